@@ -1,0 +1,1 @@
+"""Captures to streams, messages, exchanges and answers."""

@@ -1,0 +1,46 @@
+"""The one error family of hostile bytes.
+
+Theory. A reader deep inside a message knows three things when it fails: what it needed, what was there, and at which
+offset of its source. It raises them; nobody in between catches them; the one place that finishes a tree turns them
+into a Finding and keeps what was read before. Any other exception that leaves a dissector is a bug of ours and is
+reported as one, never as a malformed message.
+"""
+
+from __future__ import annotations
+
+
+class DecodeError(Exception):
+    """The bytes are not what the layout says. `offset` counts in the source that was being read."""
+
+    code = "malformed-body"
+
+    def __init__(self, text: str, offset: int) -> None:
+        super().__init__(text)
+        self.text = text
+        self.offset = offset
+
+
+class Truncated(DecodeError):
+    """A field runs past the end of its source: `needed` and `available` in bytes."""
+
+    def __init__(self, what: str, offset: int, needed: int, available: int) -> None:
+        left = "none is left" if available == 0 else f"{available} {'is' if available == 1 else 'are'} left"
+        super().__init__(f"{what} needs {needed} bytes at offset {offset}, {left}", offset)
+        self.needed = needed
+        self.available = available
+
+
+class Malformed(DecodeError):
+    """A value that its type does not allow: a length below -1, a varint of six bytes, a null where none may be."""
+
+    def __init__(self, what: str, offset: int, why: str) -> None:
+        super().__init__(f"{what} at offset {offset} {why}", offset)
+
+
+class TooLarge(DecodeError):
+    """A count, a depth or a decompressed size beyond what we agree to build."""
+
+    code = "limit-exceeded"
+
+    def __init__(self, what: str, offset: int, why: str) -> None:
+        super().__init__(f"{what} at offset {offset} {why}", offset)

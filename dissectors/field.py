@@ -1,0 +1,69 @@
+"""The annotated tree: a static spec, and where its value lies.
+
+Theory. As in Wireshark's field_info, what never changes (name, type, how to label a value) is shared by all occurrences
+of a field, and an occurrence adds its value and its place. Offsets count in a Source: the message itself, or bytes that
+were decompressed or joined out of one of its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dissectors.finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """What all occurrences of a field share.
+
+    `type` is the protocol's own type name in lower case (`int16`, `compact_string`, `array`, `struct`); `label` turns a
+    plain value into what people read beside it, or None. `secret` values are masked unless asked for.
+    """
+
+    name: str
+    type: str
+    label: Callable[[Any], str | None] | None = None
+    secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Bytes that offsets count in. `parent` is the path of child indexes of the node it was made from."""
+
+    id: int
+    name: str
+    data: bytes
+    parent: tuple[int, ...] | None = None
+
+
+@dataclass(slots=True)
+class Field:
+    """One occurrence: `length` bytes at `offset` of source number `source`, the first `head` of them before the value.
+
+    `bits` (a mask) marks a part of its parent's integer. A node with children in another source is a leaf of its own.
+    """
+
+    spec: FieldSpec
+    value: Any
+    offset: int
+    length: int
+    source: int = 0
+    head: int = 0
+    bits: int | None = None
+    children: list[Field] = field(default_factory=list)
+
+    @property
+    def text(self) -> str | None:
+        """What people read beside the value: an enum's name, a time, a size."""
+        return self.spec.label(self.value) if self.spec.label is not None else None
+
+
+@dataclass(slots=True)
+class Tree:
+    """One decoded message: its nodes, the sources they count in (the message first), and what there is to say."""
+
+    fields: list[Field]
+    sources: list[Source]
+    findings: list[Finding]

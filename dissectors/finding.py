@@ -1,0 +1,51 @@
+"""Findings: what is worth saying about the bytes, each with a code from one list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Severity(IntEnum):
+    """How much a reader should care; the names are printed in lower case."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+
+CODES: dict[str, str] = {
+    "malformed-body": "the body breaks the layout of its operation and version",
+    "limit-exceeded": "a count, a depth or a size is beyond what is decoded",
+    "trailing-bytes": "bytes are left after the body",
+    "crc-mismatch": "the stored checksum is not that of the bytes",
+    "wrong-protocol": "the bytes are of another protocol than the port suggests",
+    "unsupported-version": "the version is not in the tables",
+    "unknown-operation": "the operation's number is not in the tables",
+    "bytes-skipped": "bytes without framing were passed over",
+    "gap": "bytes are missing from the capture",
+    "conflicting-overlap": "a retransmission carries other bytes than the first transmission",
+    "cut-by-snaplen": "the capture kept only the beginning of packets",
+    "orphan-response": "the request of this response is not in the capture",
+    "unanswered": "a request that expects an answer has none in the capture",
+    "clock-went-back": "the capture's clock went back between request and response",
+    "damaged-capture": "the capture file ends or breaks before its end",
+    "unreadable-packet": "a packet's link layer could not be read",
+    "bug": "a defect of this program, not of the bytes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One remark. `source`, `offset` and `length` say where in the message's sources, when it has a place."""
+
+    severity: Severity
+    code: str
+    text: str
+    source: int = 0
+    offset: int | None = None
+    length: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"{self.code!r} is not in dissectors.finding.CODES")

@@ -1,0 +1,1 @@
+"""The Textual front end over the analyzer's session."""
