@@ -108,6 +108,8 @@ class Dissector(ABC):
     name: str
     ports: tuple[int, ...]
     framing: LengthPrefixed
+    bulk: str | None = None
+    """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one."""
 
     @abstractmethod
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -146,7 +148,12 @@ PREFIX = 512
 
 
 def with_request(header: MessageHeader, request: MessageHeader) -> MessageHeader:
-    """A response's header completed with what only its request carried."""
+    """A response's header completed with what only its request carried; no surer than the request was."""
     return replace(
-        header, operation=request.operation, code=request.code, version=request.version, client=request.client
+        header,
+        operation=request.operation,
+        code=request.code,
+        version=request.version,
+        client=request.client,
+        state=request.state,
     )

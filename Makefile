@@ -1,0 +1,71 @@
+# Needs Python 3.11 or later, make and a package registry; nothing else. Everything lives in .venv, see CONTRIBUTING.md.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-full bench bench-quick lint format lock clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+CAPTURE ?= $(firstword $(wildcard captures/*.pcapng captures/*.pcap captures/*.pcap.*))
+JOBS ?= auto
+PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+
+help:
+	@echo "make demo         set up, then list and decode a bundled capture"
+	@echo "make test         set up, then all checks and the tests of every day (under 8 minutes)"
+	@echo "make test-full    the long ones too"
+	@echo "make bench        the benchmarks; make bench-quick takes a minute"
+	@echo "make lint         the checks alone; make format mends what can be mended"
+	@echo "make lock         write requirements/*.lock anew (needs uv)"
+	@echo "make clean        remove .venv and everything that was built"
+
+setup: $(READY)
+
+# The stamp is newer than the lock and the project file, or the set-up is done again.
+$(READY): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "wireanalyze needs Python 3.11 or later: run make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "this Python has no ensurepip: install its venv package (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY)
+	@test -n "$(CAPTURE)" || { echo "there is no capture in captures/: run make demo CAPTURE=FILE"; exit 1; }
+	$(BIN)/wireanalyze list $(CAPTURE)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# pytest last, so that its closing line is the last one.
+test: lint
+	$(PYTEST) --hypothesis-profile=test
+
+test-full: lint
+	$(PYTEST) --hypothesis-profile=full -m "not privileged and not brokers"
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+bench-quick: $(READY)
+	$(BIN)/python -m benchmarks --quick
+
+LOCK := uv pip compile pyproject.toml --upgrade --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-index-url --no-emit-find-links
+
+lock:
+	$(LOCK) -o requirements/runtime.lock
+	$(LOCK) --extra dev -c requirements/runtime.lock -o requirements/dev.lock
+	$(LOCK) --extra pipeline -c requirements/dev.lock -o requirements/pipeline.lock
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,200 @@
+"""Records to TCP segments: link layer, IP, fragments, tunnels, TCP, in chunks that stay in the processor's cache.
+
+Theory. What comes out of a fragment or a tunnel is an IP packet again: it goes round once more, with the same row. So there
+is one road for all, and the common packet passes it in one round without knowing of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture import ip, link, tcp
+from analyzer.capture.flows import FlowTable
+from analyzer.capture.fragments import Reassembler
+from analyzer.capture.ip import Inside, Layer
+from analyzer.capture.records import RecordBlock
+from analyzer.capture.store import Store
+from dissectors.finding import Finding, Severity
+
+CHUNK = 1 << 16
+ROUNDS = 4
+"""How often a packet may come out of another one."""
+HEADERS = 512
+"""Bytes of an odd packet that scapy sees: enough for every stack of headers, and a bound for its work."""
+RAW_IP = 101
+
+
+@dataclass(slots=True)
+class Counts:
+    """Packets by what they are. A packet that is only a piece of a datagram is neither tcp, not_tcp nor unreadable.
+
+    `fragments`: pieces of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the capture has
+    fewer bytes than the wire had. `bytes`: on the wire.
+    """
+
+    packets: int = 0
+    tcp: int = 0
+    not_tcp: int = 0
+    unreadable: int = 0
+    fragments: int = 0
+    reassembled: int = 0
+    incomplete: int = 0
+    cut: int = 0
+    bytes: int = 0
+
+
+class Fate(IntEnum):
+    """What became of a packet."""
+
+    NOT_TCP = 0
+    SEGMENT = 1
+    PIECE = 2
+    UNREADABLE = 3
+
+
+@dataclass(slots=True)
+class Turn:
+    """One chunk on its way: what became of each packet, IP packets found inside of others, segments."""
+
+    records: RecordBlock
+    fate: NDArray[np.int8]
+    found: list[Layer]
+    parts: list[tcp.Segments]
+
+    def add(self, row: int, at: int, captured: int, wire: int) -> None:
+        """An IP packet that came out of packet `row`."""
+        self.found.append(Layer(*(np.array([value], np.int64) for value in (row, at, captured, wire))))
+
+
+class Decoder:
+    """Carries what is open from block to block: unfinished datagrams, flows, counts."""
+
+    def __init__(self, store: Store, flows: FlowTable, findings: list[Finding]) -> None:
+        self.counts = Counts()
+        self._store = store
+        self._flows = flows
+        self._findings = findings
+        self._reassembler = Reassembler()
+        self._refused: set[int] = set()
+
+    def segments(self, records: RecordBlock) -> tcp.Segments:
+        """The TCP segments of a block, in the order of its records."""
+        parts = [
+            part
+            for start in range(0, len(records), CHUNK)
+            for part in self._chunk(records.take(slice(start, start + CHUNK)), start)
+        ]
+        self.counts.incomplete = self._reassembler.unfinished
+        return tcp.join(parts)
+
+    def _chunk(self, records: RecordBlock, base: int) -> list[tcp.Segments]:
+        fate = np.zeros(len(records), np.int8)
+        position, kind = link.network_layers(self._store, records)
+        frames = Layer(np.arange(len(records)), records.at, records.captured, records.original)
+        network = frames.skip(position, frames.wire - position)
+        turn = Turn(records, fate, [], [])
+        for version in (link.IPV4, link.IPV6):
+            rows = kind == version
+            if bool(rows.any()):
+                self._network(version, network if bool(rows.all()) else network.take(rows), turn)
+        fate[kind == link.UNREADABLE] = Fate.UNREADABLE
+        for row in np.flatnonzero(kind == link.ODD).tolist():
+            self._peel(frames.take(np.array([row])), int(records.link[row]), turn)
+        for _ in range(ROUNDS):
+            if not turn.found:
+                break
+            self._again(turn)
+        self._count(records, fate)
+        for part in turn.parts:
+            part.row += base
+        return turn.parts
+
+    def _again(self, turn: Turn) -> None:
+        """Another round for the packets that came out of packets."""
+        layer, turn.found = ip.join(turn.found), []
+        versions = self._store.gather(layer.at, 1)[:, 0] >> 4
+        for version in (link.IPV4, link.IPV6):
+            if bool((versions == version).any()):
+                self._network(version, layer.take(versions == version), turn)
+
+    def _network(self, version: int, layer: Layer, turn: Turn) -> None:
+        read = ip.ipv4 if version == link.IPV4 else ip.ipv6
+        inside = read(self._store, self._flows, layer)
+        plain = inside.sound & (inside.protocol == ip.TCP) & (inside.fragment < 0)
+        if not bool(plain.all()):
+            self._others(version, inside.take(~plain), turn)
+            inside = inside.take(plain)
+        segments, sound = tcp.read_segments(self._store, inside)
+        if not bool(sound.all()):
+            turn.fate[segments.row[~sound]] = Fate.UNREADABLE
+            segments = segments.take(sound)
+        turn.fate[segments.row] = Fate.SEGMENT
+        turn.parts.append(segments)
+
+    def _others(self, version: int, inside: Inside, turn: Turn) -> None:
+        turn.fate[inside.layer.row[~inside.sound]] = Fate.UNREADABLE
+        pieces = inside.sound & (inside.fragment >= 0) & ip.may_hold_tcp(inside.protocol)
+        for row in np.flatnonzero(pieces).tolist():
+            self._piece(version, inside, row, turn)
+        tunnels = inside.sound & ip.tunnels(self._store, inside)
+        for row in np.flatnonzero(tunnels).tolist():
+            layer = inside.layer.take(np.array([row]))
+            head = layer.at - inside.network[row]
+            self._peel(Layer(layer.row, layer.at - head, layer.captured + head, layer.wire + head), RAW_IP, turn)
+
+    def _piece(self, version: int, inside: Inside, row: int, turn: Turn) -> None:
+        layer = inside.layer
+        packet, size = int(layer.row[row]), int(layer.wire[row])
+        self.counts.fragments += 1
+        if int(layer.captured[row]) < size:
+            turn.fate[packet] = Fate.UNREADABLE
+            return
+        turn.fate[packet] = Fate.PIECE
+        network, at = int(inside.network[row]), int(layer.at[row])
+        protocol = int(inside.protocol[row])
+        header = self._store.read(network, at - network if version == link.IPV4 else 40)
+        if version == link.IPV6:
+            header = header[:6] + bytes([protocol]) + header[7:]
+            protocol = -1
+        key = (int(inside.source[row]), int(inside.destination[row]), int(inside.ident[row]), protocol)
+        whole = self._reassembler.add(
+            int(turn.records.time[packet]),
+            key,
+            int(inside.fragment[row]),
+            bool(inside.more[row]),
+            header,
+            self._store.read(at, size),
+        )
+        if whole is not None:
+            self.counts.reassembled += 1
+            turn.fate[packet] = Fate.NOT_TCP
+            turn.add(packet, self._store.append(whole), len(whole), len(whole))
+
+    def _peel(self, layer: Layer, kind: int, turn: Turn) -> None:
+        """Lets scapy find the innermost IP packet; `layer` is one row, `kind` the LINKTYPE of its bytes."""
+        from analyzer.capture.scapy_layers import Unreadable, innermost
+
+        row, at, captured, wire = (int(column[0]) for column in (layer.row, layer.at, layer.captured, layer.wire))
+        try:
+            offset = innermost(self._store.read(at, min(captured, HEADERS)), kind)
+        except Unreadable as error:
+            turn.fate[row] = Fate.UNREADABLE
+            if kind not in self._refused:
+                self._refused.add(kind)
+                self._findings.append(Finding(Severity.WARNING, "unreadable-packet", str(error)))
+            return
+        if offset:
+            turn.add(row, at + offset, captured - offset, wire - offset)
+
+    def _count(self, records: RecordBlock, fate: NDArray[np.int8]) -> None:
+        counts, fates = self.counts, np.bincount(fate, minlength=len(Fate)).tolist()
+        counts.packets += len(records)
+        counts.tcp += fates[Fate.SEGMENT]
+        counts.not_tcp += fates[Fate.NOT_TCP]
+        counts.unreadable += fates[Fate.UNREADABLE]
+        counts.cut += int(np.count_nonzero(records.captured < records.original))
+        counts.bytes += int(records.original.sum())

@@ -1,0 +1,115 @@
+"""IP fragments put together again, within bounds.
+
+Theory. A reassembled datagram lies nowhere in the capture, so it is written to the store's annex as a whole packet with a
+mended header, and takes the same road as any other. Where fragments overlap the first bytes win. A datagram is given up
+when 30 seconds of capture time have passed, or when all unfinished ones together hold too much; the oldest goes first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+LONGEST = 65_535
+"""Bytes of a packet: more would not fit into its length field."""
+PATIENCE = 30_000_000_000
+MOST = 64 << 20
+UNIT = 8
+
+Key = tuple[int, int, int, int]
+
+
+@dataclass(slots=True)
+class _Datagram:
+    """`filled` has a byte for each eight of `data`; `total` is known from the last fragment."""
+
+    since: int
+    header: bytes = b""
+    data: bytearray = field(default_factory=bytearray)
+    filled: bytearray = field(default_factory=bytearray)
+    total: int | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.data) + len(self.filled) + 200
+
+    def put(self, offset: int, part: bytes) -> None:
+        end = offset + len(part)
+        if end > len(self.data):
+            self.data.extend(bytes(end - len(self.data)))
+            self.filled.extend(bytes(-(-end // UNIT) - len(self.filled)))
+        first, last = offset // UNIT, -(-end // UNIT)
+        if not self.filled.count(1, first, last):
+            self.data[offset:end] = part
+        else:
+            for unit in range(first, last):
+                if not self.filled[unit]:
+                    place = unit * UNIT
+                    self.data[place : place + UNIT] = part[place - offset : place - offset + UNIT]
+        self.filled[first:last] = b"\1" * (last - first)
+
+    @property
+    def whole(self) -> bool:
+        if self.total is None or not self.header:
+            return False
+        return self.filled.count(1, 0, -(-self.total // UNIT)) * UNIT >= self.total
+
+
+class Reassembler:
+    """Unfinished datagrams by (source, destination, identification, protocol); plain data, it pickles."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._open: dict[Key, _Datagram] = {}
+        self._held = 0
+        self._most = most
+        self.given_up = 0
+
+    @property
+    def unfinished(self) -> int:
+        """Datagrams of which a fragment is missing, given up or still waited for."""
+        return self.given_up + len(self._open)
+
+    def add(self, time: int, key: Key, offset: int, more: bool, header: bytes, part: bytes) -> bytes | None:
+        """Takes a fragment; gives the whole packet when it was the last one missing.
+
+        `header`: the IP header, of IPv6 only its 40 bytes, with the protocol of the fragmented part.
+        """
+        if len(header) + offset + len(part) > LONGEST or (more and len(part) % UNIT) or not part:
+            return None
+        datagram = self._open.get(key)
+        if datagram is not None and time - datagram.since > PATIENCE:
+            self._drop(key)
+            datagram = None
+        if datagram is None:
+            datagram = self._open[key] = _Datagram(time)
+        else:
+            self._held -= datagram.size
+        datagram.put(offset, part)
+        self._held += datagram.size
+        if offset == 0 and not datagram.header:
+            datagram.header = header
+        if not more and datagram.total is None:
+            datagram.total = offset + len(part)
+        if datagram.whole:
+            self._held -= datagram.size
+            del self._open[key]
+            return _mended(datagram.header, bytes(datagram.data[: datagram.total]))
+        self._evict(time)
+        return None
+
+    def _evict(self, time: int) -> None:
+        while self._open:
+            key, oldest = next(iter(self._open.items()))
+            if self._held <= self._most and time - oldest.since <= PATIENCE:
+                return
+            self._drop(key)
+
+    def _drop(self, key: Key) -> None:
+        self._held -= self._open.pop(key).size
+        self.given_up += 1
+
+
+def _mended(header: bytes, data: bytes) -> bytes:
+    """A whole packet: no longer a fragment, with the length field of its version."""
+    if header[0] >> 4 == 4:
+        return header[:2] + (len(header) + len(data)).to_bytes(2, "big") + header[4:6] + b"\0\0" + header[8:] + data
+    return header[:4] + len(data).to_bytes(2, "big") + header[6:] + data

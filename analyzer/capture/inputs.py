@@ -1,0 +1,128 @@
+"""One capture from its name to its records: opened, recognised, fed, hopped over."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from os import PathLike
+
+from analyzer.capture.compress import MAGICS, recognise
+from analyzer.capture.errors import CaptureError
+from analyzer.capture.feed import SPOOL_LIMIT, Feed, Growth, Inflow, Still
+from analyzer.capture.pcap import HEADER, LAYOUTS, PcapHopper
+from analyzer.capture.pcapng import ORDERS, PcapngHopper
+from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock
+from analyzer.capture.sources import Mapped, Pread, Source
+from analyzer.capture.store import Store
+from dissectors.finding import Finding
+
+PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
+SHORTEST_SECTION = 28
+
+
+class Input:
+    """One capture file, pipe (`-` or a FIFO) or growing file.
+
+    What stands still is recognised at once and raises CaptureError here; a pipe or a growing file when it is read.
+    """
+
+    def __init__(
+        self,
+        name: str | PathLike[str],
+        store: Store,
+        findings: list[Finding],
+        *,
+        follow: bool,
+        block: int,
+        stop: threading.Event,
+        spool_limit: int = SPOOL_LIMIT,
+    ) -> None:
+        path = os.fspath(name)
+        self.info = CaptureInfo("standard input" if path == "-" else path)
+        self._findings = findings
+        self._block = block
+        self._hopper: Hopper | None = None
+        self.source: Source
+        self._feed: Feed
+        self._inflow: Inflow | None = None
+        descriptor = _open(path)
+        mode = os.fstat(descriptor)
+        regular = stat.S_ISREG(mode.st_mode)
+        if regular and follow:
+            self.source = pread = Pread(descriptor)
+            self._feed = Growth(pread, stop)
+        elif regular and not recognise(os.pread(descriptor, 6, 0)):
+            self.source, self._feed = Mapped(descriptor), Still()
+        else:
+            self._inflow = self._feed = Inflow(descriptor, self.info, findings, spool_limit)
+            self.source = self._inflow.spool
+        self._id = store.add(self.source)
+        if regular and not follow:
+            self._recognise()
+
+    def blocks(self) -> Iterator[RecordBlock]:
+        """Blocks of records as their bytes come. Raises CaptureError when a pipe holds no capture."""
+        hopper = self._recognise()
+        while True:
+            block = hopper.read_block()
+            if block is not None:
+                yield block
+            elif hopper.broken or not self._feed.fill():
+                break
+        if self._feed.final:
+            hopper.finish()
+
+    def fill(self) -> None:
+        """Waits until all bytes are there, for a reader that cannot stop in between."""
+        self._recognise()
+        while self._feed.fill():
+            pass
+
+    def _recognise(self) -> Hopper:
+        if self._hopper is not None:
+            return self._hopper
+        if self._inflow is not None:
+            compression = recognise(self._inflow.peek())
+            if compression is not None:
+                self._inflow.unpack(compression)
+        need = SHORTEST_SECTION
+        while len(head := bytes(self.source.window(0, need))) < need and self._feed.fill():
+            pass
+        self._hopper = self._make(head)
+        return self._hopper
+
+    def _make(self, head: bytes) -> Hopper:
+        path = self.info.path
+        if not head:
+            raise CaptureError(f"{path} is empty: no packet was captured, or it was not written to the end")
+        if head[:4] in LAYOUTS:
+            if len(head) < HEADER:
+                raise CaptureError(f"{path} ends within its pcap header, at byte {len(head)}: copy it again")
+            return PcapHopper(self.source, self._id, self.info, self._findings, self._block)
+        if head[:4] == PCAPNG_MAGIC and (head[8:12] in ORDERS or len(head) < 12):
+            if len(head) < SHORTEST_SECTION:
+                raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
+            return PcapngHopper(self.source, self._id, self.info, self._findings, self._block)
+        known = ", ".join(MAGICS.values())
+        raise CaptureError(f"{path} is not a capture: give a pcap or pcapng file, plain or compressed ({known})")
+
+    def close(self) -> None:
+        """Ends the inflow; the source belongs to the store."""
+        if self._inflow is not None:
+            self._inflow.close()
+
+
+def _open(path: str) -> int:
+    """A descriptor of our own. Raises CaptureError."""
+    if path == "-":
+        return os.dup(0)
+    try:
+        if os.path.isdir(path):
+            raise CaptureError(f"{path} is a directory: name the capture files in it")
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise CaptureError(f"cannot open {path}: {error.strerror or error}; check the name and its permissions") from error
+    except ValueError as error:
+        raise CaptureError(f"cannot open {path!r}: {error}; check the name") from error

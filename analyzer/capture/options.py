@@ -1,0 +1,41 @@
+"""Option lists and name records of pcapng blocks (draft-ietf-opsawg-pcapng, sections 3.5 and 4.5).
+
+Both are lists of (code, length, value padded to four bytes) that code 0 ends; whatever does not fit ends them as well.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+
+COMMENT = 1
+SECTION_HARDWARE, SECTION_OS, SECTION_APPLICATION = 2, 3, 4
+INTERFACE_NAME, INTERFACE_RESOLUTION, INTERFACE_OFFSET = 2, 9, 14
+NAME_IPV4, NAME_IPV6 = 1, 2
+
+
+def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    """The (code, value) pairs of an option list or of name records; `order` is struct's byte order."""
+    head = struct.Struct(order + "HH")
+    position = 0
+    while position + 4 <= len(data):
+        code, length = head.unpack_from(data, position)
+        position += 4
+        if code == 0 or position + length > len(data):
+            return
+        yield code, data[position : position + length]
+        position += length + 3 & ~3
+
+
+def text(value: bytes) -> str:
+    """An option's text; bytes that are not UTF-8 are replaced."""
+    return value.rstrip(b"\0").decode("utf-8", "replace")
+
+
+def names(data: bytes, order: str) -> Iterator[tuple[str, str]]:
+    """(address, first name) of each name record."""
+    for code, value in options(data, order):
+        family, size = (socket.AF_INET, 4) if code == NAME_IPV4 else (socket.AF_INET6, 16)
+        if code in (NAME_IPV4, NAME_IPV6) and len(value) > size:
+            yield socket.inet_ntop(family, value[:size]), text(value[size:].split(b"\0", 1)[0])

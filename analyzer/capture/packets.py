@@ -1,0 +1,156 @@
+"""The door of the capture room: captures in, blocks of TCP packets out.
+
+Theory. Whoever comes next needs of a packet: its number and time, which connection and direction, what TCP says, and where
+its payload lies. That is a row of 48 bytes; the payload stays where it is until somebody asks the store for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from types import TracebackType
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture.decode import Counts, Decoder
+from analyzer.capture.feed import SPOOL_LIMIT
+from analyzer.capture.flows import FlowTable
+from analyzer.capture.inputs import Input
+from analyzer.capture.records import CaptureInfo, RecordBlock
+from analyzer.capture.store import Store
+from analyzer.capture.timeline import merge
+from dissectors.finding import Finding
+
+Reader = Literal["native", "scapy"]
+
+
+@dataclass(slots=True)
+class PacketBlock:
+    """TCP packets in the order of the timeline; equally long columns.
+
+    number: from 1, over all packets of the timeline, TCP or not. time: nanoseconds since 1970. flow: see FlowTable;
+    direction: 0 when the flow's side a sent it, else 1. seq, ack, flags: as in the TCP header. at: location of the first
+    payload byte in the store. length: payload bytes on the wire, by the IP header. captured: those that the capture has.
+    """
+
+    number: NDArray[np.int64]
+    time: NDArray[np.int64]
+    flow: NDArray[np.int32]
+    direction: NDArray[np.int8]
+    seq: NDArray[np.uint32]
+    ack: NDArray[np.uint32]
+    flags: NDArray[np.uint8]
+    at: NDArray[np.int64]
+    length: NDArray[np.int32]
+    captured: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+
+class Packets:
+    """TCP packets of several captures as one timeline. A context manager.
+
+    `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files` what
+    is known of each capture; all of them grow while blocks() is read. Raises CaptureError for a file that is no capture.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[str | PathLike[str]],
+        *,
+        reader: Reader = "native",
+        follow: bool = False,
+        block: int = 32_768,
+        spool_limit: int = SPOOL_LIMIT,
+    ) -> None:
+        if reader == "scapy" and follow:
+            raise ValueError("scapy's reader cannot follow a growing file")
+        self.store = Store()
+        self.flows = FlowTable()
+        self.findings: list[Finding] = []
+        self._decoder = Decoder(self.store, self.flows, self.findings)
+        self._reader = reader
+        self._stop = threading.Event()
+        self._inputs: list[Input] = []
+        try:
+            for name in inputs:
+                one = Input(
+                    name,
+                    self.store,
+                    self.findings,
+                    follow=follow,
+                    block=block,
+                    stop=self._stop,
+                    spool_limit=spool_limit,
+                )
+                self._inputs.append(one)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def counts(self) -> Counts:
+        """Packets by what they are, as far as they have been read."""
+        return self._decoder.counts
+
+    @property
+    def files(self) -> list[CaptureInfo]:
+        """What is known of each capture, in the order given."""
+        return [one.info for one in self._inputs]
+
+    def blocks(self) -> Iterator[PacketBlock]:
+        """Blocks of at least one TCP packet, to be read once; with `follow` they go on until stop().
+
+        Raises CaptureError when a pipe holds no capture, or when there is no room for a spool.
+        """
+        if self._reader == "scapy":
+            from analyzer.capture.scapy_reader import read_blocks
+
+            yield from read_blocks(self._inputs, self.store, self.flows, self.counts)
+            return
+        before = 0
+        for records in merge([one.blocks() for one in self._inputs]):
+            block = self._block(records, before)
+            before += len(records)
+            if len(block):
+                yield block
+
+    def _block(self, records: RecordBlock, before: int) -> PacketBlock:
+        segments = self._decoder.segments(records)
+        flow, direction = self.flows.number(segments.source, segments.destination)
+        return PacketBlock(
+            number=segments.row + (before + 1),
+            time=records.time[segments.row],
+            flow=flow,
+            direction=direction,
+            seq=segments.seq,
+            ack=segments.ack,
+            flags=segments.flags,
+            at=segments.at,
+            length=segments.length,
+            captured=segments.captured,
+        )
+
+    def stop(self) -> None:
+        """Ends following, from any thread: blocks() gives what was written until now, then ends."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Closes the captures; locations are no longer readable."""
+        self._stop.set()
+        for one in self._inputs:
+            one.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,200 @@
+"""The pcapng format (draft-ietf-opsawg-pcapng): blocks, each with its length before and behind it.
+
+Theory. Packet blocks are nearly all of a file, so the hop collects their positions and reads the rest of their headers at
+once. Only blocks that change how packets are read (section, interface) or that tell something (names) end such a run;
+unknown, custom, statistics and secrets blocks are passed over by their length. A simple packet has no time of its own: it
+takes that of the packet before it. Lengths that do not agree, or a block that runs past the end, are damage.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture import options
+from analyzer.capture.clock import Clock
+from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE, SIMPLE, PacketHeads, comments, read_heads, sound
+from analyzer.capture.records import LARGEST_RECORD, USUAL_SNAPLEN, WINDOW, CaptureInfo, Hopper, Interface, RecordBlock
+from analyzer.capture.sources import Source
+from dissectors.finding import Finding, Severity
+
+SECTION, INTERFACE, NAMES = 0x0A0D0D0A, 1, 4
+SHORTEST = {SECTION: 28, INTERFACE: 20, OBSOLETE: 32, SIMPLE: 16, ENHANCED: 32}
+TOLD = {SECTION, INTERFACE, NAMES}
+ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
+
+
+class PcapngHopper(Hopper):
+    """Packets of a pcapng file; its first section header must be there."""
+
+    def __init__(self, source: Source, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
+        super().__init__(source, file, info, findings, block)
+        info.format = "pcapng"
+        self._order = ORDERS[bytes(source.window(8, 4))]
+        self._interfaces: list[tuple[Interface, Clock]] = []
+        self._packets = 0
+        self._time = 0
+        self._undefined = False
+
+    def _hop(self, room: int) -> RecordBlock | None:
+        window = self._window()
+        if window is None:
+            return None
+        starts, position = self._run(window, room)
+        if starts:
+            return self._columns(window, np.array(starts, np.int64), position)
+        if position < len(window):
+            position += self._told(window[position:], self.position + position)
+        self.position += position
+        return RecordBlock(*(np.zeros(0, kind) for kind in (np.int64, np.int64, np.int64, np.int64, np.int32)))
+
+    def _window(self) -> memoryview | None:
+        """Bytes that begin with at least one whole block; None when it is not all there, or is damaged."""
+        window = self.source.window(self.position, WINDOW)
+        if len(window) < 12:
+            return None
+        kind, length = struct.unpack_from(self._order + "II", window)
+        if kind == SECTION:
+            order = ORDERS.get(bytes(window[8:12]))
+            if order is None:
+                self.damage(self.position, "a section header has no byte order mark")
+                return None
+            (length,) = struct.unpack_from(order + "I", window, 4)
+        if length & 3 or not SHORTEST.get(kind, 12) <= length <= LARGEST_RECORD:
+            self.damage(self.position, f"a block of type {kind:#x} claims {length:,} bytes")
+            return None
+        if length <= len(window):
+            return window
+        if self.position + length <= self.source.size():
+            return self.source.window(self.position, length)
+        if kind in (ENHANCED, OBSOLETE) and length > max(USUAL_SNAPLEN, self.info.snaplen) * 2:
+            self.damage(self.position, f"a packet block claims {length:,} bytes, which are not there")
+        return None
+
+    def _run(self, window: memoryview, room: int) -> tuple[list[int], int]:
+        """Positions in `window` of whole packet blocks, up to the first block that tells something or is cut or odd."""
+        unpack = struct.Struct(self._order + "II4x").unpack_from
+        starts: list[int] = []
+        append, end, position = starts.append, len(window), 0
+        try:
+            while room:
+                kind, length = unpack(window, position)
+                if kind == ENHANCED and 32 <= length <= end - position and not length & 3:
+                    append(position)
+                    room -= 1
+                elif kind in TOLD or length & 3 or not SHORTEST.get(kind, 12) <= length <= end - position:
+                    break
+                elif kind in (SIMPLE, OBSOLETE):
+                    append(position)
+                    room -= 1
+                position += length
+        except struct.error:
+            pass
+        return starts, position
+
+    def _told(self, block: memoryview, position: int) -> int:
+        """Reads the section, interface or name block that `block` begins with; returns its length, 0 if cut or odd."""
+        if len(block) < 12:
+            return 0
+        kind, length = struct.unpack_from(self._order + "II", block)
+        if kind == SECTION:
+            order = ORDERS.get(bytes(block[8:12]))
+            if order is None:
+                return 0
+            (length,) = struct.unpack_from(order + "I", block, 4)
+            self._order = order
+        if length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
+            return 0
+        if bytes(block[4:8]) != bytes(block[length - 4 : length]):
+            self.damage(position, "the two lengths of a block do not agree")
+            return 0
+        data = bytes(block[: length - 4])
+        if kind == SECTION:
+            self._section(data)
+        elif kind == INTERFACE:
+            self._interface(data)
+        elif kind == NAMES:
+            for address, name in options.names(data[8:], self._order):
+                self.info.names.setdefault(address, name)
+        return length
+
+    def _section(self, data: bytes) -> None:
+        self._interfaces.clear()
+        info = self.info
+        info.byte_order = info.byte_order or ("little" if self._order == "<" else "big")
+        for code, value in options.options(data[24:], self._order):
+            if code == options.COMMENT:
+                info.comment = info.comment or options.text(value)
+            elif code == options.SECTION_HARDWARE:
+                info.hardware = info.hardware or options.text(value)
+            elif code == options.SECTION_OS:
+                info.os = info.os or options.text(value)
+            elif code == options.SECTION_APPLICATION:
+                info.application = info.application or options.text(value)
+
+    def _interface(self, data: bytes) -> None:
+        link, snaplen = struct.unpack_from(self._order + "H2xI", data, 8)
+        name, resolution, offset = "", 6, 0
+        for code, value in options.options(data[16:], self._order):
+            if code == options.INTERFACE_NAME:
+                name = options.text(value)
+            elif code == options.INTERFACE_RESOLUTION and value:
+                resolution = value[0]
+            elif code == options.INTERFACE_OFFSET and len(value) == 8:
+                (offset,) = struct.unpack(self._order + "q", value)
+        clock = Clock(resolution, offset)
+        interface = Interface(name, link, snaplen, clock.ticks)
+        self._interfaces.append((interface, clock))
+        self.info.interfaces.append(interface)
+        self.info.snaplen = max(self.info.snaplen, snaplen)
+
+    def _columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
+        """The packets at `starts`, up to the first that contradicts itself; moves on to `position` or to that one."""
+        snaplen = self._interfaces[0][0].snaplen if self._interfaces else 0
+        heads = read_heads(window, starts, self._order, snaplen)
+        good = sound(window, heads, self._order)
+        if good < len(heads):
+            position = int(starts[good])
+            self.damage(self.position + position, "the lengths of a packet block contradict each other")
+            heads = heads.take(slice(good))
+        known = heads.interface < len(self._interfaces)
+        if not bool(known.all()):
+            self._say_undefined(int(starts[int(np.argmin(known))]))
+            heads = heads.take(known)
+        for row, value in comments(window, heads, self._order):
+            self.info.comments.setdefault(self._packets + row + 1, options.text(value))
+        block = RecordBlock(
+            time=self._times(heads),
+            at=heads.data + (self.base + self.position),
+            captured=heads.captured,
+            original=heads.original,
+            link=np.array([interface.link for interface, _ in self._interfaces], np.int32)[heads.interface],
+        )
+        self._packets += len(heads)
+        self.position += position
+        return block
+
+    def _times(self, heads: PacketHeads) -> NDArray[np.int64]:
+        used = np.unique(heads.interface).tolist()
+        if len(used) == 1:
+            time = self._interfaces[used[0]][1].nanoseconds(heads.ticks)
+        else:
+            time = np.zeros(len(heads), np.int64)
+            for interface in used:
+                rows = np.flatnonzero(heads.interface == interface)
+                time[rows] = self._interfaces[interface][1].nanoseconds(heads.ticks[rows])
+        if bool(heads.simple.any()):
+            latest = np.maximum.accumulate(np.where(heads.simple, -1, np.arange(len(heads))))
+            time = np.where(latest < 0, np.int64(self._time), time[latest])
+        if len(time):
+            self._time = int(time[-1])
+        return time
+
+    def _say_undefined(self, position: int) -> None:
+        if not self._undefined:
+            self._undefined = True
+            where = f"{self.info.path}, byte {self.position + position}"
+            text = f"{where}: a packet names an interface that the file does not describe; such packets are left out"
+            self._findings.append(Finding(Severity.WARNING, "damaged-capture", text, offset=self.position + position))

@@ -1,0 +1,152 @@
+"""What every reader of a capture format gives: columns of records, and what is known of the capture itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture.sources import Source
+from analyzer.capture.store import SHIFT
+from dissectors.finding import Finding, Severity
+
+LARGEST_BLOCK = 1 << 20
+"""Records in a block at most: what lies in memory of a capture at one time."""
+
+LARGEST_RECORD = 256 << 20
+"""A record that claims more bytes is damage, whatever the file says."""
+
+USUAL_SNAPLEN = 262_144
+"""Capturing programs keep to this bound; a record far beyond it is judged by whether its bytes are there."""
+
+WINDOW = 4 << 20
+"""Bytes looked at in one go where looking is a read."""
+
+
+@dataclass(slots=True)
+class RecordBlock:
+    """Consecutive packets of one capture, or of several merged into one timeline; equally long columns.
+
+    `at`: location of the first captured byte; `captured` and `original`: bytes kept and bytes on the wire; `link`: the
+    LINKTYPE. Times are nanoseconds since 1970.
+    """
+
+    time: NDArray[np.int64]
+    at: NDArray[np.int64]
+    captured: NDArray[np.int64]
+    original: NDArray[np.int64]
+    link: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def take(self, rows: NDArray[np.int64] | slice) -> RecordBlock:
+        """The rows that an index array or a slice picks."""
+        return RecordBlock(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+
+def join(blocks: Sequence[RecordBlock]) -> RecordBlock:
+    """One block of several, in their order; at least one."""
+    if len(blocks) == 1:
+        return blocks[0]
+    names = [column.name for column in fields(RecordBlock)]
+    return RecordBlock(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Where packets were captured: LINKTYPE, snap length (0: none), ticks of the clock per second."""
+
+    name: str
+    link: int
+    snaplen: int
+    tsresol: int
+
+
+@dataclass(slots=True)
+class CaptureInfo:
+    """What is known of one capture, as far as it has been read; `names` are addresses that the capture resolves.
+
+    `comments`: packet number in this file -> its comment; `first` and `last` are the lowest and the highest packet time.
+    """
+
+    path: str
+    format: str = ""
+    byte_order: str = ""
+    compression: str | None = None
+    snaplen: int = 0
+    interfaces: list[Interface] = field(default_factory=list)
+    comments: dict[int, str] = field(default_factory=dict)
+    comment: str | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    application: str | None = None
+    hardware: str | None = None
+    os: str | None = None
+    packets: int = 0
+    captured: int = 0
+    original: int = 0
+    first: int | None = None
+    last: int | None = None
+
+    def count(self, block: RecordBlock) -> None:
+        """Adds a block that was read."""
+        self.packets += len(block)
+        self.captured += int(block.captured.sum())
+        self.original += int(block.original.sum())
+        first, last = int(block.time.min()), int(block.time.max())
+        self.first = first if self.first is None else min(self.first, first)
+        self.last = last if self.last is None else max(self.last, last)
+
+
+class Hopper(ABC):
+    """Hops over the record headers of one capture and never looks at a packet.
+
+    It stops at a record whose bytes are not all there, and goes on from it when asked again. `position` is the first byte
+    not yet understood.
+    """
+
+    def __init__(self, source: Source, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
+        self.source = source
+        self.base = file << SHIFT
+        self.info = info
+        self.position = 0
+        self.broken = False
+        self._findings = findings
+        self._limit = block
+
+    def read_block(self) -> RecordBlock | None:
+        """The next packets as far as their bytes are there; None when there is none (now, or for good)."""
+        parts: list[RecordBlock] = []
+        room = self._limit
+        while room > 0 and not self.broken:
+            part = self._hop(room)
+            if part is None:
+                break
+            if len(part):
+                parts.append(part)
+                room -= len(part)
+        if not parts:
+            return None
+        self._limit = min(self._limit * 2, max(LARGEST_BLOCK, self._limit))
+        block = join(parts)
+        self.info.count(block)
+        return block
+
+    @abstractmethod
+    def _hop(self, room: int) -> RecordBlock | None:
+        """At most `room` records from `position` on, possibly none but `position` moved; None: no whole record there."""
+
+    def finish(self) -> None:
+        """Says that no more bytes will come: what is left over is damage."""
+        left = self.source.size() - self.position
+        if left > 0 and not self.broken:
+            self.damage(self.position, f"it ends in the middle of a record, of which {left} bytes are there")
+
+    def damage(self, position: int, what: str) -> None:
+        """Ends the reading of this capture with its one Finding."""
+        self.broken = True
+        text = f"{self.info.path} is damaged at byte {position}: {what}; the packets before it are read"
+        self._findings.append(Finding(Severity.ERROR, "damaged-capture", text, offset=position))

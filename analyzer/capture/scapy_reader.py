@@ -1,0 +1,166 @@
+"""Captures through scapy's own readers and layers: slow, independent, and so the oracle of the native reader.
+
+Scapy decides what a packet is and where TCP's payload ends; the payload goes to the annex, since a dissected layer does
+not know its place in the file. Known differences: scapy ignores if_tsoffset and the time of simple packets, loses packets
+where a file has several sections of different byte order, and puts only IPv4 fragments together that come in order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from analyzer.capture.decode import Counts
+from analyzer.capture.flows import FlowTable
+from analyzer.capture.inputs import Input
+from analyzer.capture.packets import PacketBlock
+from analyzer.capture.records import LARGEST_RECORD
+from analyzer.capture.scapy_layers import link_class
+from analyzer.capture.store import Store
+
+if TYPE_CHECKING:
+    from scapy.packet import Packet
+
+BLOCK = 4096
+
+
+class _Row(NamedTuple):
+    """One TCP segment; addresses are bytes, `length` counts payload on the wire."""
+
+    number: int
+    time: int
+    source: bytes
+    destination: bytes
+    ports: tuple[int, int]
+    seq: int
+    ack: int
+    flags: int
+    payload: bytes
+    length: int
+
+
+def read_blocks(inputs: Sequence[Input], store: Store, flows: FlowTable, counts: Counts) -> Iterator[PacketBlock]:
+    """What Packets.blocks() promises, for captures that end. Raises CaptureError where scapy finds no capture."""
+    merged = heapq.merge(*(_timed(one) for one in inputs), key=lambda pair: pair[0])
+    rows = _rows((packet for _, packet in merged), counts)
+    while batch := list(islice(rows, BLOCK)):
+        yield _block(batch, store, flows)
+
+
+def _timed(one: Input) -> Iterator[tuple[int, Packet]]:
+    """(place in the timeline, packet): the running maximum of the packets' times."""
+    link_class(1)
+    from scapy.utils import PcapReader
+
+    one.fill()
+    place = 0
+    with os.fdopen(one.source.duplicate(), "rb") as file, PcapReader(file) as reader:
+        while True:
+            try:
+                packet = reader.read_packet(LARGEST_RECORD)
+            except EOFError:
+                return
+            place = max(place, _time(packet))
+            yield place, packet
+
+
+def _time(packet: Packet) -> int:
+    return round(packet.time * 1_000_000_000)
+
+
+def _rows(packets: Iterator[Packet], counts: Counts) -> Iterator[_Row]:
+    from scapy.layers.inet import IP, BadFragments, _defrag_ip_pkt
+
+    fragments: defaultdict[tuple[object, ...], list[object]] = defaultdict(list)
+    for number, packet in enumerate(packets, 1):
+        counts.packets += 1
+        counts.bytes += packet.wirelen
+        counts.cut += len(packet.original) < packet.wirelen
+        time, whole = _time(packet), packet
+        if type(packet.getlayer(IP)) is IP:
+            counts.fragments += bool(packet[IP].frag or packet[IP].flags.MF)
+            try:
+                fragment, whole = _defrag_ip_pkt(packet, fragments)
+            except BadFragments:
+                continue
+            if fragment and whole is None:
+                continue
+            if fragment:
+                counts.reassembled += 1
+                whole = IP(bytes(whole[IP]))
+                whole.wirelen = len(whole.original)
+        row = _row(number, time, whole)
+        counts.tcp += row is not None
+        counts.not_tcp += row is None
+        if row is not None:
+            yield row
+
+
+def _row(number: int, time: int, packet: Packet) -> _Row | None:
+    """The innermost TCP segment; None when there is none, or when it contradicts itself."""
+    from scapy.layers.inet import IP, TCP
+    from scapy.layers.inet6 import IPv6
+
+    network = segment = None
+    before = behind = 0
+    layer = packet
+    while layer.raw_packet_cache is not None:
+        if type(layer) in (IP, IPv6):
+            network, segment, behind = layer, None, before
+        elif type(layer) is TCP and network is not None:
+            segment, start = layer, before
+        before += len(layer.raw_packet_cache)
+        layer = layer.payload
+    if network is None or segment is None or segment.dataofs < 5:
+        return None
+    fixed = 0 if type(network) is IP else 40
+    total = network.len if type(network) is IP else network.plen
+    total = total + fixed if total else packet.wirelen - behind
+    length = total - (start - behind) - 4 * segment.dataofs
+    if length < 0:
+        return None
+    payload = segment.original[4 * segment.dataofs :][:length]
+    ends = (network.get_field(side).i2m(network, network.getfieldval(side)) for side in ("src", "dst"))
+    return _Row(
+        number,
+        time,
+        *ends,
+        ports=(segment.sport, segment.dport),
+        seq=segment.seq,
+        ack=segment.ack,
+        flags=int(segment.flags) & 0xFF,
+        payload=payload,
+        length=length,
+    )
+
+
+def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
+    ends = [
+        np.array([_endpoint(row, side, flows) for row in rows], np.uint64)
+        for side in (0, 1)
+    ]
+    flow, direction = flows.number(*ends)
+    return PacketBlock(
+        number=np.array([row.number for row in rows], np.int64),
+        time=np.array([row.time for row in rows], np.int64),
+        flow=flow,
+        direction=direction,
+        seq=np.array([row.seq for row in rows], np.uint32),
+        ack=np.array([row.ack for row in rows], np.uint32),
+        flags=np.array([row.flags for row in rows], np.uint8),
+        at=np.array([store.append(row.payload) for row in rows], np.int64),
+        length=np.array([row.length for row in rows], np.int32),
+        captured=np.array([len(row.payload) for row in rows], np.int32),
+    )
+
+
+def _endpoint(row: _Row, side: int, flows: FlowTable) -> int:
+    address = np.frombuffer(row.destination if side else row.source, np.uint8).reshape(1, -1)
+    code = flows.ipv4(address) if address.size == 4 else flows.ipv6(address)
+    return int(code[0]) << 16 | row.ports[side]

@@ -1,0 +1,170 @@
+"""Where captured bytes lie: a mapped file, a file that is read anew each time, a spool of our own.
+
+Theory. A mapped page behind the end of a file that somebody truncated kills the process with SIGBUS. So only files that
+stand still are mapped, and those that nobody else can reach (unlinked spools); a file that grows or that a ring may
+truncate is read with pread, where missing bytes are a short answer and become zeros.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture.errors import CaptureError
+
+CHUNK = 4 << 20
+"""Bytes that Pread.gather reads at once, to which the width of the last row is added."""
+
+Bytes = bytes | memoryview | mmap.mmap
+
+
+class Source(Protocol):
+    """Bytes at positions from 0 to `size()`."""
+
+    def size(self) -> int:
+        """Bytes that are there now."""
+
+    def window(self, position: int, length: int) -> memoryview:
+        """The bytes from `position`, at most `length`, fewer at the end; for a mapped file no copy."""
+
+    def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """Rows of `width` bytes, shape (n, width), contiguous; bytes behind the end are 0."""
+
+    def close(self) -> None:
+        """Lets go of the descriptor."""
+
+
+def gather_rows(data: Bytes, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    """Rows (n, width) of `data` at `positions` (at least 0); bytes behind its end are 0.
+
+    A void view with stride 1 lets one fancy index copy whole rows (25 ns each); take() would first lay out the view.
+    """
+    last = len(data) - width
+    if last >= 0 and (not len(positions) or int(positions.max()) <= last):
+        return _rows(data, positions, width)
+    rows = np.zeros((len(positions), width), np.uint8)
+    inside = np.flatnonzero(positions <= last)
+    if len(inside):
+        rows[inside] = _rows(data, positions[inside], width)
+    edge = max(0, last + 1)
+    cut = np.flatnonzero((positions >= edge) & (positions < len(data)))
+    if len(cut):
+        rows[cut] = _rows(bytes(data[edge:]) + bytes(width), positions[cut] - edge, width)
+    return rows
+
+
+def _rows(data: Bytes, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    view = np.ndarray((len(data) - width + 1,), f"V{width}", data, 0, (1,))
+    return view[positions].view(np.uint8).reshape(len(positions), width)
+
+
+class Mapped:
+    """A file that stands still; takes over the descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._size = os.fstat(descriptor).st_size
+        self._map: mmap.mmap | bytes = b""
+        self._remap()
+
+    def _remap(self) -> mmap.mmap | bytes:
+        if len(self._map) != self._size:
+            # The old map is not closed: rows or windows may still look at it. It goes with its last reader.
+            self._map = mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ)
+        return self._map
+
+    def size(self) -> int:
+        """Bytes in the file."""
+        return self._size
+
+    def window(self, position: int, length: int) -> memoryview:
+        """See Source.window."""
+        return memoryview(self._remap())[position : position + length]
+
+    def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """See Source.gather."""
+        return gather_rows(self._remap(), positions, width)
+
+    def close(self) -> None:
+        """See Source.close; what still looks at the map keeps it alive."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor, self._map, self._size = -1, b"", 0
+
+
+class Spool(Mapped):
+    """A temporary file without a name: only this process can reach it, so it may be mapped while it grows."""
+
+    def __init__(self) -> None:
+        with tempfile.TemporaryFile(prefix="wireanalyze-") as file:
+            descriptor = os.dup(file.fileno())
+        super().__init__(descriptor)
+
+    def append(self, data: bytes) -> int:
+        """Adds `data` at the end and returns its position. Raises CaptureError when the disk is full."""
+        position = self._size
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.pwrite(self._descriptor, rest, position + len(data) - len(rest)) :]
+        except OSError as error:
+            raise CaptureError(
+                f"cannot spool the capture to {tempfile.gettempdir()}: {error.strerror};"
+                " free some space there or point TMPDIR elsewhere"
+            ) from error
+        self._size = position + len(data)
+        return position
+
+
+class Pread:
+    """A file that grows, or that may be truncated under us: never mapped. Takes over the descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def size(self) -> int:
+        """Bytes in the file at this moment."""
+        return os.fstat(self._descriptor).st_size if self._descriptor >= 0 else 0
+
+    def _read(self, position: int, length: int) -> bytes:
+        """What is there of `length` bytes; the bound keeps a hostile length from being allocated."""
+        length = min(length, self.size() - position)
+        parts: list[bytes] = []
+        while length > 0:
+            part = os.pread(self._descriptor, length, position)
+            if not part:
+                break
+            parts.append(part)
+            position += len(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def window(self, position: int, length: int) -> memoryview:
+        """See Source.window."""
+        return memoryview(self._read(position, length))
+
+    def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """See Source.gather; reads the range that is needed in bounded chunks."""
+        rows = np.zeros((len(positions), width), np.uint8)
+        if not len(positions):
+            return rows
+        order = np.argsort(positions, kind="stable")
+        ordered = positions[order]
+        chunks = ordered // CHUNK
+        starts = np.flatnonzero(np.diff(chunks, prepend=chunks[0] - 1))
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(ordered)], strict=True):
+            first = int(ordered[start])
+            data = self._read(first, int(ordered[stop - 1]) - first + width)
+            rows[order[start:stop]] = gather_rows(data, ordered[start:stop] - first, width)
+        return rows
+
+    def close(self) -> None:
+        """See Source.close."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1

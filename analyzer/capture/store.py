@@ -1,0 +1,63 @@
+"""Locations: one int64 says in which source a byte lies and where.
+
+Theory. Columns hold millions of positions in several files; one integer for both keeps a row at eight bytes, sorts by file
+and position, and travels to another process as a number. Bytes that lie nowhere in one piece (reassembled fragments) are
+put into the annex, so that every payload has a location.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture.sources import Source, Spool
+
+SHIFT = 48
+POSITION = (1 << SHIFT) - 1
+"""A location is source id << SHIFT | position; 32,768 sources of 256 TiB."""
+
+
+class Store:
+    """The sources of one analysis, each with its id, and the annex."""
+
+    def __init__(self) -> None:
+        self._sources: list[Source] = []
+        self._annex: Spool | None = None
+        self._annex_id = 0
+
+    def add(self, source: Source) -> int:
+        """Takes `source` over (close() closes it) and returns its id. Raises OverflowError at the 32,769th."""
+        if len(self._sources) > np.iinfo(np.int16).max:
+            raise OverflowError("more than 32,768 capture files in one analysis")
+        self._sources.append(source)
+        return len(self._sources) - 1
+
+    def append(self, data: bytes) -> int:
+        """Puts `data` into the annex and returns its location. Raises CaptureError when the disk is full."""
+        if self._annex is None:
+            self._annex = Spool()
+            self._annex_id = self.add(self._annex)
+        return self._annex_id << SHIFT | self._annex.append(data)
+
+    def read(self, location: int, length: int) -> bytes:
+        """`length` bytes at `location`; those behind the end of the source are 0."""
+        return bytes(self._sources[location >> SHIFT].window(location & POSITION, length)).ljust(length, b"\0")
+
+    def gather(self, locations: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """Rows of `width` bytes at `locations`, shape (n, width); bytes behind the end of a source are 0."""
+        if not len(locations):
+            return np.zeros((0, width), np.uint8)
+        ids = locations >> SHIFT
+        first = int(ids[0])
+        if len(self._sources) == 1 or bool((ids == first).all()):
+            return self._sources[first].gather(locations & POSITION, width)
+        rows = np.empty((len(locations), width), np.uint8)
+        for source in np.unique(ids).tolist():
+            those = np.flatnonzero(ids == source)
+            rows[those] = self._sources[source].gather(locations[those] & POSITION, width)
+        return rows
+
+    def close(self) -> None:
+        """Closes every source; the annex and spools vanish."""
+        for source in self._sources:
+            source.close()

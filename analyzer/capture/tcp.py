@@ -1,0 +1,68 @@
+"""TCP headers to columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture.ip import Inside
+from analyzer.capture.pairs import U64
+from analyzer.capture.store import Store
+
+NEEDED = 14
+"""Bytes of a TCP header that tell everything; a snap length may cut what follows."""
+HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
+
+
+@dataclass(slots=True)
+class Segments:
+    """TCP segments as columns: `row` in the block of records, endpoints, and what PacketBlock says of the rest."""
+
+    row: NDArray[np.int64]
+    source: U64
+    destination: U64
+    seq: NDArray[np.uint32]
+    ack: NDArray[np.uint32]
+    flags: NDArray[np.uint8]
+    at: NDArray[np.int64]
+    length: NDArray[np.int32]
+    captured: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Segments:
+        """The picked rows."""
+        return Segments(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+
+def join(parts: list[Segments]) -> Segments:
+    """All segments of a block in the order of its records."""
+    names = [column.name for column in fields(Segments)]
+    whole = Segments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    if bool((np.diff(whole.row) < 0).any()):
+        return whole.take(np.argsort(whole.row, kind="stable"))
+    return whole
+
+
+def read_segments(store: Store, inside: Inside) -> tuple[Segments, NDArray[np.bool_]]:
+    """The segments, and which of them are sound: the others are to be left out."""
+    layer = inside.layer
+    head = store.gather(layer.at, NEEDED).view(HEAD)[:, 0]
+    size = (head["size"] >> 4).astype(np.int64) << 2
+    ports = head["ports"].astype(np.uint64)
+    length = layer.wire - size
+    segments = Segments(
+        layer.row,
+        inside.source << np.uint64(16) | ports[:, 0],
+        inside.destination << np.uint64(16) | ports[:, 1],
+        head["seq"].astype(np.uint32),
+        head["ack"].astype(np.uint32),
+        head["flags"].copy(),
+        layer.at + size,
+        length.astype(np.int32),
+        np.maximum(layer.captured - size, 0).astype(np.int32),
+    )
+    return segments, (layer.captured >= NEEDED) & (size >= 20) & (length >= 0)

@@ -1,0 +1,110 @@
+"""What one block adds to the index, before it has row numbers.
+
+Rows come from two roads in no particular order; here they become columns, are sorted by closing packet and appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzer.columns import NULL, NULL64, Array, Ints
+from analyzer.connection import Connection, Row
+from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Messages, Pieces
+
+EXTRA = ("closed", "serial", "ask")
+"""Columns that only sorting and translating need: closing packet, serial, the partner's serial or -1."""
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Column parts of one block: `parts` of Messages (with EXTRA, without `partner`), `pieces` of Pieces, in step."""
+
+    parts: list[dict[str, Array]] = field(default_factory=list)
+    pieces: list[dict[str, Array]] = field(default_factory=list)
+    piece_count: int = 0
+
+    def add(self, rows: Mapping[str, Array], count: Ints, at: Ints, length: Ints, packet: Ints) -> None:
+        """n rows whose `count` (int, n) pieces stand in order in `at`, `length`, `packet`."""
+        first = self.piece_count + np.cumsum(count) - count
+        self.parts.append({**rows, "pieces": first, "count": count})
+        self.pieces.append({"at": at, "length": length, "packet": packet})
+        self.piece_count += len(at)
+
+    def add_rows(
+        self,
+        connection: Connection,
+        rows: list[Row],
+        protocol: int,
+        number: Callable[[str | None], int],
+        extra: Callable[[Mapping[str, str] | None], int],
+    ) -> None:
+        """Rows of the plain road."""
+        if not rows:
+            return
+        table = [_cells(connection, row, protocol, number, extra) for row in rows]
+        columns = np.array(table, np.int64).T
+        pieces = [piece for row in rows for piece in row.frame.pieces]
+        self.add(
+            dict(zip(CELLS, columns, strict=True)),
+            np.array([len(row.frame.pieces) for row in rows], np.int64),
+            np.array([piece.at for piece in pieces], np.int64),
+            np.array([piece.length for piece in pieces], np.int64),
+            np.array([piece.packet for piece in pieces], np.int64),
+        )
+
+    def append_to(self, messages: Messages, pieces: Pieces, serials: Callable[[Ints, Ints], None]) -> tuple[Ints, range]:
+        """Sorts and appends; `serials(serial, row)` learns the numbers. Returns the partners' serials by row (-1: none)."""
+        if not self.parts:
+            return np.empty(0, np.int64), range(len(messages), len(messages))
+        columns = {name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]}
+        keys = ("offset", "side", "stream", "last", "closed")
+        order = np.lexsort([columns[name] for name in keys])
+        columns = {name: column[order] for name, column in columns.items()}
+        base = len(pieces)
+        for part in self.pieces:
+            pieces.append(len(part["at"]), part)
+        columns["pieces"] = columns["pieces"] + base
+        first = messages.append(len(order), {**columns, "partner": NULL})
+        serials(columns["serial"], np.arange(first, first + len(order)))
+        return columns["ask"], range(first, first + len(order))
+
+
+CELLS = (
+    *("stream", "side", "role", "state", "protocol", "marks", "operation", "code", "version", "correlation", "client"),
+    *("extra", "offset", "length", "first", "last", "time", *EXTRA),
+)
+
+
+def _cells(
+    connection: Connection,
+    row: Row,
+    protocol: int,
+    number: Callable[[str | None], int],
+    extra: Callable[[Mapping[str, str] | None], int],
+) -> tuple[int, ...]:
+    header = row.outcome.header
+    return (
+        connection.number,
+        FROM_CLIENT if row.side == connection.client else FROM_SERVER,
+        header.role,
+        header.state,
+        protocol if row.ours else NO_PROTOCOL,
+        row.marks,
+        number(header.operation),
+        NULL if header.code is None else header.code,
+        NULL if header.version is None else header.version,
+        NULL64 if header.correlation is None else header.correlation,
+        number(header.client),
+        extra(row.outcome.extra),
+        row.frame.offset,
+        row.frame.length,
+        min(piece.packet for piece in row.frame.pieces),
+        row.last,
+        row.time,
+        row.closed,
+        row.serial,
+        -1 if row.outcome.partner is None else row.outcome.partner,
+    )

@@ -1,0 +1,93 @@
+"""Options that several commands share, so that they are written, checked and explained alike."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from analyzer.render.jsonable import Limits
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_DECODE_AS = re.compile(r"(?:tcp\.port==)?(\d{1,5})[=,]([\w.-]+)")
+_HIGHEST_PORT = 0xFFFF
+
+
+class Count(click.ParamType[int | None]):
+    """A number, or `all` for no limit."""
+
+    name = "N|all"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        """None for `all`."""
+        if value is None or isinstance(value, int):
+            return value
+        if value == "all":
+            return None
+        if not str(value).isdecimal():
+            self.fail(f"{value!r} is neither a number nor all", param, ctx)
+        return int(value)
+
+
+class DecodeAs(click.ParamType[tuple[int, str]]):
+    """`PORT=PROTOCOL`, or as tshark writes it `tcp.port==PORT,PROTOCOL`."""
+
+    name = "PORT=PROTOCOL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str]:
+        """The port and the protocol's name, which must be one that there is."""
+        if isinstance(value, tuple):
+            return value
+        match = _DECODE_AS.fullmatch(value)
+        if match is None or not 0 < int(match[1]) <= _HIGHEST_PORT:
+            self.fail(f"{value!r} is not PORT=PROTOCOL, for example 9092=kafka", param, ctx)
+        from dissectors.registry import by_name
+
+        try:
+            by_name(match[2])
+        except KeyError as error:
+            self.fail(error.args[0], param, ctx)
+        return int(match[1]), match[2]
+
+
+def limits_options(command: _Command) -> Callable[..., Any]:
+    """Adds --bytes-limit, --max-items and --show-secrets; the command gets `limits`."""
+
+    @click.option("--bytes-limit", type=Count(), default=64, show_default=True, help="Bytes shown of a bytes field.")
+    @click.option("--max-items", type=Count(), default=10_000, show_default=True, help="Items shown of a list.")
+    @click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
+    @wraps(command)
+    def with_limits(*args: Any, bytes_limit: int | None, max_items: int | None, show_secrets: bool, **rest: Any) -> Any:
+        return command(*args, limits=Limits(bytes_limit, max_items, show_secrets), **rest)
+
+    return with_limits
+
+
+def decode_as_option(command: _Command) -> _Command:
+    """Adds -d; the command gets `decode_as`, pairs of port and protocol."""
+    option = click.option("-d", "decode_as", type=DecodeAs(), multiple=True, help="Take a port for a protocol.")
+    return option(command)
+
+
+def color_option(command: _Command) -> _Command:
+    """Adds --color; the command gets `color`, whether to use it on stdout."""
+    option = click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        callback=lambda _, __, value: _use_color(value),
+        help="Colour; auto: on a terminal, unless NO_COLOR is set.",
+    )
+    return option(command)
+
+
+def _use_color(when: str) -> bool:
+    if when == "auto":
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return when == "always"

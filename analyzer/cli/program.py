@@ -1,0 +1,138 @@
+"""The program around the commands: finding them, running one, and ending well whatever happens.
+
+Theory. Every end of the program is decided here: a command returns its exit status or raises. A sentence for the user
+(UserError, wrong usage, a file that can't be opened) is status 2, Ctrl-C 130, a reader that went away (`| head`) is no
+error, and anything else is a defect of ours and reported as one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from analyzer.cli.errors import PROGRAM, bug_report, sentence, usage_sentence
+from analyzer.errors import UserError
+
+COMMANDS: dict[str, str] = {
+    "list": "A line for each message of a capture.",
+    "show": "One message: its tree, its bytes, its partner.",
+    "decode": "Messages given as hex, without a capture.",
+    "info": "What a capture is and which protocols are in it.",
+    "protocols": "What can be dissected, and what can be said about it.",
+    "completion": "The shell's completion script.",
+}
+"""The commands and what help says of them; the command `name` is the object `command` of analyzer.cli.name."""
+
+OK, INTERRUPTED = 0, 130
+COMPLETE_VARIABLE = "_WIREANALYZE_COMPLETE"
+
+
+class Commands(click.Group):
+    """The group of COMMANDS; listing them imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports the one command that is asked for."""
+        if cmd_name not in COMMANDS:
+            return None
+        found = import_module(f"analyzer.cli.{cmd_name}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Names that begin like `incomplete`, without importing the commands."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from analyzer.cli.errors import version
+
+        click.echo(f"{PROGRAM} {version()}")
+        ctx.exit()
+
+
+def _debug(_: click.Context, __: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        os.environ["WIREANALYZE_DEBUG"] = "1"
+
+
+@click.group(
+    cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)  # fmt: skip
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
+@click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Show tracebacks of defects.")
+@click.pass_context
+def program(ctx: click.Context) -> None:
+    """Kafka and other messaging traffic: every request, its response, its fields and its bytes."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs the program and gives its exit status; never raises."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a narrow locale must not end it
+    try:
+        status = _complete() if COMPLETE_VARIABLE in os.environ else _status(list(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python flushes once more at its end: into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+def _complete() -> int:
+    from click.shell_completion import shell_complete
+
+    return shell_complete(program, {}, PROGRAM, COMPLETE_VARIABLE, os.environ[COMPLETE_VARIABLE])
+
+
+def _status(arguments: list[str]) -> int:
+    try:
+        with program.make_context(PROGRAM, arguments) as context:
+            returned = program.invoke(context)
+        return returned if isinstance(returned, int) else OK
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        return _say(usage_sentence(error), error.exit_code if isinstance(error, click.UsageError) else 2)
+    except UserError as error:
+        return _say(sentence(str(error)), error.exit_code)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is None:
+            return _say(bug_report(error), os.EX_SOFTWARE)
+        return _say(sentence(f"{os.fsdecode(error.filename)}: {error.strerror}"), 2)
+    except Exception as error:  # the one place where a defect of ours ends
+        if os.environ.get("WIREANALYZE_DEBUG"):
+            raise
+        return _say(bug_report(error), os.EX_SOFTWARE)
+
+
+def _say(text: str, status: int) -> int:
+    sys.stdout.flush()
+    click.echo(text, err=True)
+    return status

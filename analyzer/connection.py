@@ -1,0 +1,238 @@
+"""One TCP connection, packet by packet: the plain road from packets to rows.
+
+Theory. This is the definition of what the engine does: packets of one connection in order; two half-streams put them in order;
+until the protocol is known, bytes are kept; then two framers cut messages, and the conversation pairs them. analyzer.bulk
+does the same for many connections at once while nothing unusual happens, and leaves this state as this code would have.
+
+A row closes with the packet that completes its message. What is unfinished closes with FIN, RST or the end of the capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from analyzer.framing import Frame, Framer, Reader
+from analyzer.messages import Mark, marks_of
+from analyzer.reassembly import HALF, HalfStream, Piece
+from analyzer.recognise import Decision, recognise
+from analyzer.streams import ACK, FIN, RST, SYN
+from dissectors.api import PREFIX, Conversation, Dissector, MessageHeader, Outcome, Role, State
+from dissectors.registry import Ports
+
+AT_END = 1 << 62
+"""Closing packet of what only the end of the capture closes."""
+
+RAW = Outcome(MessageHeader(Role.RAW, state=State.UNDECODED))
+
+
+class Packet(NamedTuple):
+    """One packet of the connection; columns of PacketBlock."""
+
+    number: int
+    time: int
+    side: int
+    seq: int
+    ack: int
+    flags: int
+    at: int
+    length: int
+    captured: int
+
+
+class Row(NamedTuple):
+    """One message on its way into the index. `closed` is the packet that closed it; `partner` a serial or None."""
+
+    serial: int
+    side: int
+    frame: Frame
+    outcome: Outcome
+    ours: bool
+    marks: Mark
+    last: int
+    time: int
+    closed: int
+
+
+@dataclass(slots=True)
+class Connection:
+    """Carried from block to block; plain data, except `dissector`, which pickles as a reference to its class."""
+
+    number: int
+    ports: tuple[int, int]
+    client: int
+    halves: tuple[HalfStream, HalfStream] = field(default_factory=lambda: (HalfStream(), HalfStream()))
+    framers: tuple[Framer, Framer] | None = None
+    dissector: Dissector | None = None
+    decision: Decision | None = None
+    conversation: Conversation | None = None
+    undecided: list[tuple[int, Piece]] = field(default_factory=list)
+    fin: list[int | None] = field(default_factory=lambda: [None, None])
+    latest: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
+
+    @property
+    def steady(self) -> bool:
+        """Both directions open, in order and in step: the bulk road may take over."""
+        return (
+            self.framers is not None
+            and self.dissector is not None
+            and self.halves[0].in_order
+            and self.halves[1].in_order
+            and self.framers[0].synced
+            and self.framers[1].synced
+            and not self.framers[0].gaps
+            and not self.framers[1].gaps
+        )
+
+    @property
+    def over(self) -> bool:
+        """Both sides have sent their FIN and all before it was handed on."""
+        return all(
+            fin is not None and half.base is not None and half.next >= fin
+            for fin, half in zip(self.fin, self.halves, strict=True)
+        )
+
+
+class Walker:
+    """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut out."""
+
+    def __init__(self, reader: Reader, known: Ports, serial: Callable[[], int]) -> None:
+        self._reader = reader
+        self._known = known
+        self._serial = serial
+
+    def packet(self, connection: Connection, packet: Packet) -> list[Row]:
+        """Takes the next packet; returns the rows that it closes."""
+        rows: list[Row] = []
+        side, other, seq = packet.side, 1 - packet.side, packet.seq
+        half = connection.halves[side]
+        if packet.flags & SYN:
+            if half.base is None:
+                half.open(seq)
+            if connection.client < 0:
+                connection.client = other if packet.flags & ACK else side
+            seq = seq + 1 & 0xFFFFFFFF
+        if packet.flags & ACK:
+            ready = connection.halves[other].acknowledge(packet.ack)
+            rows += self._take(connection, other, ready, packet.number)
+        if packet.length:
+            ready = half.accept(seq, packet.at, packet.length, packet.captured, packet.number, packet.time)
+            rows += self._take(connection, side, ready, packet.number)
+        for each in (0, 1):
+            rows += self._take(connection, each, connection.halves[each].tick(packet.time), packet.number)
+        if packet.flags & FIN and half.base is not None:
+            ahead = (seq + packet.length - half.base - half.next + HALF & 0xFFFFFFFF) - HALF
+            connection.fin[side] = half.next + ahead
+        if packet.flags & RST:
+            rows += self.end(connection, packet.number)
+        else:
+            rows += self._finish_sides(connection, packet.number)
+        return rows
+
+    def end(self, connection: Connection, closed: int = AT_END) -> list[Row]:
+        """RST or the end of the capture: everything that is held back becomes rows."""
+        rows: list[Row] = []
+        for side in (0, 1):
+            rows += self._take(connection, side, connection.halves[side].end(), closed)
+        rows += self._decide(connection, closed, final=True)
+        for side in (0, 1):
+            rows += self._flush(connection, side, closed)
+        return rows
+
+    def _finish_sides(self, connection: Connection, closed: int) -> list[Row]:
+        rows: list[Row] = []
+        for side, fin in enumerate(connection.fin):
+            half = connection.halves[side]
+            if fin is not None and half.next >= fin and half.base is not None:
+                if connection.framers is None and all(end is not None for end in connection.fin):
+                    rows += self._decide(connection, closed, final=True)
+                rows += self._flush(connection, side, closed)
+        return rows
+
+    def _flush(self, connection: Connection, side: int, closed: int) -> list[Row]:
+        if connection.framers is None:
+            return []
+        frames = connection.framers[side].flush()
+        return [self._row(connection, side, frame, closed) for frame in frames]
+
+    def _take(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[Row]:
+        rows: list[Row] = []
+        for piece in pieces:
+            if connection.framers is None:
+                connection.undecided.append((side, piece))
+                rows += self._decide(connection, closed, final=False)
+            else:
+                rows += self._frame(connection, side, piece, closed)
+        return rows
+
+    def _frame(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[Row]:
+        assert connection.framers is not None
+        frames = connection.framers[side].feed(piece, connection.dissector, self._reader)
+        return [self._row(connection, side, frame, closed) for frame in frames]
+
+    def _decide(self, connection: Connection, closed: int, final: bool) -> list[Row]:
+        if connection.framers is not None or not connection.undecided:
+            return []
+        prefixes = (self._prefix(connection, 0), self._prefix(connection, 1))
+        segments = len(connection.undecided)
+        decision = recognise(prefixes, segments, connection.ports, connection.client, self._known, final)
+        if decision is None:
+            return []
+        connection.decision, connection.dissector = decision, decision.dissector
+        connection.client = decision.client
+        if decision.dissector is not None:
+            connection.conversation = decision.dissector.conversation()
+        connection.framers = (self._framer(connection, 0), self._framer(connection, 1))
+        held, connection.undecided = connection.undecided, []
+        return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
+
+    def _framer(self, connection: Connection, side: int) -> Framer:
+        """In step from the start only where the start was seen."""
+        return Framer(from_client=side == connection.client, synced=connection.halves[side].by_syn)
+
+    def _prefix(self, connection: Connection, side: int) -> bytes:
+        """The first bytes of a direction, as far as they are unbroken."""
+        parts: list[bytes] = []
+        left = PREFIX
+        for at, piece in connection.undecided:
+            if at != side:
+                continue
+            if piece.lost or left <= 0:
+                break
+            parts.append(self._reader.read(piece.at, min(piece.length, left)))
+            left -= len(parts[-1])
+        return b"".join(parts)
+
+    def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
+        serial = self._serial()
+        marks = marks_of(frame.pieces)
+        latest = max(connection.latest[side], *((piece.packet, piece.time) for piece in frame.pieces))
+        connection.latest[side] = latest
+        outcome, ours = RAW, False
+        if not frame.raw and connection.conversation is not None:
+            from_client = side == connection.client
+            outcome = connection.conversation.step(serial, self._head(frame), from_client)
+            ours = outcome.header.role is not Role.RAW or outcome.header.state is State.COMPLETE
+            if frame.cut or marks:
+                outcome, ours = partial(outcome, from_client), True
+        return Row(serial, side, frame, outcome, ours, marks, *latest, closed)
+
+    def _head(self, frame: Frame) -> bytes:
+        parts: list[bytes] = []
+        left = PREFIX
+        for piece in frame.pieces:
+            if piece.lost or left <= 0:
+                break
+            parts.append(self._reader.read(piece.at, min(piece.length, left)))
+            left -= len(parts[-1])
+        return b"".join(parts)
+
+
+def partial(outcome: Outcome, from_client: bool) -> Outcome:
+    """A message of which bytes are missing; the header may be too short to tell the role."""
+    header = outcome.header
+    role = header.role
+    if role is Role.RAW:
+        role = Role.REQUEST if from_client else Role.RESPONSE
+    return replace(outcome, header=replace(header, role=role, state=State.PARTIAL))

@@ -1,0 +1,86 @@
+"""The message index: columns, one row for each protocol message or raw run, in the order in which rows close.
+
+Bytes stay in the capture: a row points at its pieces, and a piece at a place in the Store.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+import numpy as np
+
+from analyzer.columns import Columns
+from analyzer.reassembly import SNAPPED, Piece
+
+NO_PROTOCOL = -1
+FROM_CLIENT, FROM_SERVER = 0, 1
+
+
+class Mark(IntFlag):
+    """What the index knows of a row beyond its state."""
+
+    GAP = 1
+    SNAPPED = 2
+    CONFLICT = 4
+    UNSYNCED = 8
+
+
+class Messages(Columns):
+    """`first`, `last` are packet numbers, `time` is that of `last` (ns), `partner` a row; NULL and NULL64 stand for null.
+
+    `offset` counts from the half-stream's origin; `operation`, `client` and `extra` are numbers of the engine's Names;
+    `protocol` is a number of its dissectors; `pieces` and `count` name rows of Pieces.
+    """
+
+    TYPES = {
+        "stream": np.int32,
+        "side": np.int8,
+        "role": np.int8,
+        "state": np.int8,
+        "protocol": np.int8,
+        "marks": np.uint8,
+        "operation": np.int32,
+        "code": np.int32,
+        "version": np.int32,
+        "correlation": np.int64,
+        "client": np.int32,
+        "extra": np.int32,
+        "offset": np.int64,
+        "length": np.int64,
+        "first": np.int64,
+        "last": np.int64,
+        "time": np.int64,
+        "partner": np.int32,
+        "pieces": np.int64,
+        "count": np.int32,
+    }
+
+
+class Pieces(Columns):
+    """Where a message's bytes lie: `length` bytes at Store location `at` (negative: lost), brought by `packet`."""
+
+    TYPES = {"at": np.int64, "length": np.int32, "packet": np.int64}
+
+
+class Repeats(Columns):
+    """Retransmitted bytes: what came again at `offset` of a stream's direction (a flow's side), in `packet` at `time`."""
+
+    TYPES = {
+        "stream": np.int32,
+        "side": np.int8,
+        "offset": np.int64,
+        "length": np.int32,
+        "packet": np.int64,
+        "time": np.int64,
+    }
+
+
+def marks_of(pieces: tuple[Piece, ...]) -> Mark:
+    """Whether bytes are missing, and why."""
+    marks = Mark(0)
+    for piece in pieces:
+        if piece.lost:
+            marks |= Mark.SNAPPED if piece.at == SNAPPED else Mark.GAP
+    return marks
+
+

@@ -1,0 +1,85 @@
+"""Which protocol a connection speaks, and which side opened it.
+
+Theory. What the user says (-d PORT=PROTOCOL) wins; then what the bytes say, for real clusters use any port; then the port.
+The first bytes of a request are nearly proof, those of an answer are weak; so with little evidence we wait for more, until
+enough has been seen to fall back on the weaker signs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dissectors.api import Dissector
+from dissectors.foreign import Foreign, foreign
+from dissectors.registry import Ports
+
+SURE = 80
+WEAK = 20
+ENOUGH_BYTES = 256
+ENOUGH_SEGMENTS = 64
+
+
+class Decision(NamedTuple):
+    """`dissector` None: of no protocol of ours, `other` says which if that is known. `client`: the flow's side."""
+
+    dissector: Dissector | None
+    client: int
+    other: Foreign | None = None
+
+
+def recognise(
+    prefixes: tuple[bytes, bytes], segments: int, ports: tuple[int, int], client: int, known: Ports, final: bool
+) -> Decision | None:
+    """Decides from the first bytes of both directions (by flow side), or None: wait for more.
+
+    `client` is -1 while nobody knows; `final` when no more bytes will come.
+    """
+    orientations = (0, 1) if client < 0 else (client,)
+    for side in orientations:
+        told = known.told(ports[1 - side])
+        if told is not None:
+            return Decision(told, side)
+    best, score, side = _best(prefixes, orientations, known.dissectors)
+    if score >= SURE:
+        return Decision(best, side)
+    other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
+    if other is not None:
+        return Decision(None, _by_port(ports, known) if client < 0 else client, other)
+    enough = final or segments >= ENOUGH_SEGMENTS or max(map(len, prefixes)) >= ENOUGH_BYTES
+    for side in orientations:
+        by_port = known.by_port(ports[1 - side])
+        if by_port is not None and enough and _score(by_port, prefixes, side) > 0:
+            return Decision(by_port, side)
+    if not enough:
+        return None
+    if score >= WEAK:
+        return Decision(best, side)
+    return Decision(None, _by_port(ports, known) if client < 0 else client)
+
+
+def _best(
+    prefixes: tuple[bytes, bytes], orientations: tuple[int, ...], dissectors: tuple[Dissector, ...]
+) -> tuple[Dissector | None, int, int]:
+    best: tuple[Dissector | None, int, int] = (None, 0, orientations[0])
+    for side in orientations:
+        for dissector in dissectors:
+            score = _score(dissector, prefixes, side)
+            if score > best[1]:
+                best = (dissector, score, side)
+    return best
+
+
+def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> int:
+    """The client's bytes decide where there are any; the server's alone are weak evidence."""
+    prefix = prefixes[client]
+    if prefix:
+        return dissector.probe(prefix, True)
+    return dissector.probe(prefixes[1 - client], False)
+
+
+def _by_port(ports: tuple[int, int], known: Ports) -> int:
+    """The side with a port of ours is the server, else the one with the lower port."""
+    for side in (0, 1):
+        if known.by_port(ports[1 - side]) is not None:
+            return side
+    return 0 if ports[0] > ports[1] else 1

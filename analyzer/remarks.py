@@ -1,0 +1,92 @@
+"""Findings about streams rather than messages: gaps, conflicting retransmissions, bytes passed over, foreign protocols.
+
+One for each occurrence, but of each kind only the first MOST in full; the rest are counted, so that a capture of a broken
+network does not fill the memory with sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from analyzer.connection import Connection, Row
+from analyzer.framing import Reader
+from analyzer.messages import Repeats
+from analyzer.reassembly import Piece, Repeat
+from dissectors.finding import Finding, Severity
+
+MOST = 1000
+COMPARED_BYTES = 1 << 16
+
+
+class Remarks:
+    """Collects findings and retransmissions as connections are walked."""
+
+    def __init__(self, reader: Reader, repeats: Repeats) -> None:
+        self._reader, self._repeats = reader, repeats
+        self._kept: list[Finding] = []
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found, and one line for each kind of which there was more."""
+        more = [
+            Finding(Severity.NOTE, code, f"{count - MOST} more of this kind are not listed")
+            for code, count in self._counts.items()
+            if count > MOST
+        ]
+        return self._kept + more
+
+    def of(self, connection: Connection, rows: list[Row]) -> None:
+        """Takes what a connection's walk left behind; its rows tell of raw runs."""
+        for side, half in enumerate(connection.halves):
+            for gap in half.gaps:
+                self._gap(connection, side, gap)
+            for repeat in half.repeats:
+                self._repeat(connection, side, repeat)
+            half.gaps.clear()
+            half.repeats.clear()
+        for row in rows:
+            if row.frame.raw:
+                self._raw(connection, row)
+
+    def _gap(self, connection: Connection, side: int, gap: Piece) -> None:
+        text = f"{gap.length} bytes are missing at offset {gap.offset}, before packet {gap.packet}"
+        self._add(Severity.WARNING, "gap", connection, side, text)
+
+    def _repeat(self, connection: Connection, side: int, repeat: Repeat) -> None:
+        new, old = repeat
+        self._repeats.append(
+            1,
+            {
+                "stream": connection.number,
+                "side": side,
+                "offset": new.offset,
+                "length": new.length,
+                "packet": new.packet,
+                "time": new.time,
+            },
+        )
+        if old is None or old.lost or new.lost:
+            return
+        length = min(new.length, COMPARED_BYTES)
+        if self._reader.read(new.at, length) != self._reader.read(old.at, length):
+            text = (
+                f"{new.length} bytes at offset {new.offset} came again in packet {new.packet} with other contents; "
+                f"those of packet {old.packet} are kept"
+            )
+            self._add(Severity.WARNING, "conflicting-overlap", connection, side, text)
+
+    def _raw(self, connection: Connection, row: Row) -> None:
+        decision = connection.decision
+        if decision is not None and decision.other is not None:
+            text = f"{row.frame.length} bytes at offset {row.frame.offset} are not read: {decision.other.text}"
+            self._add(Severity.NOTE, "wrong-protocol", connection, row.side, text)
+        elif connection.dissector is not None:
+            text = f"{row.frame.length} bytes at offset {row.frame.offset} were passed over: no message begins in them"
+            self._add(Severity.WARNING, "bytes-skipped", connection, row.side, text)
+
+    def _add(self, severity: Severity, code: str, connection: Connection, side: int, text: str) -> None:
+        self._counts[code] += 1
+        if self._counts[code] <= MOST:
+            sender = "client" if side == connection.client else "server"
+            self._kept.append(Finding(severity, code, f"stream {connection.number}, from the {sender}: {text}"))

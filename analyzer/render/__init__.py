@@ -1,0 +1,1 @@
+"""Values, trees and bytes made readable: JSON for programs, lines of styled text for people."""

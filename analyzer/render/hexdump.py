@@ -1,0 +1,58 @@
+"""Bytes as hexdump -C shows them, with secrets masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from analyzer.render.lines import Line
+from analyzer.render.masking import Span
+
+WIDTH = 16
+
+
+def hexdump_lines(
+    data: bytes, masks: Sequence[Span] = (), highlight: Span | None = None, limit: int | None = None
+) -> Iterator[Line]:
+    """Lines of 16 bytes: offset, hex, text. Bytes in `masks` are `**`; at most `limit` bytes, then a count."""
+    shown = len(data) if limit is None else min(limit, len(data))
+    for at in range(0, shown, WIDTH):
+        row = data[at : min(at + WIDTH, shown)]
+        yield _line(at, row, _styles(at, len(row), masks, highlight))
+    if shown < len(data):
+        yield (("note", f"and {len(data) - shown:,} more bytes of {len(data):,}"),)
+
+
+def _styles(at: int, count: int, masks: Sequence[Span], highlight: Span | None) -> list[str]:
+    styles = [""] * count
+    if highlight is not None:
+        _paint(styles, at, highlight, "highlight")
+    for span in masks:
+        _paint(styles, at, span, "masked")
+    return styles
+
+
+def _paint(styles: list[str], at: int, span: Span, style: str) -> None:
+    for index in range(max(span[0] - at, 0), min(span[1] - at, len(styles))):
+        styles[index] = style
+
+
+def _line(at: int, row: bytes, styles: list[str]) -> Line:
+    cells: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
+    for index, (byte, style) in enumerate(zip(row, styles, strict=True)):
+        secret = style == "masked"
+        cells.append((style, "**" if secret else f"{byte:02x}"))
+        cells.append(("" if index + 1 >= len(row) else _joint(style, styles[index + 1]), "  " if index == 7 else " "))
+        texts.append((style, "*" if secret else chr(byte) if 0x20 <= byte < 0x7F else "."))
+    padding = " " * (3 * (WIDTH - len(row)) + (len(row) < 8))
+    return _merged([("place", f"{at:08x}  "), *cells, ("", padding + " |"), *texts, ("", "|")])
+
+
+def _joint(left: str, right: str) -> str:
+    """The style of the space between two bytes."""
+    return left if left == right else ""
+
+
+def _merged(spans: list[tuple[str, str]]) -> Line:
+    return tuple((style, "".join(text for _, text in run)) for style, run in groupby(spans, key=lambda span: span[0]))

@@ -1,0 +1,65 @@
+"""Which nodes and bytes of a tree are secret.
+
+Theory. A node is secret by its spec or because its value is a Secret, and so is everything below it. Its bytes show
+again wherever they were taken from: in the raw value of a node around it, and in the compressed source that its own
+source was made of. Both are masked with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dissectors.field import Field, Tree
+from dissectors.wire.secret import Secret
+
+Span = tuple[int, int]
+
+
+def is_secret(node: Field) -> bool:
+    """Whether the node's own value must be masked for what it is."""
+    return node.spec.secret or isinstance(node.value, Secret)
+
+
+def conceals(node: Field) -> bool:
+    """Whether showing the node's value as it is would show a secret: its own, or one among what it was decoded to."""
+    return is_secret(node) or (isinstance(node.value, bytes) and any(map(_holds_secret, node.children)))
+
+
+def secret_spans(tree: Tree) -> dict[int, list[Span]]:
+    """For each source that shows secrets the spans (start, end) to mask, in order."""
+    spans: dict[int, list[Span]] = {}
+    for node in _topmost_secrets(tree.fields):
+        spans.setdefault(node.source, []).append((node.offset + node.head, node.offset + node.length))
+        for inner in _below(node):
+            if inner.source != node.source:
+                spans.setdefault(inner.source, []).append((inner.offset, inner.offset + inner.length))
+    for source in reversed(tree.sources):  # a source comes after the one that it was made from
+        if source.id in spans and source.parent:
+            origin = _node_at(tree, source.parent)
+            spans.setdefault(origin.source, []).append((origin.offset + origin.head, origin.offset + origin.length))
+    return {source: sorted(set(found)) for source, found in spans.items()}
+
+
+def _node_at(tree: Tree, path: tuple[int, ...]) -> Field:
+    node = tree.fields[path[0]]
+    for index in path[1:]:
+        node = node.children[index]
+    return node
+
+
+def _topmost_secrets(nodes: list[Field]) -> Iterator[Field]:
+    for node in nodes:
+        if is_secret(node):
+            yield node
+        else:
+            yield from _topmost_secrets(node.children)
+
+
+def _below(node: Field) -> Iterator[Field]:
+    for child in node.children:
+        yield child
+        yield from _below(child)
+
+
+def _holds_secret(node: Field) -> bool:
+    return is_secret(node) or any(map(_holds_secret, node.children))

@@ -1,0 +1,94 @@
+"""A tree as the JSON object of `show --json` and `decode --json`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from analyzer.render.masking import conceals, is_secret
+from dissectors.api import MessageHeader
+from dissectors.field import Field, Tree
+from dissectors.finding import Finding
+from dissectors.wire.secret import Secret
+
+
+class Message(NamedTuple):
+    """What is printed of a message beside its tree."""
+
+    protocol: str
+    header: MessageHeader
+    error: tuple[int, str] | None = None
+    info: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def tree_object(message: Message, tree: Tree) -> dict[str, Any]:
+    """The object for a JsonWriter, which shows or masks the Secrets in it."""
+    header = message.header
+    return {
+        "protocol": message.protocol,
+        "role": header.role.name.lower(),
+        "operation": header.operation,
+        "code": header.code,
+        "version": header.version,
+        "state": header.state.name.lower(),
+        "correlation": header.correlation,
+        "error": error_object(message.error),
+        "info": message.info,
+        "findings": [finding_object(finding) for finding in (*message.findings, *tree.findings)],
+        "sources": [
+            {
+                "id": source.id,
+                "name": source.name,
+                "length": len(source.data),
+                "parent": None if source.parent is None else list(source.parent),
+            }
+            for source in tree.sources
+        ],
+        "fields": [node_object(node) for node in tree.fields],
+    }
+
+
+def error_object(error: tuple[int, str] | None) -> dict[str, Any] | None:
+    """A row's or tree's `error`."""
+    return None if error is None else {"code": error[0], "name": error[1]}
+
+
+def finding_object(finding: Finding) -> dict[str, Any]:
+    """A finding, with its place if it has one."""
+    found: dict[str, Any] = {
+        "severity": finding.severity.name.lower(),
+        "code": finding.code,
+        "text": finding.text,
+    }
+    if finding.offset is not None:
+        found |= {"source": finding.source, "offset": finding.offset, "length": finding.length}
+    return found
+
+
+def node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
+    """One node and those below it; below a secret all values are hidden."""
+    secret = hidden or is_secret(node)
+    found: dict[str, Any] = {
+        "name": node.spec.name,
+        "type": node.spec.type,
+        "value": masked(node) if secret or conceals(node) else node.value,
+    }
+    text = None if secret else node.text
+    if text is not None:
+        found["text"] = text
+    found |= {"source": node.source, "offset": node.offset, "length": node.length}
+    if node.head:
+        found["head"] = node.head
+    if node.bits is not None:
+        found["bits"] = node.bits
+    if node.children:
+        found["children"] = [node_object(child, secret) for child in node.children]
+    return found
+
+
+def masked(node: Field) -> Any:
+    """The node's value as a Secret, if there is anything to hide."""
+    value = node.value
+    if value is None or isinstance(value, Secret) or (node.children and not isinstance(value, bytes | str)):
+        return value
+    return Secret(value if isinstance(value, bytes | str) else str(value))

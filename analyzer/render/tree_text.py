@@ -1,0 +1,95 @@
+"""A tree as lines for people: where it lies, what it is called, what it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from analyzer.render.jsonable import Limits
+from analyzer.render.lines import Line
+from analyzer.render.masking import conceals, is_secret
+from analyzer.render.tree_json import Message, masked
+from analyzer.text import safe_text
+from dissectors.field import Field, Tree
+from dissectors.finding import Finding
+from dissectors.wire.secret import Secret
+
+LONGEST_TEXT = 400
+_PLACE = 12
+
+
+def title(message: Message, length: int) -> Line:
+    """The line above a message: protocol, operation, and what the header says."""
+    header = message.header
+    name = header.operation or (f"operation {header.code}" if header.code is not None else "unknown operation")
+    said = [f"{length} bytes"]
+    if header.correlation is not None:
+        said.append(f"correlation {header.correlation}")
+    if header.client:
+        said.append(f"client {safe_text(header.client, LONGEST_TEXT)}")
+    if header.state.name != "COMPLETE":
+        said.append(header.state.name.lower())
+    version = "" if header.version is None else f" v{header.version}"
+    head = f"{message.protocol} {safe_text(name, LONGEST_TEXT)}{version} {header.role.name.lower()}"
+    return (("title", head), ("place", f"  {', '.join(said)}"))
+
+
+def tree_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
+    """One line for each node, in order; those of a list beyond the limit are counted."""
+    return _nodes(tree.fields, limits, depth=0, hidden=False)
+
+
+def finding_line(finding: Finding) -> Line:
+    """A finding with its severity, code, sentence and place."""
+    place = "" if finding.offset is None else f" (offset {finding.offset}{_in_source(finding.source)})"
+    severity = finding.severity.name.lower()
+    return ((severity, f"{severity} {finding.code}"), ("", f": {safe_text(finding.text, 4 * LONGEST_TEXT)}{place}"))
+
+
+def _in_source(source: int) -> str:
+    return f" of source {source}" if source else ""
+
+
+def _nodes(nodes: list[Field], limits: Limits, depth: int, hidden: bool) -> Iterator[Line]:
+    most = len(nodes) if limits.max_items is None else limits.max_items
+    for node in nodes[:most]:
+        yield _line(node, limits, depth, hidden)
+        yield from _nodes(node.children, limits, depth + 1, hidden or is_secret(node))
+    if len(nodes) > most:
+        yield (("place", " " * (_PLACE + 2 * depth)), ("note", f"and {len(nodes) - most:,} more of {len(nodes):,}"))
+
+
+def _line(node: Field, limits: Limits, depth: int, hidden: bool) -> Line:
+    place = f"{node.source}:" if node.source else ""
+    place += f"{node.offset}+{node.length}"
+    line = [("place", f"{place:<{_PLACE}}"), ("name", "  " * depth + safe_text(node.spec.name, LONGEST_TEXT))]
+    secret = hidden or is_secret(node)
+    value = masked(node) if secret or conceals(node) else node.value
+    shown = _shown(value, limits, structured=bool(node.children))
+    if shown:
+        style = "masked" if isinstance(value, Secret) and not limits.show_secrets else "value"
+        line += [("", ": "), (style, shown)]
+    text = None if secret else node.text
+    if text is not None:
+        line.append(("text", f" ({safe_text(text, LONGEST_TEXT)})"))
+    line.append(("type", f"  {safe_text(node.spec.type, LONGEST_TEXT)}"))
+    return tuple(line)
+
+
+def _shown(value: Any, limits: Limits, structured: bool) -> str:
+    if isinstance(value, Secret):
+        if not limits.show_secrets:
+            return f"redacted, {len(value)} long"
+        value = value.reveal()
+    if isinstance(value, str):
+        return f'"{safe_text(value, LONGEST_TEXT)}"'
+    if isinstance(value, bytes):
+        head = value[: limits.bytes_limit]
+        more = "..." if len(head) < len(value) else ""
+        return f"{head.hex()}{more} ({len(value)} bytes)" if value else "(0 bytes)"
+    if structured and (value is None or isinstance(value, dict | list)):
+        return ""  # its children say it
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return safe_text(str(value), LONGEST_TEXT)

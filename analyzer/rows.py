@@ -1,0 +1,201 @@
+"""Rows as other programs read them: the keys of CONTRACT.md, computed a column at a time.
+
+Theory. A key is a function from many row numbers to as many plain values. What the index holds is looked up for all rows at
+once; what needs the body (error, info, findings, fields) decodes each row once, and only when such a key was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns import NULL, NULL64, Array, Ints
+from analyzer.messages import FROM_CLIENT
+from analyzer.session import Session
+from dissectors.api import Body, Role, State
+from dissectors.finding import Finding
+
+Values = list[Any]
+
+ROLES = [role.name.lower() for role in Role]
+STATES = [state.name.lower() for state in State]
+SECOND = 10**9
+
+
+class Rows:
+    """Reads keys of rows. Holds nothing but what was asked for the rows of one call."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._index = session.rows
+
+    def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
+        """For each key the values of all `rows`, in order. Raises KeyError for an unknown key."""
+        bodies = _Bodies(self._session, rows) if BODY_KEYS & set(keys) else None
+        return [KEYS[key](self, rows) if key in KEYS else _BODY[key](bodies) for key in keys]
+
+    def take(self, name: str, rows: Ints) -> Array:
+        """One column of the index."""
+        return self._index.column(name)[rows]
+
+    def integers(self, name: str, rows: Ints) -> Values:
+        """The same as plain integers, None for null."""
+        return nullable(self.take(name, rows))
+
+    def named(self, name: str, rows: Ints) -> Values:
+        """Numbers of Names as their strings."""
+        texts = np.array([*self._session.names.texts, None], object)
+        numbers = self.take(name, rows)
+        return texts[np.where(numbers == NULL, len(texts) - 1, numbers)].tolist()
+
+    def times(self, rows: Ints) -> Values:
+        """ISO 8601, UTC, nanoseconds."""
+        return iso_times(self.take("time", rows))
+
+    def stream_ids(self, rows: Ints) -> Values:
+        """`CLIENT>SERVER`."""
+        return self._by_stream(self.take("stream", rows), self._session.stream_id)
+
+    def ids(self, rows: Ints) -> Values:
+        """`stream_id/c/OFFSET` or `/s/OFFSET`."""
+        sides = np.array(["/c/", "/s/"], object)[self.take("side", rows)].tolist()
+        offsets = self.take("offset", rows).tolist()
+        return [f"{stream}{side}{at}" for stream, side, at in zip(self.stream_ids(rows), sides, offsets, strict=True)]
+
+    def partner_ids(self, rows: Ints) -> Values:
+        """The id of the other half of the exchange."""
+        partners = self.take("partner", rows).astype(np.int64)
+        found = np.flatnonzero(partners != NULL)
+        values: Values = [None] * len(rows)
+        for place, value in zip(found.tolist(), self.ids(partners[found]), strict=True):
+            values[place] = value
+        return values
+
+    def partners(self, rows: Ints) -> Values:
+        """The number of the other half of the exchange."""
+        partners = self.take("partner", rows).astype(np.int64)
+        return nullable(np.where(partners == NULL, NULL64, partners + 1))
+
+    def latencies(self, rows: Ints) -> Values:
+        """Nanoseconds, of responses whose request is known."""
+        partners = self.take("partner", rows).astype(np.int64)
+        answer = (partners != NULL) & (self.take("role", rows) == Role.RESPONSE)
+        request = self._index.column("time")[np.where(answer, partners, 0)]
+        return nullable(np.where(answer, self.take("time", rows) - request, NULL64))
+
+    def endpoints(self, rows: Ints, sender: bool) -> Values:
+        """`address:port` of who sent the row, or of who received it."""
+        side = self.take("side", rows).astype(np.int64)
+        key = self.take("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
+        return self._by_stream(key, lambda number: self._session.endpoint(number // 2, number % 2))
+
+    def protocols(self, rows: Ints) -> Values:
+        """Protocol names; `unknown` for raw bytes."""
+        names = [dissector.name for dissector in self._session.engine.known.dissectors]
+        return np.array([*names, "unknown"], object)[self.take("protocol", rows)].tolist()
+
+    def _by_stream(self, numbers: Array, text: Callable[[int], str]) -> Values:
+        found, back = np.unique(numbers, return_inverse=True)
+        return np.array([text(number) for number in found.tolist()], object)[back].tolist()
+
+
+class _Bodies:
+    """Each row's body, decoded once, with its line of information when asked for."""
+
+    def __init__(self, session: Session, rows: Ints) -> None:
+        self.session = session
+        self.rows: list[int] = rows.tolist()
+        self.bodies: list[Body] = [session.body(row) for row in self.rows]
+
+    def errors(self) -> Values:
+        """The first error that each message reports."""
+        return [None if body.error is None else _error(*body.error) for body in self.bodies]
+
+    def infos(self) -> Values:
+        """One line for people."""
+        return [self.session.info(row, body) for row, body in zip(self.rows, self.bodies, strict=True)]
+
+    def findings(self) -> Values:
+        """What there is to say."""
+        return [[_finding(finding) for finding in body.findings] for body in self.bodies]
+
+    def fields(self) -> Values:
+        """The decoded body."""
+        return [body.values for body in self.bodies]
+
+
+def _error(code: int, name: str) -> dict[str, Any]:
+    return {"code": code, "name": name}
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
+
+
+def nullable(numbers: Array) -> Values:
+    """A column as plain integers, None where it is NULL or NULL64."""
+    null = numbers == (NULL64 if numbers.dtype == np.int64 else NULL)
+    if not null.any():
+        return numbers.tolist()
+    values = numbers.astype(object)
+    values[null] = None
+    return values.tolist()
+
+
+def iso_times(times: Ints) -> list[str]:
+    """`2026-11-21T10:00:00.123456789Z`; each second is formatted once."""
+    seconds, rest = np.divmod(times, SECOND)
+    found, back = np.unique(seconds, return_inverse=True)
+    heads = np.datetime_as_string(found.astype("datetime64[s]")).astype(object)[back].tolist()
+    return [f"{head}.{part:09d}Z" for head, part in zip(heads, rest.tolist(), strict=True)]
+
+
+KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {
+    "number": lambda self, rows: (rows + 1).tolist(),
+    "id": Rows.ids,
+    "stream_id": Rows.stream_ids,
+    "partner_id": Rows.partner_ids,
+    "time": Rows.times,
+    "stream": lambda self, rows: self.integers("stream", rows),
+    "protocol": Rows.protocols,
+    "source": lambda self, rows: self.endpoints(rows, True),
+    "destination": lambda self, rows: self.endpoints(rows, False),
+    "from_client": lambda self, rows: (self.take("side", rows) == FROM_CLIENT).tolist(),
+    "role": lambda self, rows: np.array(ROLES, object)[self.take("role", rows)].tolist(),
+    "operation": lambda self, rows: self.named("operation", rows),
+    "code": lambda self, rows: self.integers("code", rows),
+    "version": lambda self, rows: self.integers("version", rows),
+    "correlation": lambda self, rows: self.integers("correlation", rows),
+    "client": lambda self, rows: self.named("client", rows),
+    "length": lambda self, rows: self.integers("length", rows),
+    "offset": lambda self, rows: self.integers("offset", rows),
+    "first_packet": lambda self, rows: self.integers("first", rows),
+    "last_packet": lambda self, rows: self.integers("last", rows),
+    "partner": Rows.partners,
+    "latency_ns": Rows.latencies,
+    "state": lambda self, rows: np.array(STATES, object)[self.take("state", rows)].tolist(),
+}
+
+_BODY: Mapping[str, Callable[[Any], Values]] = {
+    "error": _Bodies.errors,
+    "info": _Bodies.infos,
+    "findings": _Bodies.findings,
+    "fields": _Bodies.fields,
+}
+BODY_KEYS = frozenset(_BODY)
+
+ALIASES = {"latency": "latency_ns"}
+
+ROW_KEYS: Sequence[str] = (
+    *("number", "id", "stream_id", "partner_id", "time", "stream", "protocol", "source", "destination", "from_client"),
+    *("role", "operation", "code", "version", "correlation", "client", "length", "offset", "first_packet"),
+    *("last_packet", "partner", "latency_ns", "error", "state", "info", "findings"),
+)
+"""The keys of a row, in the contract's order; `fields` comes behind them when asked for."""
+
+
+def known_keys() -> Iterable[str]:
+    """All that -e takes."""
+    return (*ROW_KEYS, *ALIASES, "fields")

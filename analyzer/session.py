@@ -1,0 +1,204 @@
+"""What every front end holds: a capture opened, its rows, and any row decoded when somebody looks.
+
+A session knows no output format. `load` reads to the end; `grow` yields ranges of new rows as blocks come (a pipe, a file that
+grows). Decoding is for one row at a time and keeps nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from types import TracebackType
+from typing import Self
+
+from analyzer.capture.packets import Packets
+from analyzer.columns import NULL, Names
+from analyzer.engine import Engine
+from analyzer.messages import FROM_CLIENT, Mark
+from dissectors.api import Body, Context, Dissector, Role, State
+from dissectors.field import Field, FieldSpec, Source, Tree
+from dissectors.finding import Finding, Severity
+from dissectors.foreign import foreign
+from dissectors.registry import Ports
+
+LOST = FieldSpec("lost", "gap")
+UNREAD = FieldSpec("unread", "undecoded")
+DATA = FieldSpec("data", "bytes")
+
+
+class Session:
+    """Captures as one timeline of messages. Raises CaptureError when an input can't be opened."""
+
+    def __init__(
+        self,
+        inputs: Sequence[str | PathLike[str]],
+        *,
+        decode_as: Mapping[int, str] | None = None,
+        reader: str = "native",
+        follow: bool = False,
+        use_bulk: bool = True,
+    ) -> None:
+        self.packets = Packets(inputs, reader=reader, follow=follow)
+        self.engine = Engine(self.packets.store, self.packets.flows, Ports(decode_as), use_bulk=use_bulk)
+        self.rows = self.engine.rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the captures; the tables stay readable, the bytes do not."""
+        self.packets.close()
+
+    def grow(self) -> Iterator[range]:
+        """Reads on; yields the numbers of the rows that each block closed, the last when the input has ended."""
+        for block in self.packets.blocks():
+            yield self.engine.feed(block)
+        yield self.engine.finish()
+
+    def load(self) -> Self:
+        """Reads all inputs to their end."""
+        for _ in self.grow():
+            pass
+        return self
+
+    @property
+    def names(self) -> Names:
+        return self.engine.names
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What belongs to no row: damaged files, gaps, conflicts."""
+        return [*self.packets.findings, *self.engine.remarks.findings]
+
+    def cell(self, name: str, row: int) -> int | None:
+        """One integer of a 32-bit column of the index; None for null."""
+        value = self.rows.cell(name, row)
+        return None if value == NULL else value
+
+    def dissector(self, row: int) -> Dissector | None:
+        """Who reads this row; None for raw bytes."""
+        return self.engine.dissector(self.rows.cell("protocol", row))
+
+    def context(self, row: int) -> Context:
+        """What decoding this row needs from earlier."""
+        extra = self.cell("extra", row)
+        return Context(
+            Role(self.rows.cell("role", row)),
+            self.cell("code", row),
+            self.cell("version", row),
+            None if extra is None else self.engine.extras[extra],
+        )
+
+    def pieces(self, row: int) -> list[tuple[int, int, int]]:
+        """Location (negative: lost), length and packet of each piece of a row's bytes, in order."""
+        first = self.rows.cell("pieces", row)
+        last = first + self.rows.cell("count", row)
+        columns = (self.engine.pieces.column(name)[first:last].tolist() for name in ("at", "length", "packet"))
+        return list(zip(*columns, strict=True))
+
+    def message(self, row: int) -> bytes:
+        """The bytes of a row up to the first that is lost."""
+        first = self.rows.cell("pieces", row)
+        at = self.engine.pieces.cell("at", first)
+        if self.rows.cell("count", row) == 1 and at >= 0:
+            return self.packets.store.read(at, self.engine.pieces.cell("length", first))
+        parts: list[bytes] = []
+        for at, length, _ in self.pieces(row):
+            if at < 0:
+                break
+            parts.append(self.packets.store.read(at, length))
+        return b"".join(parts)
+
+    def body(self, row: int) -> Body:
+        """A row decoded to values, with all that is to be said of it."""
+        dissector = self.dissector(row)
+        message = self.message(row)
+        if dissector is None:
+            return Body({"data": message}, None, tuple(self._about_raw(message)))
+        body = dissector.values(message, self.context(row))
+        return replace(body, findings=(*self.remarks(row), *self._of_body(row, body.findings)))
+
+    def tree(self, row: int) -> Tree:
+        """A row as an annotated tree; lost bytes are leaves of it."""
+        dissector = self.dissector(row)
+        message = self.message(row)
+        if dissector is None:
+            leaves = [Field(DATA, message, 0, len(message))]
+            tree = Tree(leaves, [Source(0, "message", message)], self._about_raw(message))
+        else:
+            tree = dissector.tree(message, self.context(row))
+            tree.findings[:] = [*self.remarks(row), *self._of_body(row, tree.findings)]
+        self._add_lost(row, tree)
+        return tree
+
+    def info(self, row: int, body: Body) -> str:
+        """One line for people."""
+        dissector = self.dissector(row)
+        if dissector is None:
+            text = next((finding.text for finding in body.findings), "no protocol of ours")
+            return f"{self.rows.cell('length', row)} bytes, {text}"
+        return dissector.info(body, self.context(row))
+
+    def remarks(self, row: int) -> list[Finding]:
+        """What the index itself knows of a row."""
+        found: list[Finding] = []
+        marks = Mark(self.rows.cell("marks", row))
+        state, role = State(self.rows.cell("state", row)), Role(self.rows.cell("role", row))
+        if marks & Mark.SNAPPED:
+            found.append(Finding(Severity.WARNING, "cut-by-snaplen", "the capture kept only the beginning of its packets"))
+        if marks & Mark.GAP:
+            found.append(Finding(Severity.WARNING, "gap", "bytes of this message are missing from the capture"))
+        if role is Role.RESPONSE and self.cell("partner", row) is None:
+            found.append(Finding(Severity.NOTE, "orphan-response", "its request is not in the capture"))
+        if state is State.PARTIAL and not marks:
+            found.append(Finding(Severity.WARNING, "gap", "the stream ends before this message does"))
+        latency = self.latency(row)
+        if latency is not None and latency < 0:
+            found.append(Finding(Severity.WARNING, "clock-went-back", "the capture's clock went back since its request"))
+        return found
+
+    def latency(self, row: int) -> int | None:
+        """Of a response with its request: nanoseconds from that one's completion to its own."""
+        partner = self.cell("partner", row)
+        if partner is None or self.rows.cell("role", row) != Role.RESPONSE:
+            return None
+        return self.rows.cell("time", row) - self.rows.cell("time", partner)
+
+    def endpoint(self, stream: int, side: int) -> str:
+        """`address:port` of a stream's client (FROM_CLIENT) or server."""
+        client = max(self.engine.streams.cell("client", stream), 0)
+        flow = self.engine.streams.cell("flow", stream)
+        return self.packets.flows.endpoint(flow, client if side == FROM_CLIENT else 1 - client)
+
+    def stream_id(self, stream: int) -> str:
+        """`CLIENT>SERVER`, with `#n` for the n-th reuse of the same addresses."""
+        reuse = self.engine.streams.cell("reuse", stream)
+        name = f"{self.endpoint(stream, FROM_CLIENT)}>{self.endpoint(stream, 1 - FROM_CLIENT)}"
+        return f"{name}#{reuse}" if reuse else name
+
+    def _of_body(self, row: int, findings: Sequence[Finding]) -> list[Finding]:
+        """A body that breaks because bytes are missing is no malformed body."""
+        if self.rows.cell("state", row) != State.PARTIAL:
+            return list(findings)
+        return [finding for finding in findings if finding.code != "malformed-body"]
+
+    def _about_raw(self, message: bytes) -> list[Finding]:
+        other = foreign(message)
+        return [] if other is None else [Finding(Severity.NOTE, "wrong-protocol", other.text, 0, 0, len(message))]
+
+    def _add_lost(self, row: int, tree: Tree) -> None:
+        """Leaves for what comes behind the first lost byte: gaps, and bytes that can't be read without what is missing."""
+        pieces = self.pieces(row)
+        if all(at >= 0 for at, _, _ in pieces):
+            return
+        offset = len(tree.sources[0].data)
+        rest = pieces[next(index for index, (at, _, _) in enumerate(pieces) if at < 0) :]
+        for at, length, _ in rest:
+            data = bytes(length) if at < 0 else self.packets.store.read(at, length)
+            tree.sources[0] = replace(tree.sources[0], data=tree.sources[0].data + data)
+            tree.fields.append(Field(LOST if at < 0 else UNREAD, None if at < 0 else data, offset, length))
+            offset += length

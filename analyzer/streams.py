@@ -1,0 +1,184 @@
+"""TCP connections: which packets belong together.
+
+Theory. A flow is an unordered pair of addresses and ports; a stream is one connection of it. A flow begins a new stream with a
+SYN whose sequence number the current one has not seen, or, without SYN, after an hour of silence. Streams are numbered by
+their first packet. Who opened it is the sender of the SYN; without one it stays unknown here, and recognise.py asks the bytes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.capture.packets import PacketBlock
+from analyzer.columns import Array, Columns, Ints, runs
+
+FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+SILENCE_NS = 3600 * 10**9
+UNKNOWN_SIDE = -1
+
+
+class Streams(Columns):
+    """One row a stream. `client` is the flow's side that opened it; `reuse` counts earlier streams of the same flow.
+
+    `protocol` is a number of the engine's dissectors (NO_PROTOCOL while nothing is known); times in ns.
+    """
+
+    TYPES = {
+        "flow": np.int32,
+        "reuse": np.int32,
+        "client": np.int8,
+        "protocol": np.int8,
+        "first": np.int64,
+        "packets": np.int64,
+        "begin": np.int64,
+        "end": np.int64,
+    }
+
+    def set(self, name: str, row: int, value: int) -> None:
+        self.column(name)[row] = value
+
+
+class Split(NamedTuple):
+    """A stream that begins in this block, at `position` of the packets sorted by flow."""
+
+    packet: int
+    position: int
+    flow: int
+
+
+class StreamAssigner:
+    """Gives each packet its stream. Carries from block to block what the next SYN of each flow is compared with."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self._flows = _FlowMemory()
+
+    def assign(self, block: PacketBlock) -> tuple[Array, Ints]:
+        """For a block of n packets: `stream` (int32, n) and `order` (int64, n), which sorts them by stream, then time."""
+        by_flow = np.argsort(block.flow, kind="stable")
+        flow = block.flow[by_flow]
+        begin, end = runs(flow)
+        self._flows.grow(int(flow[-1]) + 1 if len(flow) else 0)
+        splits = self._splits(block, by_flow, begin, end)
+        stream_of_run = self._flows.current[flow[begin]] if len(begin) else np.empty(0, np.int64)
+        stream = np.repeat(stream_of_run, end - begin)
+        self._create(block, by_flow, splits, stream, end)
+        self._flows.remember(block, by_flow, begin, end, flow, stream)
+        back = np.empty(len(stream), np.int32)
+        back[by_flow] = stream
+        self._count(block, by_flow, stream)
+        return back, by_flow[np.argsort(stream, kind="stable")]
+
+    def _splits(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints) -> list[Split]:
+        """Where streams begin: at the first packet of a new flow, at SYNs, after silences."""
+        time, flags = block.time[by_flow], block.flags[by_flow]
+        silent = np.zeros(len(time), bool)
+        silent[1:] = time[1:] - time[:-1] > SILENCE_NS
+        flows = block.flow[by_flow[begin]] if len(begin) else np.empty(0, np.int64)
+        known = self._flows.current[flows] >= 0
+        silent[begin] = known & (time[begin] - self._flows.last[flows] > SILENCE_NS) if len(begin) else False
+        special = np.flatnonzero(silent | (flags & SYN != 0))
+        fresh = np.flatnonzero(~known)
+        touched = np.union1d(fresh, np.searchsorted(end, special, "right")) if len(begin) else fresh
+        splits: list[Split] = []
+        for run in touched.tolist():
+            first, last = int(begin[run]), int(end[run])
+            places = special[np.searchsorted(special, first) : np.searchsorted(special, last)]
+            splits += self._walk(block, by_flow, int(flows[run]), first, places.tolist(), silent)
+        return splits
+
+    def _walk(
+        self, block: PacketBlock, by_flow: Ints, flow: int, first: int, places: list[int], silent: Array
+    ) -> list[Split]:
+        memory = self._flows
+        begun = first
+        splits: list[Split] = []
+
+        def split(position: int) -> None:
+            nonlocal begun
+            begun = position
+            memory.syn[flow] = -1
+            memory.seen[flow] = False
+            splits.append(Split(int(block.number[by_flow[position]]), position, flow))
+
+        if memory.current[flow] < 0:
+            split(first)
+        for position in places:
+            packet = by_flow[position]
+            side, seq = int(block.direction[packet]), int(block.seq[packet])
+            if block.flags[packet] & SYN and memory.syn[flow, side] != seq:
+                seen = bool(memory.seen[flow, side]) or side in block.direction[by_flow[begun:position]]
+                if seen and begun != position:
+                    split(position)
+            elif silent[position] and not block.flags[packet] & SYN and begun != position:
+                split(position)
+            if block.flags[packet] & SYN:
+                memory.syn[flow, side] = seq
+        return splits
+
+    def _create(
+        self, block: PacketBlock, by_flow: Ints, splits: list[Split], stream: Ints, end: Ints
+    ) -> None:
+        """Numbers new streams by first packet and writes them into `stream` (sorted by flow)."""
+        number = len(self._streams)
+        for split in sorted(splits):
+            packet = by_flow[split.position]
+            run_end = int(end[np.searchsorted(end, split.position, "right")])
+            stream[split.position : run_end] = number
+            self._streams.append(1, self._row(block, int(packet), split.flow))
+            self._flows.current[split.flow] = number
+            number += 1
+
+    def _row(self, block: PacketBlock, packet: int, flow: int) -> dict[str, int]:
+        flags, side = int(block.flags[packet]), int(block.direction[packet])
+        client = UNKNOWN_SIDE
+        if flags & SYN:
+            client = 1 - side if flags & ACK else side
+        self._flows.uses[flow] += 1
+        time = int(block.time[packet])
+        return {
+            "flow": flow,
+            "reuse": int(self._flows.uses[flow]) - 1,
+            "client": client,
+            "protocol": -1,
+            "first": int(block.number[packet]),
+            "packets": 0,
+            "begin": time,
+            "end": time,
+        }
+
+    def _count(self, block: PacketBlock, by_flow: Ints, stream: Ints) -> None:
+        packets, end = self._streams.column("packets"), self._streams.column("end")
+        np.add.at(packets, stream, 1)
+        np.maximum.at(end, stream, block.time[by_flow])
+
+
+class _FlowMemory:
+    """For each flow: its current stream, SYN numbers and sides seen in it, the last packet's time, how often it was used."""
+
+    def __init__(self) -> None:
+        self.current = np.empty(0, np.int64)
+        self.last = np.empty(0, np.int64)
+        self.uses = np.empty(0, np.int64)
+        self.syn = np.empty((0, 2), np.int64)
+        self.seen = np.empty((0, 2), bool)
+
+    def grow(self, flows: int) -> None:
+        more = max(flows, len(self.current) * 3 // 2) - len(self.current)
+        if flows <= len(self.current):
+            return
+        self.current = np.concatenate((self.current, np.full(more, -1, np.int64)))
+        self.last = np.concatenate((self.last, np.zeros(more, np.int64)))
+        self.uses = np.concatenate((self.uses, np.zeros(more, np.int64)))
+        self.syn = np.concatenate((self.syn, np.full((more, 2), -1, np.int64)))
+        self.seen = np.concatenate((self.seen, np.zeros((more, 2), bool)))
+
+    def remember(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints, flow: Ints, stream: Ints) -> None:
+        """At the end of a block; only the last stream of each flow counts from now on."""
+        if not len(begin):
+            return
+        self.last[flow[begin]] = np.maximum.reduceat(block.time[by_flow], begin)
+        current = stream == self.current[flow]
+        self.seen[flow[current], block.direction[by_flow][current]] = True

@@ -1,0 +1,67 @@
+"""What is not ours but common on our ports, told by its first bytes.
+
+Theory. The usual faults are a client that speaks TLS to a plain port, a browser or health check that speaks HTTP, and a
+load balancer that puts its preamble first. Each begins with a few fixed bytes. Where our protocols expect a four-byte
+size, those bytes make an absurd number, and that number is what logs of servers show: so it is named here too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Another protocol. `preamble`: how many bytes to skip when it is only put before the real conversation, else 0."""
+
+    name: str
+    text: str
+    preamble: int = 0
+
+
+_PATTERNS: tuple[tuple[str, str, re.Pattern[bytes]], ...] = tuple(
+    (name, what, re.compile(pattern, re.DOTALL))
+    for name, what, pattern in (
+        ("tls", "a TLS ClientHello", rb"\x16\x03[\x00-\x04]..\x01"),
+        ("tls", "a TLS ServerHello", rb"\x16\x03[\x00-\x04]..\x02"),
+        ("tls", "a TLS handshake record", rb"\x16\x03[\x00-\x04].."),
+        ("tls", "a TLS alert", rb"\x15\x03[\x00-\x04]\x00\x02"),
+        ("tls", "a TLS data record", rb"\x17\x03[\x00-\x04].."),
+        ("tls", "an SSL 2 hello", rb"\x80.\x01\x03[\x00-\x04]"),
+        ("http2", "the HTTP/2 preface (gRPC uses it too)", rb"PRI \* HTTP/2\.0\r\n"),
+        ("http", "an HTTP request", rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE|CONNECT) "),
+        ("http", "an HTTP response", rb"HTTP/[0-3](?:\.[0-9])? [1-5]\d\d"),
+        ("ssh", "an SSH greeting", rb"SSH-[12]\.\d"),
+        ("smtp", "an SMTP greeting", rb"220[ -][^\r\n]*SMTP"),
+        ("amqp", "an AMQP header", rb"AMQP[\x00-\x03]"),
+        ("mqtt", "an MQTT CONNECT", rb"\x10[\x0c-\xff](?:.?)\x00(?:\x04MQTT|\x06MQIsdp)"),
+        ("postgresql", "a PostgreSQL SSL request", rb"\x00\x00\x00\x08\x04\xd2\x16\x2f"),
+        ("redis", "a Redis command", rb"\*[1-9]\d{0,2}\r\n\$\d+\r\n"),
+    )
+)
+
+_PROXY_V1 = re.compile(rb"PROXY (?:TCP[46]|UNKNOWN)[^\r\n]{0,100}\r\n")
+_PROXY_V1_BEGIN = re.compile(rb"PROXY (?:TCP[46]|UNKNOWN)[ \r]")
+_PROXY_V2 = b"\r\n\r\n\0\r\nQUIT\n"
+_PROXY_V2_HEADER = 16
+
+
+def foreign(prefix: bytes) -> Foreign | None:
+    """The protocol that begins with these bytes, or None when they may be ours. Costs little for bytes that are."""
+    if prefix.startswith(_PROXY_V2):
+        size = _PROXY_V2_HEADER + int.from_bytes(prefix[14:16])
+        return Foreign("haproxy", "a HAProxy preamble (version 2) comes before the conversation", size)
+    if _PROXY_V1_BEGIN.match(prefix):
+        whole = _PROXY_V1.match(prefix)
+        size = whole.end() if whole is not None else len(prefix)
+        return Foreign("haproxy", "a HAProxy preamble (version 1) comes before the conversation", size)
+    for name, what, pattern in _PATTERNS:
+        if pattern.match(prefix):
+            return Foreign(name, f"the bytes are {what}{_as_size(prefix)}")
+    return None
+
+
+def _as_size(prefix: bytes) -> str:
+    size = int.from_bytes(prefix[:4])
+    return f"; a server that reads a size there sees {size}" if size > 1 << 24 else ""

@@ -1,0 +1,194 @@
+"""One Kafka frame to values or to a tree.
+
+Theory. Which plan reads a body follows from key, version and direction, with one exception: a broker that does not know
+the asked version of ApiVersions answers in version 0, which can be seen only in the bytes (error 35). Values come from
+the emitted decoder. Where that fails the frame is read again into a tree, and the values are folded from it: so what
+broken bytes still tell, and why they are broken, has one source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache, partial
+from struct import Struct
+from typing import Any
+
+from dissectors.api import Body, Context, Role
+from dissectors.field import Field, FieldSpec, Tree
+from dissectors.finding import Finding, Severity
+from dissectors.errors import Truncated
+from dissectors.kafka.header import body_offset
+from dissectors.kafka.labels import error_name
+from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
+from dissectors.kafka.tables import table
+from dissectors.wire.budget import Budget
+from dissectors.wire.emit import FAILURES, First, first_nonzero, values_decoder
+from dissectors.wire.fields import read_members
+from dissectors.wire.plan import Plan, resolve
+from dissectors.wire.reader import Reader
+from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Layout, members
+from dissectors.wire.varint import Unfit
+
+_SIZE = Struct(">i")
+_LENGTH = FieldSpec("length", "int32")
+_HEADER = FieldSpec("header", "struct")
+_BODY = Layout("body", "struct")
+_REST = FieldSpec("_rest", "bytes")
+_PAYLOAD = FieldSpec("payload", "bytes")
+_TOKEN = FieldSpec("payload", "bytes", secret=True)
+_API_VERSIONS = 18
+
+
+@lru_cache(maxsize=1024)
+def body_plan(key: int, version: int, response: bool) -> Plan | None:
+    """The plan of a body; of the newest known version for a newer one; None for an unknown key or no version."""
+    api = apis().get(key)
+    if api is None or version < api.versions.low:
+        return None
+    return resolve(body_schema(key, response), min(version, api.versions.high))
+
+
+def plan_of(message: bytes, context: Context) -> Plan | None:
+    """The plan that reads this frame's body, or None when nothing can."""
+    key, version = context.code, context.version
+    if context.role is Role.RAW or key is None or version is None:
+        return None
+    response = context.role is Role.RESPONSE
+    if response and key == _API_VERSIONS and version != 0:
+        fallback = _fallback(message)
+        if fallback is not None:
+            return fallback
+    return body_plan(key, version, response)
+
+
+def _fallback(message: bytes) -> Plan | None:
+    """The plan of ApiVersions v0 when this answer is one although another version was asked for."""
+    rule = table("quirks")["apiVersionsFallback"]
+    if message[8:10] != int(rule["error"]).to_bytes(2, "big"):
+        return None
+    plan = body_plan(_API_VERSIONS, rule["parseAs"], True)
+    assert plan is not None
+    try:
+        _, stop = values_decoder(plan)(message, 8, Budget())
+    except FAILURES:
+        return None
+    return plan if stop == len(message) else None
+
+
+@lru_cache(maxsize=1024)
+def _first_error(plan: Plan) -> First:
+    return first_nonzero(plan, "error")
+
+
+def decode(message: bytes, context: Context) -> Body:
+    """The values of a frame's body, its first error, and what there is to say."""
+    plan = plan_of(message, context)
+    if plan is None:
+        return _from_tree(read(message, context))
+    key, version = context.code, context.version
+    assert key is not None and version is not None
+    try:
+        if _SIZE.unpack_from(message)[0] + 4 != len(message):
+            raise Unfit
+        at = body_offset(message, key, version, context.role is Role.RESPONSE)
+        values, stop = values_decoder(plan)(message, at, Budget())
+        if stop > len(message):
+            raise Unfit
+    except FAILURES:
+        return _from_tree(read(message, context))
+    findings = tuple(_remarks(plan, context, stop, len(message)))
+    if stop < len(message):
+        values["_rest"] = message[stop:]
+    code = _first_error(plan)(values)
+    return Body(values, (code, error_name(code)) if code else None, findings)
+
+
+def _remarks(plan: Plan, context: Context, stop: int, length: int) -> Iterable[Finding]:
+    """What is to be said of a frame that could be read."""
+    if context.version is not None and context.version > plan.version and not _is_fallback(plan, context):
+        text = f"version {context.version} is newer than the tables, read as version {plan.version}"
+        yield Finding(Severity.WARNING, "unsupported-version", text)
+    if stop < length:
+        yield Finding(
+            Severity.NOTE, "trailing-bytes", f"{length - stop} bytes behind the body", 0, stop, length - stop
+        )
+
+
+def _is_fallback(plan: Plan, context: Context) -> bool:
+    return context.role is Role.RESPONSE and context.code == _API_VERSIONS and plan.version == 0
+
+
+def read(message: bytes, context: Context) -> Tree:
+    """The annotated tree of a frame: `length`, `header`, `body`, and what is left."""
+    reader = Reader.start(message, Budget())
+    plan = plan_of(message, context)
+    length = len(message)
+    if not reader.guard(partial(_frame, context=context, plan=plan), length):
+        return reader.tree
+    findings = reader.tree.findings
+    if plan is None:
+        findings.extend(_unreadable(context))
+    else:
+        findings.extend(_remarks(plan, context, reader.at, length))
+    if reader.at < length:
+        _payload(reader, context, plan)
+    declared = _SIZE.unpack_from(message)[0]
+    if declared > length - 4 and not any(finding.code == "malformed-body" for finding in findings):
+        reader.find(Truncated("message", 4, declared, length - 4))
+    return reader.tree
+
+
+def _frame(reader: Reader, context: Context, plan: Plan | None) -> None:
+    reader.need(4, 0, "length")
+    reader.leaf(_LENGTH, _SIZE.unpack_from(reader.data)[0], 4)
+    response = context.role is Role.RESPONSE
+    if context.role is Role.RAW:
+        return
+    if plan is None:
+        kind = 0
+    else:
+        assert context.code is not None and context.version is not None
+        kind = header_version(context.code, context.version, response)
+    reader.enter(_HEADER)
+    read_members(reader, resolve(named_schema("ResponseHeader" if response else "RequestHeader"), kind).steps)
+    reader.leave()
+    if plan is not None:
+        reader.enter(_BODY)
+        read_members(reader, plan.steps)
+        reader.leave()
+
+
+def _unreadable(context: Context) -> Iterable[Finding]:
+    if context.code is None:
+        return
+    if context.code not in apis():
+        yield Finding(Severity.NOTE, "unknown-operation", f"API key {context.code} is not in the tables")
+    else:
+        yield Finding(Severity.NOTE, "unsupported-version", f"there is no version {context.version} of this API")
+
+
+def _payload(reader: Reader, context: Context, plan: Plan | None) -> None:
+    """What stands behind what could be read: a client's leftovers, a SASL token, or an unknown body."""
+    content = reader.data[reader.at :]
+    stop = len(reader.data)
+    if plan is not None:
+        reader.leaf(_REST, content, stop)
+    elif context.role is Role.RAW:
+        reader.leaf(_TOKEN, Secret(content), stop)
+    else:
+        reader.leaf(_PAYLOAD, content, stop)
+
+
+def _from_tree(tree: Tree) -> Body:
+    kept = [node for node in tree.fields if node.spec not in (_LENGTH, _HEADER)]
+    values: dict[str, Any] = members(kept)
+    code = next(_errors(kept), 0)
+    return Body(values, (code, error_name(code)) if code else None, tuple(tree.findings))
+
+
+def _errors(nodes: Iterable[Field]) -> Iterable[int]:
+    for node in nodes:
+        if node.spec.label is error_name and node.value:
+            yield node.value
+        yield from _errors(node.children)

@@ -1,0 +1,130 @@
+"""Kafka's headers for many messages at once, and its queue: the bulk twin of Kafka.header and KafkaConversation.
+
+tests/dissectors/kafka/test_bulk.py holds the twins equal. Requests stand at fixed offsets up to the client id; whether a
+Produce wants an answer is a little further on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from dissectors.api import Conversation, MessageHeader, Role, State
+from dissectors.kafka.conversation import STEPPED, KafkaConversation, Waiting
+from dissectors.kafka.header import NEWER
+from dissectors.kafka.schemas import apis
+from dissectors.wire.bulk import NULL, NULL64, BulkHeaders, Column, be
+
+WIDTH = 96
+PRODUCE, CONTROLLED_SHUTDOWN = 0, 7
+HEADER = 14
+"""Bytes before the client id: length, API key, version, correlation id, the client id's length."""
+
+
+def operations() -> Sequence[str]:
+    """Operation names by API key."""
+    return [apis()[key].name for key in range(len(apis()))]
+
+
+def headers(view: Column, available: Column, from_client: Column) -> BulkHeaders:
+    """Twin: Kafka.header. Rows too short for a header, and what needs a closer look, are `unsure`."""
+    key, version = be(view, 4, "i2").astype(np.int32), be(view, 6, "i2").astype(np.int32)
+    size = be(view, 12, "i2").astype(np.int64)
+    least, most = _ranges()
+    known = (key >= 0) & (key < len(most))
+    index = np.where(known, key, 0)
+    state = np.where(known & (version >= least[index]), State.COMPLETE, State.UNDECODED)
+    state[known & (version > most[index])] = State.GUESSED
+    state[known & (version > most[index] + NEWER)] = State.UNDECODED
+    unsure = from_client & ((available < HEADER + np.maximum(size, 0)) | (HEADER + size > WIDTH) | (size < -1) | ~known)
+    unsure |= ~from_client & (available < 8)
+    unsure |= (key == CONTROLLED_SHUTDOWN) & (version == 0) & from_client
+    client, clients = _clients(view, size, from_client & ~unsure)
+    role = np.where(from_client, Role.REQUEST, Role.RESPONSE).astype(np.int8)
+    produce = np.flatnonzero(from_client & ~unsure & (key == PRODUCE) & (state == State.COMPLETE))
+    unsure[produce] |= _silent(view, available, size, version, produce, role)
+    return BulkHeaders(
+        role=role,
+        state=np.where(from_client, state, State.GUESSED).astype(np.int8),
+        code=np.where(from_client, key, NULL).astype(np.int32),
+        version=np.where(from_client, version, NULL).astype(np.int32),
+        correlation=np.where(from_client, be(view, 8, "i4"), be(view, 4, "i4")).astype(np.int64),
+        client=client,
+        clients=clients,
+        unsure=unsure,
+        stepped=from_client & (np.isin(key, list(STEPPED)) | (state != State.COMPLETE)),
+    )
+
+
+@cache
+def _ranges() -> tuple[Column, Column]:
+    """Lowest and highest version that the tables know, by API key."""
+    ranges = [apis()[key].versions for key in range(len(apis()))]
+    return np.array([each.low for each in ranges]), np.array([each.high for each in ranges])
+
+
+def _clients(view: Column, size: Column, wanted: Column) -> tuple[Column, list[str]]:
+    """Client ids as numbers of a list. Words of eight bytes are hashed; equal hashes are compared, not trusted."""
+    numbers = np.full(len(view), NULL, np.int32)
+    rows = np.flatnonzero(wanted & (size >= 0))
+    if not len(rows):
+        return numbers, []
+    words = (int(size[rows].max()) + 8) // 8
+    inside = np.arange(words * 8) < size[rows, None]
+    text = np.zeros((len(rows), words * 8), np.uint8)
+    width = min(words * 8, view.shape[1] - HEADER)
+    text[:, :width] = view[rows, HEADER : HEADER + width]
+    keys = (text * inside).view(np.uint64)
+    factors = np.random.default_rng(0).integers(1, 2**63, words, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    hashes = (keys * factors).sum(axis=1, dtype=np.uint64) + size[rows].astype(np.uint64)
+    _, first, back = np.unique(hashes, return_index=True, return_inverse=True)
+    if (keys != keys[first][back]).any() or (size[rows] != size[rows][first][back]).any():
+        _, first, back = np.unique(np.column_stack((keys, size[rows])), axis=0, return_index=True, return_inverse=True)
+    samples = [bytes(text[row, : size[rows[row]]]) for row in first.tolist()]
+    numbers[rows] = back.reshape(-1)
+    return numbers, [sample.decode("utf-8", "replace") for sample in samples]
+
+
+def _silent(view: Column, available: Column, size: Column, version: Column, rows: Column, role: Column) -> Column:
+    """Marks Produce requests with acks=0 as one-way in `role`; returns which of `rows` could not be told."""
+    at = HEADER + np.maximum(size[rows], 0)
+    edge = np.minimum(available[rows], WIDTH)
+    data, kind = view[rows], version[rows]
+    each = np.arange(len(rows))
+
+    def byte(place: Column) -> Column:
+        return data[each, np.minimum(place, WIDTH - 1)].astype(np.int64)
+
+    plain, compact = (kind >= 3) & (kind < 9), kind >= 9
+    length = (byte(at) << 8 | byte(at + 1)) & 0x7FFF
+    length[byte(at) >= 0x80] = 0
+    skipped = np.where(plain, 2 + length, 0)
+    skipped = np.where(compact, 2 + np.maximum(byte(at + 1) - 1, 0), skipped)
+    unsure = compact & ((byte(at) != 0) | (byte(at + 1) >= 0x80))
+    unsure |= at + skipped + 2 > edge
+    silent = (byte(at + skipped) == 0) & (byte(at + skipped + 1) == 0)
+    role[rows[silent & ~unsure]] = Role.ONEWAY
+    return unsure
+
+
+def steady(conversation: Conversation) -> bool:
+    """Not inside a SASL exchange of bare tokens, and no answer on its way that changes what follows."""
+    assert isinstance(conversation, KafkaConversation)
+    if conversation.tokens or conversation.waiting_tokens or not conversation.begun:
+        return False
+    return all(each.header.code not in STEPPED and each.header.state == 0 for each in conversation.waiting)
+
+
+def waiting(conversation: Conversation) -> list[tuple[int, MessageHeader]]:
+    """The queue, oldest first."""
+    assert isinstance(conversation, KafkaConversation)
+    return list(conversation.waiting)
+
+
+def resume(conversation: Conversation, waiting: list[tuple[int, MessageHeader]]) -> None:
+    """Replaces the queue."""
+    assert isinstance(conversation, KafkaConversation)
+    conversation.waiting = deque((Waiting(*each) for each in waiting), maxlen=conversation.waiting.maxlen)

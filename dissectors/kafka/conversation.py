@@ -1,0 +1,111 @@
+"""Who answers whom on a Kafka connection.
+
+Theory. A broker answers the requests of one connection strictly in order, so pairing is a queue; the correlation id, which
+the client chose and the broker repeats, is the check, not the key: clients may repeat it. A Produce with acks=0 is never
+answered (its header says one-way). When the id at the head does not fit, a request was lost or dropped: everything
+before the first that fits is given up. An answer that fits none is an orphan.
+
+SASL (KIP-12, KIP-43): after SaslHandshake version 0 the client's tokens are bare frames without any header, and so are the
+broker's; the exchange is over when a frame from the client is a request header again. A client of the 0.9 days may even
+begin with a bare GSSAPI token (its first byte is 0x60, the ASN.1 application tag of RFC 2743, section 3.1).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from struct import unpack_from
+from typing import NamedTuple
+
+from dissectors.api import Context, Conversation, MessageHeader, Outcome, Role, State, with_request
+from dissectors.kafka.dissector import Kafka
+
+JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE, API_VERSIONS = 11, 14, 17, 18
+UNSUPPORTED_VERSION = 35
+STEPPED = frozenset({JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE})
+"""Requests that change what later messages mean; a bulk twin leaves connections that carry them to step()."""
+
+MOST_WAITING = 65_536
+"""Requests that are remembered where a capture has only one direction; far more than any client keeps in flight."""
+
+GSSAPI_TOKEN = 0x60
+TOKEN = MessageHeader(Role.RAW, state=State.COMPLETE)
+
+
+class Waiting(NamedTuple):
+    """A request that has no answer yet."""
+
+    handle: int
+    header: MessageHeader
+
+
+@dataclass(slots=True)
+class KafkaConversation(Conversation):
+    """`tokens` is true while bare SASL frames may come."""
+
+    waiting: deque[Waiting] = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
+    tokens: bool = False
+    waiting_tokens: deque[int] = field(default_factory=deque)
+    protocol_type: str | None = None
+    begun: bool = False
+
+    def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
+        header = KAFKA.header(prefix, from_client)
+        outcome = self._from_client(handle, prefix, header) if from_client else self._from_broker(prefix, header)
+        self.begun = True
+        return outcome
+
+    def _from_client(self, handle: int, prefix: bytes, header: MessageHeader) -> Outcome:
+        if not self.begun and prefix[4:5] == bytes([GSSAPI_TOKEN]):
+            self.tokens = True
+        if self.tokens and not (header.role is Role.REQUEST and KAFKA.plausible(prefix, True)):
+            self.waiting_tokens.append(handle)
+            return Outcome(TOKEN)
+        self.tokens = False
+        if header.role is Role.REQUEST:
+            self.waiting.append(Waiting(handle, header))
+        return Outcome(header, extra=self._group_protocol(header, prefix))
+
+    def _from_broker(self, prefix: bytes, header: MessageHeader) -> Outcome:
+        if self.waiting_tokens:
+            return Outcome(TOKEN, partner=self.waiting_tokens.popleft())
+        request = self._claim(header.correlation)
+        if request is None:
+            return Outcome(header)
+        asked = request.header
+        error = unpack_from(">h", prefix, 8)[0] if len(prefix) >= 10 else None
+        if asked.code == SASL_HANDSHAKE and asked.version == 0:
+            self.tokens = error == 0
+        header = with_request(header, asked)
+        if asked.code == API_VERSIONS and error == UNSUPPORTED_VERSION:
+            header = replace(header, state=State.COMPLETE)  # the answer's layout is known whatever was asked (KIP-511)
+        return Outcome(header, request.handle, self._group_extra(asked.code))
+
+    def _claim(self, correlation: int | None) -> Waiting | None:
+        for count, request in enumerate(self.waiting, 1):
+            if request.header.correlation == correlation:
+                for _ in range(count):
+                    self.waiting.popleft()
+                return request
+        return None
+
+    def _group_protocol(self, header: MessageHeader, prefix: bytes) -> Mapping[str, str] | None:
+        """JoinGroup says what kind of group this is; SyncGroup before version 5 and the answers do not."""
+        if header.code == JOIN_GROUP and header.version is not None:
+            self.protocol_type = protocol_type(prefix, header.version)
+        return self._group_extra(header.code)
+
+    def _group_extra(self, code: int | None) -> Mapping[str, str] | None:
+        if code not in (JOIN_GROUP, SYNC_GROUP) or self.protocol_type is None:
+            return None
+        return {"protocolType": self.protocol_type}
+
+
+def protocol_type(prefix: bytes, version: int) -> str | None:
+    """What kind of group a JoinGroup request wants to join; None where these bytes end before it says so."""
+    found = KAFKA.values(prefix, Context(Role.REQUEST, JOIN_GROUP, version)).values.get("protocolType")
+    return found if isinstance(found, str) else None
+
+
+KAFKA = Kafka()

@@ -1,0 +1,57 @@
+"""Apache Kafka's protocol, as the DISSECTOR interface asks for it.
+
+Theory. Every message is behind a four-byte size. A connection is a strict queue: a broker answers in the order in which
+it was asked, and the correlation id only checks that. A response is a size, that id and a body whose layout is its
+request's, so all that a response needs from earlier is key and version. `conversation.py` keeps the queue; header.py
+and probe.py read the first bytes; body.py reads everything.
+"""
+
+from __future__ import annotations
+
+from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader
+from dissectors.field import Tree
+from dissectors.kafka.body import decode, read
+from dissectors.kafka.header import MAXIMUM, request_header, response_header
+from dissectors.kafka.info import info_line
+from dissectors.kafka.probe import plausible_request, plausible_response, request_evidence, response_evidence
+
+
+class Kafka(Dissector):
+    """Kafka 0.8 to 4.5, all 95 APIs in all versions."""
+
+    name = "kafka"
+    ports = (9092,)
+    framing = LengthPrefixed(4, 0, MAXIMUM)
+    bulk = "dissectors.kafka.bulk"
+
+    def probe(self, prefix: bytes, from_client: bool | None) -> int:
+        """A request leaves hardly a doubt, a response is weak evidence."""
+        if from_client is None:
+            return max(request_evidence(prefix), response_evidence(prefix))
+        return request_evidence(prefix) if from_client else response_evidence(prefix)
+
+    def plausible(self, prefix: bytes, from_client: bool) -> bool:
+        """Strict for requests; a response has nothing to be strict about."""
+        return plausible_request(prefix) if from_client else plausible_response(prefix)
+
+    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
+        """Key, version, correlation and client of a request; a response's correlation alone."""
+        return request_header(prefix) if from_client else response_header(prefix)
+
+    def conversation(self) -> Conversation:
+        """A queue of unanswered requests."""
+        from dissectors.kafka.conversation import KafkaConversation  # decoding one message needs no queue
+
+        return KafkaConversation()
+
+    def values(self, message: bytes, context: Context) -> Body:
+        """The body's fields by the schema's names."""
+        return decode(message, context)
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        """Length, header and body with their places."""
+        return read(message, context)
+
+    def info(self, body: Body, context: Context) -> str:
+        """Topics, groups, members and errors, briefly."""
+        return info_line(body, context)

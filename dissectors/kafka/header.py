@@ -1,0 +1,109 @@
+"""Kafka's message headers, read from the first bytes of a frame.
+
+Facts. Behind the int32 size a request has int16 API key, int16 version, int32 correlation id and, except for
+ControlledShutdown v0, the client id: a nullable string with an int16 length in all versions, also where the rest of the
+message is flexible. A flexible header ends in tagged fields. A response has the correlation id alone (and tagged
+fields), so which operation it answers is known only from its request.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+
+from dissectors.api import MessageHeader, Role, State
+from dissectors.kafka.schemas import Api, apis, header_version
+from dissectors.wire.varint import Unfit, uvarint
+
+MAXIMUM = 104_857_600
+"""The largest frame that a broker takes by default (socket.request.max.bytes)."""
+
+NEWER = 16
+"""Versions beyond the tables that may still be real ones: a guess. A number further away is no version of that API."""
+
+_REQUEST = Struct(">ihhi")
+_PREFIX = Struct(">ihh")
+_RESPONSE = Struct(">ii")
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+_RAW = MessageHeader(Role.RAW, state=State.UNDECODED)
+_PRODUCE = 0
+
+
+def request_header(prefix: bytes) -> MessageHeader:
+    """What the first bytes of a client's frame tell; a frame too short for a request is raw.
+
+    A header without client id has the empty one, as Kafka's own reader says.
+    """
+    if len(prefix) < 8:
+        return _RAW
+    size, key, version = _PREFIX.unpack_from(prefix)
+    if size < 8:
+        return _RAW
+    correlation = _INT32.unpack_from(prefix, 8)[0] if len(prefix) >= 12 else None
+    api = apis().get(key)
+    if api is None:
+        return MessageHeader(Role.REQUEST, None, key, version, correlation, client_id(prefix), State.UNDECODED)
+    client = "" if header_version(key, version, False) == 0 else client_id(prefix)
+    role = Role.ONEWAY if key == _PRODUCE and acks(prefix, version) == 0 else Role.REQUEST
+    return MessageHeader(role, api.name, key, version, correlation, client, _state(api, version))
+
+
+def response_header(prefix: bytes) -> MessageHeader:
+    """What the first bytes of a broker's frame tell: without its request, an orphan and a guess."""
+    if len(prefix) < 8:
+        return _RAW
+    size, correlation = _RESPONSE.unpack_from(prefix)
+    if size < 4:
+        return _RAW
+    return MessageHeader(Role.RESPONSE, correlation=correlation, state=State.GUESSED)
+
+
+def _state(api: Api, version: int) -> State:
+    if version in api.versions:
+        return State.COMPLETE
+    return State.GUESSED if api.versions.high < version <= api.versions.high + NEWER else State.UNDECODED
+
+
+def client_id(prefix: bytes) -> str | None:
+    """The client id of a request; None when it is null or not whole in these bytes."""
+    if len(prefix) < 14:
+        return None
+    length = _INT16.unpack_from(prefix, 12)[0]
+    if length < 0 or 14 + length > len(prefix):
+        return None
+    return prefix[14 : 14 + length].decode("utf-8", "replace")
+
+
+def acks(prefix: bytes, version: int) -> int | None:
+    """What a Produce request wants acknowledged: 0 is no answer at all. None where these bytes end before it."""
+    try:
+        at = body_offset(prefix, _PRODUCE, version, False)
+        if version >= 3:
+            if header_version(_PRODUCE, version, False) == 2:
+                length, at = uvarint(prefix, at)
+                at += max(length - 1, 0)
+            else:
+                at += 2 + max(_INT16.unpack_from(prefix, at)[0], 0)
+        value: int = _INT16.unpack_from(prefix, at)[0]
+    except (IndexError, Unfit, StructError):
+        return None
+    return value
+
+
+def body_offset(message: bytes, key: int, version: int, response: bool) -> int:
+    """Where the body begins. Raises IndexError, struct.error or Unfit where the header does not end."""
+    kind = header_version(key, version, response)
+    if response:
+        at, tagged = 8, kind == 1
+    elif kind == 0:
+        at, tagged = 12, False
+    else:
+        at, tagged = 14 + max(_INT16.unpack_from(message, 12)[0], 0), kind == 2
+    if tagged:
+        count, at = uvarint(message, at)
+        for _ in range(count):
+            _, at = uvarint(message, at)
+            size, at = uvarint(message, at)
+            at += size
+    return at

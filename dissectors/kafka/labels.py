@@ -1,0 +1,64 @@
+"""What people read beside Kafka's numbers: names of errors and enums, times."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
+from typing import Any
+
+from dissectors.kafka.tables import table
+from dissectors.wire.primitive import Label
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@cache
+def _names(enum: str) -> dict[int, str]:
+    rows = table("errors") if enum == "error" else table("enums")[enum]
+    return {int(number): name for number, name in rows.items()}
+
+
+def error_name(code: int) -> str:
+    """The name of an error code; one that no release knows keeps its number."""
+    return _names("error").get(code) or f"UNKNOWN_{code}"
+
+
+def timestamp(value: int) -> str | None:
+    """Milliseconds since 1970 as ISO 8601 in UTC; None for -1 and for what no calendar holds."""
+    if value < 0:
+        return None
+    try:
+        moment = _EPOCH + timedelta(milliseconds=value)
+    except OverflowError:
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def milliseconds(value: int) -> str | None:
+    """A duration as people say it; None below a second, where the number says it already."""
+    if value < 1000 or value >= 0x7FFFFFFF:
+        return None
+    return str(timedelta(milliseconds=value))
+
+
+@lru_cache(maxsize=64)
+def labels(enum: str) -> Label | None:
+    """The label function of an enum in the tables; a number without a name has none."""
+    if enum == "timestamp":
+        return timestamp
+    if enum == "milliseconds":
+        return milliseconds
+    if enum == "error":
+        return error_name
+    if enum == "api":
+        return _api
+    names = _names(enum)
+    if enum == "listOffsetsTimestamp":
+        return lambda value: names.get(value) or timestamp(value)
+    return names.get
+
+
+def _api(key: Any) -> str | None:
+    from dissectors.kafka.schemas import operation  # the schemas are made with these labels
+
+    return operation(key)

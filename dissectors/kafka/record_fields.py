@@ -1,0 +1,337 @@
+"""Record data to nodes: the twin of records.py that keeps where every value lies, and says what is broken.
+
+Theory. Offsets and timestamps stand in the tree as they are meant, absolute, on the bytes of their deltas. An entry has
+a length of its own, so what breaks inside of one is contained in it and the next is read again. What was compressed is
+a source of its own, below the leaf that holds the compressed bytes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from functools import partial
+from struct import Struct
+from typing import Any
+
+from dissectors.errors import Malformed, TooLarge
+from dissectors.field import Field, FieldSpec
+from dissectors.finding import Finding, Severity
+from dissectors.kafka.labels import timestamp
+from dissectors.kafka.records import (
+    CHECKED_FROM,
+    CODECS,
+    DEPTH,
+    ENTRY,
+    MAGIC_AT,
+    MESSAGE_CHECKED_FROM,
+    MESSAGE_MINIMUM,
+    RECORD_MINIMUM,
+    TIMESTAMP_TYPES,
+    codec_name,
+)
+from dissectors.wire.codecs import decompress
+from dissectors.wire.reader import Reader
+from dissectors.wire.specs import Layout, Many, element
+from dissectors.wire.varint import zigzag
+
+_BATCH: tuple[tuple[FieldSpec, Struct], ...] = tuple(
+    (FieldSpec(name, kind, timestamp if name.endswith("Timestamp") else None), Struct(">" + code))
+    for name, kind, code in (
+        ("lastOffsetDelta", "int32", "i"),
+        ("baseTimestamp", "int64", "q"),
+        ("maxTimestamp", "int64", "q"),
+        ("producerId", "int64", "q"),
+        ("producerEpoch", "int16", "h"),
+        ("baseSequence", "int32", "i"),
+        ("count", "int32", "i"),
+    )
+)
+_INT8, _INT16, _INT32, _UINT32, _INT64 = (Struct(">" + code) for code in "bhiIq")
+_OFFSET = FieldSpec("offset", "int64")
+_BASE_OFFSET = FieldSpec("baseOffset", "int64")
+_LENGTH = FieldSpec("length", "int32")
+_SIZE = Layout("length", "int32")
+_EPOCH = FieldSpec("partitionLeaderEpoch", "int32")
+_MAGIC = FieldSpec("magic", "int8")
+_CRC = FieldSpec("crc", "uint32")
+_CRC_VALID = FieldSpec("crcValid", "bool")
+_ATTRIBUTES = FieldSpec("attributes", "int16")
+_MESSAGE_ATTRIBUTES = Layout("attributes", "int8")
+_COMPRESSION = FieldSpec("compression", "string")
+_TIMESTAMP_TYPE = FieldSpec("timestampType", "string")
+_TIMESTAMP = FieldSpec("timestamp", "int64", timestamp)
+_FLAGS = tuple(
+    (FieldSpec(name, "bool"), mask) for name, mask in (("transactional", 16), ("control", 32), ("deleteHorizon", 64))
+)
+_RECORDS = Many("records", "array")
+_MESSAGES = Many("messages", "array")
+_KEY = FieldSpec("key", "bytes")
+_VALUE = FieldSpec("value", "bytes")
+_RECORD_LENGTH = Layout("length", "varint")
+_RECORD_ATTRIBUTES = Layout("attributes", "int8")
+_RECORD_TIME = FieldSpec("timestamp", "varlong", timestamp)
+_RECORD_OFFSET = FieldSpec("offset", "varint")
+_HEADERS = Many("headers", "array")
+_HEADER_COUNT = Layout("count", "varint")
+_HEADER_KEY = FieldSpec("key", "string")
+
+
+def unfold_records(reader: Reader, stop: int) -> None:
+    """Reads the entries of a records field, up to `stop`, into the node that is open."""
+    _entries(reader, stop, 1)
+
+
+def _entries(reader: Reader, stop: int, depth: int) -> None:
+    index = 0
+    while reader.at < stop:
+        at = reader.at
+        if stop - at <= MAGIC_AT:
+            _partial(reader, index, stop)
+            return
+        length = ENTRY.unpack_from(reader.data, at)[1]
+        if length < MESSAGE_MINIMUM[0]:
+            raise Malformed(reader.path(f"[{index}]"), at, f"has length {length}, the least is {MESSAGE_MINIMUM[0]}")
+        end = at + ENTRY.size + length
+        if end > stop:
+            _partial(reader, index, stop)
+            return
+        magic = reader.data[at + MAGIC_AT]
+        reader.enter(element(index, "struct"))
+        read: Callable[[Reader], None] = _batch if magic == 2 and depth == 1 else partial(_message, depth=depth)
+        reader.guard(read, end)
+        reader.leave()
+        index += 1
+
+
+def _partial(reader: Reader, index: int, stop: int) -> None:
+    """What is left of an entry that was cut: normal at the end of a Fetch."""
+    reader.leaf(element(index, "partial"), {"partial": True, "length": stop - reader.at}, stop)
+
+
+def _take(reader: Reader, spec: FieldSpec, layout: Struct) -> Any:
+    reader.need(layout.size, reader.at, spec.name)
+    value = layout.unpack_from(reader.data, reader.at)[0]
+    reader.leaf(spec, value, reader.at + layout.size)
+    return value
+
+
+def _bit(node: Field, spec: FieldSpec, value: object, mask: int) -> None:
+    node.children.append(Field(spec, value, node.offset, node.length, node.source, bits=mask))
+
+
+def _crc(reader: Reader, start: int, checksum: Callable[[bytes], int]) -> None:
+    """The checksum, held against the bytes from `start` to the end of the entry."""
+    stored = _take(reader, _CRC, _UINT32)
+    computed = checksum(reader.data[start : reader.end])
+    node = reader.into[-1]
+    _bit(node, _CRC_VALID, stored == computed, 0xFFFF_FFFF)
+    if stored != computed:
+        text = f"{reader.path('crc')} is {stored:#010x}, the bytes have {computed:#010x}"
+        reader.tree.findings.append(
+            Finding(Severity.WARNING, "crc-mismatch", text, reader.source, node.offset, node.length)
+        )
+
+
+def _codec_bits(reader: Reader, attributes: int) -> None:
+    """Compression and kind of timestamp, as every format has them in its attributes."""
+    node = reader.into[-1]
+    number = attributes & 7
+    _bit(node, _COMPRESSION, CODECS[number] if number < len(CODECS) else f"unknown-{number}", 7)
+
+
+def _batch(reader: Reader) -> None:
+    from crc32c import crc32c
+
+    start = reader.at
+    base = _take(reader, _BASE_OFFSET, _INT64)
+    _take(reader, _LENGTH, _INT32)
+    _take(reader, _EPOCH, _INT32)
+    _take(reader, _MAGIC, _INT8)
+    _crc(reader, start + CHECKED_FROM, crc32c)
+    attributes = _take(reader, _ATTRIBUTES, _INT16)
+    node = reader.into[-1]
+    _codec_bits(reader, attributes)
+    _bit(node, _TIMESTAMP_TYPE, TIMESTAMP_TYPES[attributes >> 3 & 1], 8)
+    for spec, mask in _FLAGS:
+        _bit(node, spec, attributes & mask != 0, mask)
+    header = {spec.name: _take(reader, spec, layout) for spec, layout in _BATCH}
+    count: int = header["count"]
+    if count < 0:
+        raise Malformed(reader.path("count"), reader.at - 4, f"is {count}")
+    append_time = header["maxTimestamp"] if attributes & 8 else None
+    read = partial(_records, count=count, base=base, first_time=header["baseTimestamp"], append_time=append_time)
+    if not attributes & 7 or (count == 0 and reader.at == reader.end):
+        reader.enter(_RECORDS)
+        read(reader)
+        reader.leave()
+        return
+    _inflate(reader, _codec(reader, attributes, 2), read)
+
+
+def _codec(reader: Reader, attributes: int, magic: int) -> str:
+    """The codec of an entry; raises Malformed for a number that is none in its format."""
+    number = attributes & 7
+    if number >= len(CODECS) or (magic < 2 and CODECS[number] == "zstd"):
+        raise Malformed(reader.path("attributes"), reader.at, f"names compression {number}, which is none here")
+    return codec_name(attributes, magic)
+
+
+def _wrapped(value: int) -> int:
+    """A sum as an int64 holds it."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _inflate(reader: Reader, name: str, read: Callable[[Reader], None]) -> None:
+    """The rest of a batch as a leaf of compressed bytes, and what was in them as a source of its own below it."""
+    at, what = reader.at, reader.path(_RECORDS.name)
+    content = decompress(name, reader.data[at : reader.end], reader.budget, what, at)
+    node = reader.leaf(_RECORDS, None, reader.end)
+    inner = reader.below(node, f"{what}, {name}", content)
+    inner.guard(read, len(content))
+    if not node.children:
+        node.value = []
+
+
+def _records(reader: Reader, count: int, base: int, first_time: int, append_time: int | None) -> None:
+    """The records of a batch, in all that is left."""
+    reader.need(count * RECORD_MINIMUM, reader.at, f"records ({count})")
+    end = reader.end
+    for index in range(count):
+        at = reader.at
+        unsigned, content = reader.uvarint(at, f"[{index}]")
+        size = zigzag(unsigned)
+        if size < 0:
+            raise Malformed(reader.path(f"[{index}]"), at, f"has length {size}")
+        reader.need(size, content, f"[{index}]")
+        reader.end = content + size
+        reader.enter(element(index, "struct"))
+        reader.leaf(_RECORD_LENGTH, size, content)
+        _take(reader, _RECORD_ATTRIBUTES, _INT8)
+        unsigned, stop = reader.uvarlong(reader.at, "timestamp")
+        reader.leaf(_RECORD_TIME, _wrapped(first_time + zigzag(unsigned)) if append_time is None else append_time, stop)
+        unsigned, stop = reader.uvarint(reader.at, "offset")
+        reader.leaf(_RECORD_OFFSET, _wrapped(base + zigzag(unsigned)), stop)
+        _varint_bytes(reader, _KEY)
+        _varint_bytes(reader, _VALUE)
+        _headers(reader)
+        if reader.at != reader.end:
+            raise Malformed(reader.path(), at, f"ends {reader.end - reader.at} bytes before its length")
+        reader.leave()
+        reader.end = end
+    if reader.at != end:
+        raise Malformed(reader.path("records"), reader.at, f"are followed by {end - reader.at} bytes more")
+
+
+def _headers(reader: Reader) -> None:
+    unsigned, at = reader.uvarint(reader.at, "headers")
+    count = zigzag(unsigned)
+    if count < 0:
+        raise Malformed(reader.path("headers"), reader.at, f"has count {count}")
+    if count == 0:
+        reader.leaf(_HEADERS, [], at, at - reader.at)
+        return
+    reader.need(count * 2, at, f"headers ({count})")
+    reader.enter(_HEADERS)
+    reader.leaf(_HEADER_COUNT, count, at)
+    for index in range(count):
+        reader.enter(element(index, "struct"))
+        if _varint_bytes(reader, _HEADER_KEY) is None:
+            raise Malformed(reader.path("key"), reader.at, "is null where none may be")
+        _varint_bytes(reader, _VALUE)
+        reader.leave()
+    reader.leave()
+
+
+def _varint_bytes(reader: Reader, spec: FieldSpec) -> bytes | str | None:
+    """Bytes, or text for a spec that says so, behind a varint length; -1 is null."""
+    unsigned, at = reader.uvarint(reader.at, spec.name)
+    size = zigzag(unsigned)
+    if size < -1:
+        raise Malformed(reader.path(spec.name), reader.at, f"has length {size}")
+    if size < 0:
+        reader.leaf(spec, None, at, at - reader.at)
+        return None
+    reader.need(size, at, spec.name)
+    value: bytes | str = reader.data[at : at + size]
+    if spec.type == "string":
+        value = _text(value)
+    reader.leaf(spec, value, at + size, at - reader.at)
+    return value
+
+
+def _text(content: bytes) -> bytes | str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content
+
+
+def _message(reader: Reader, depth: int) -> None:
+    start = reader.at
+    offset = _take(reader, _OFFSET, _INT64)
+    size = _take(reader, _SIZE, _INT32)
+    magic = reader.data[start + MAGIC_AT]
+    least = MESSAGE_MINIMUM.get(magic)
+    if least is None:
+        raise Malformed(reader.path("magic"), start + MAGIC_AT, f"is {magic}, which is none here")
+    if size < least:
+        raise Malformed(reader.path(), start, f"has length {size}, the least is {least}")
+    _crc(reader, start + MESSAGE_CHECKED_FROM, zlib.crc32)
+    _take(reader, _MAGIC, _INT8)
+    attributes = _take(reader, _MESSAGE_ATTRIBUTES, _INT8)
+    node = reader.into[-1]
+    _codec_bits(reader, attributes)
+    if magic == 1:
+        _bit(node, _TIMESTAMP_TYPE, TIMESTAMP_TYPES[attributes >> 3 & 1], 8)
+        _take(reader, _TIMESTAMP, _INT64)
+    _int32_bytes(reader, _KEY)
+    content = _int32_bytes(reader, _VALUE)
+    if reader.at != reader.end:
+        raise Malformed(reader.path(), start, f"ends {reader.end - reader.at} bytes before its length")
+    if not attributes & 7:
+        return
+    name = _codec(reader, attributes, magic)
+    if content is None:
+        raise Malformed(reader.path("value"), reader.at, "is null, but compressed")
+    if depth == DEPTH:
+        raise TooLarge(reader.path("value"), start, f"nests message sets more than {DEPTH} deep")
+    what = reader.path("value")
+    plain = decompress(name, content, reader.budget, what, reader.at - len(content))
+    inner = reader.below(reader.into[-1], f"{what}, {name}", plain)
+    inner.enter(_MESSAGES)
+    inner.guard(lambda nested: _entries(nested, len(plain), depth + 1), len(plain))
+    inner.leave()
+    if magic == 1:
+        _settle(reader.into, inner.into[-1].children, offset, attributes)
+
+
+def _settle(wrapper: list[Field], entries: list[Field], offset: int, attributes: int) -> None:
+    """Gives the messages in a wrapper their absolute offsets, and the wrapper's time where the log set it."""
+    messages = [{node.spec.name: node for node in entry.children} for entry in entries if entry.children]
+    messages = [message for message in messages if "offset" in message]
+    if not messages:
+        return
+    base = offset - messages[-1]["offset"].value if offset else 0
+    time = next(node.value for node in wrapper if node.spec is _TIMESTAMP)
+    for message in messages:
+        message["offset"].value = _wrapped(message["offset"].value + base)
+        if attributes & 8 and "timestamp" in message:
+            message["timestamp"].value = time
+            for bit in message["attributes"].children:
+                if bit.spec is _TIMESTAMP_TYPE:
+                    bit.value = TIMESTAMP_TYPES[1]
+
+
+def _int32_bytes(reader: Reader, spec: FieldSpec) -> bytes | None:
+    at = reader.at
+    reader.need(4, at, spec.name)
+    size = _INT32.unpack_from(reader.data, at)[0]
+    if size < -1:
+        raise Malformed(reader.path(spec.name), at, f"has length {size}")
+    if size < 0:
+        reader.leaf(spec, None, at + 4, 4)
+        return None
+    reader.need(size, at + 4, spec.name)
+    value = reader.data[at + 4 : at + 4 + size]
+    reader.leaf(spec, value, at + 4 + size, 4)
+    return value

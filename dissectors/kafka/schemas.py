@@ -1,0 +1,83 @@
+"""The schema of every API in every version, by key and direction, made from the tables when first asked for.
+
+Header versions follow from the schemas (a flexible message has the later header), with the exceptions that Kafka made
+in quirks.json: ControlledShutdown v0 has no client id, the answer to ApiVersions is never flexible in its header,
+because a client reads it before it knows what the broker speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from dissectors.kafka.tables import table
+from dissectors.kafka.types import KAFKA
+from dissectors.wire.schema import Schema, Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API key: its name, and the versions that any release knew (`versions`) or wrote flexibly (`flexible`)."""
+
+    key: int
+    name: str
+    versions: Versions
+    flexible: Versions
+
+
+@cache
+def apis() -> Mapping[int, Api]:
+    """All APIs by key."""
+    found = {}
+    for row in table("messages")["messages"]:
+        request = row["request"]
+        versions = Versions.parse(request["versions"])
+        found[row["key"]] = Api(row["key"], row["name"], versions, Versions.parse(request.get("flexible", "none")))
+    return found
+
+
+def operation(key: int) -> str | None:
+    """The name of an API key."""
+    api = apis().get(key)
+    return None if api is None else api.name
+
+
+@cache
+def _rows() -> Mapping[int, Mapping[str, Any]]:
+    return {row["key"]: row for row in table("messages")["messages"]}
+
+
+@lru_cache(maxsize=256)
+def body_schema(key: int, response: bool) -> Schema:
+    """The body of a request or response; KeyError for an unknown key."""
+    row = _rows()[key]
+    kind = "response" if response else "request"
+    return Schema.parse(row["name"] + kind.capitalize(), row[kind], KAFKA)
+
+
+@cache
+def _named() -> Mapping[str, Mapping[str, Any]]:
+    messages = table("messages")
+    return {row["name"]: row for part in (messages["headers"], messages["data"]) for row in part}
+
+
+@lru_cache(maxsize=64)
+def named_schema(name: str) -> Schema:
+    """A header or an embedded structure by its name, `RequestHeader`, `ConsumerProtocolSubscription`."""
+    return Schema.parse(name, _named()[name], KAFKA)
+
+
+@lru_cache(maxsize=1024)
+def header_version(key: int, version: int, response: bool) -> int:
+    """The version of the header in front of a body: 0 to 2 of a request, 0 or 1 of a response.
+
+    A version newer than the tables has the header of the newest one; KeyError for an unknown key.
+    """
+    quirks = table("quirks")
+    api = apis()[key]
+    flexible = min(version, api.versions.high) in api.flexible
+    if response:
+        return 0 if key in quirks["responseHeaderAlways0"] else int(flexible)
+    return 0 if [key, version] in quirks["requestHeader0"] else 1 + flexible

@@ -1,0 +1,20 @@
+"""Kafka's tables: messages, records, errors, enums and exceptions as data, and the way to read them.
+
+Theory. All of them are JSON beside this file, one field a line, so that a new release is a new row. A file is read when
+something in it is first asked for, and only the rows asked for become schemas.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def table(name: str) -> Mapping[str, Any]:
+    """The content of `name`.json. The names are this folder's own, so the cache is bounded."""
+    content: dict[str, Any] = json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8"))
+    return content

@@ -1,0 +1,73 @@
+"""Kafka's primitive types: what a schema's type name means on the wire, plain or flexible.
+
+Facts (protocol guide, "Protocol Primitive Types"; KIP-482 for the compact forms): a string has an int16 length, bytes
+and arrays an int32, -1 is null. In flexible versions all of them have an unsigned varint of length + 1, 0 is null. A
+nullable struct has an int8 in front, negative for null; a tagged one an unsigned varint, 0 for null.
+"""
+
+from __future__ import annotations
+
+from binascii import b2a_base64
+from functools import lru_cache
+
+from dissectors.kafka.labels import labels
+from dissectors.kafka.record_fields import unfold_records
+from dissectors.kafka.records import record_values
+from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
+
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
+@lru_cache(maxsize=4096)
+def uuid_text(raw: bytes) -> str:
+    """Sixteen bytes as Kafka prints a Uuid: base64url without padding, 22 characters."""
+    return b2a_base64(raw)[:22].translate(_URL_SAFE).decode("ascii")
+
+
+_FIXED = {
+    "int8": Fixed("int8", "b"),
+    "int16": Fixed("int16", "h"),
+    "uint16": Fixed("uint16", "H"),
+    "int32": Fixed("int32", "i"),
+    "uint32": Fixed("uint32", "I"),
+    "int64": Fixed("int64", "q"),
+    "float64": Fixed("float64", "d"),
+    "bool": Fixed("bool", "?"),
+    "uuid": Fixed("uuid", "16s", uuid_text),
+}
+
+_INT8 = Length("int8", "b")
+_INT16 = Length("int16", "h")
+_INT32 = Length("int32", "i")
+_UVARINT = Length("uvarint", None, bias=1)
+
+
+def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
+    full = f"{'compact_' if flexible else ''}{'nullable_' if nullable and name != 'records' else ''}{name}"
+    if name == "string":
+        return Sized(full, _UVARINT if flexible else _INT16, nullable, bytes.decode)
+    length = _UVARINT if flexible else _INT32
+    if name == "bytes":
+        return Sized(full, length, nullable)
+    return Sized(full, length, nullable, nested=record_values, unfold=unfold_records)
+
+
+_SIZED = {
+    (name, flexible, nullable): _sized(name, flexible, nullable)
+    for name in ("string", "bytes", "records")
+    for flexible in (False, True)
+    for nullable in (False, True)
+}
+
+
+def _primitive(name: str, flexible: bool, nullable: bool) -> Fixed | Sized:
+    return _FIXED.get(name) or _SIZED[name, flexible, nullable]
+
+
+KAFKA = Dialect(
+    primitive=_primitive,
+    count=lambda flexible: _UVARINT if flexible else _INT32,
+    presence=lambda tagged: _UVARINT if tagged else _INT8,
+    array=lambda flexible, nullable: "compact_array" if flexible else "array",
+    labels=labels,
+)

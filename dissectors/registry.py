@@ -1,0 +1,152 @@
+"""All dissectors through one door: built-in ones, and plug-ins that an installed package offers.
+
+Theory. Both kinds are written down as `module:Class`: ours in a table, a plug-in's in its package's entry points
+(group `wireanalyze.dissectors`). Nothing is imported before it is asked for, and looking for plug-ins means reading the
+metadata of every installed package, so a lookup of a built-in name does not. A plug-in that can't be loaded costs one
+sentence in problems(), never the rest of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from dissectors.api import Dissector
+
+GROUP = "wireanalyze.dissectors"
+
+BUILT_IN: Mapping[str, str] = {
+    "kafka": "dissectors.kafka:Kafka",
+}
+
+
+OPERATIONS: Mapping[str, str] = {
+    "kafka": "dissectors.kafka.schemas:apis",
+}
+"""Where a built-in protocol's table of operations is; a plug-in may have a method `operations` instead."""
+
+
+class VersionRange(Protocol):
+    """An inclusive range of versions."""
+
+    @property
+    def low(self) -> int: ...  # noqa: D102
+    @property
+    def high(self) -> int: ...  # noqa: D102
+
+
+class Operation(Protocol):
+    """What is known of an operation besides its number."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def versions(self) -> VersionRange: ...  # noqa: D102
+
+
+class _Plugins(NamedTuple):
+    dissectors: Mapping[str, Dissector]
+    problems: tuple[str, ...]
+
+
+def dissectors() -> tuple[Dissector, ...]:
+    """Every dissector, built-in ones first."""
+    return (*(_built_in(name) for name in BUILT_IN), *_plugins().dissectors.values())
+
+
+def by_name(name: str) -> Dissector:
+    """The dissector called `name`; KeyError if there is none, with a sentence that names those there are."""
+    if name in BUILT_IN:
+        return _built_in(name)
+    found = _plugins().dissectors.get(name)
+    if found is None:
+        raise KeyError(f"no protocol is called {name!r}; there are {', '.join(names())}")
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """The names that by_name knows."""
+    return (*BUILT_IN, *_plugins().dissectors)
+
+
+def operations(dissector: Dissector) -> Mapping[int, Operation]:
+    """The operations of a protocol by number; empty where it has no table of them."""
+    table = (
+        _load(OPERATIONS[dissector.name]) if dissector.name in OPERATIONS else getattr(dissector, "operations", dict)
+    )
+    found: Mapping[int, Operation] = table()
+    return found
+
+
+def problems() -> tuple[str, ...]:
+    """One sentence for each plug-in that is installed and can't be used."""
+    return _plugins().problems
+
+
+def forget_plugins() -> None:
+    """Looks for plug-ins again at the next question: for a package that was installed meanwhile."""
+    _plugins.cache_clear()
+
+
+class Ports:
+    """Which dissector a port stands for: what the user told (-d PORT=PROTOCOL), and each dissector's own ports."""
+
+    def __init__(self, told: Mapping[int, str] | None = None, known: tuple[Dissector, ...] | None = None) -> None:
+        self.dissectors = dissectors() if known is None else known
+        named = {dissector.name: dissector for dissector in self.dissectors}
+        self._told = {port: named[name] if name in named else by_name(name) for port, name in (told or {}).items()}
+        self._own: dict[int, Dissector] = {}
+        for dissector in self.dissectors:
+            for port in dissector.ports:
+                self._own.setdefault(port, dissector)
+
+    def told(self, port: int) -> Dissector | None:
+        """What the user said of this port."""
+        return self._told.get(port)
+
+    def by_port(self, port: int) -> Dissector | None:
+        """What usually listens there, the user's word first."""
+        return self._told.get(port) or self._own.get(port)
+
+
+@cache
+def _built_in(name: str) -> Dissector:
+    return _made(name, _load(BUILT_IN[name]))
+
+
+@cache
+def _plugins() -> _Plugins:
+    found: dict[str, Dissector] = {}
+    wrong: list[str] = []
+    for name, target, package in _entry_points():
+        try:
+            if name in BUILT_IN or name in found:
+                raise TypeError("the name is already taken")
+            found[name] = _made(name, _load(target))
+        except Exception as error:  # a stranger's code may fail in any way; it must not take the program with it
+            why = " ".join(str(error).split()) or type(error).__name__
+            wrong.append(f"the dissector {name!r} of package {package} is left out: {why}")
+    return _Plugins(found, tuple(wrong))
+
+
+def _entry_points() -> Iterator[tuple[str, str, str]]:
+    from importlib.metadata import entry_points  # costs more than the rest of a start, so only when plug-ins matter
+
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        yield point.name, point.value, point.dist.name if point.dist is not None else "unknown"
+
+
+def _load(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _made(name: str, loaded: object) -> Dissector:
+    made = loaded() if isinstance(loaded, type) else loaded
+    if not isinstance(made, Dissector):
+        raise TypeError(f"{loaded!r} is not a dissectors.api.Dissector")
+    if made.name != name:
+        raise TypeError(f"it calls itself {made.name!r}")
+    return made

@@ -1,0 +1,417 @@
+"""The values decoder: a plan written out as Python source, and compiled. Nothing else in the house generates code.
+
+Theory. Walking the steps of a plan for every message costs a branch for each step; written out, a message costs what
+its values cost. Neighbours of fixed width become one struct.unpack_from, together with the length or the count that
+follows them; an array of integers and what stands behind it are one call too, by a format made for its count; an
+array of structs of fixed width is one iter_unpack.
+
+The emitted function reads `d` from offset `p` and returns the values and the offset behind them, for example
+
+    def decode(d, p, budget):
+        e = len(d)
+        (v1, n2) = s1(d, p); p += 6
+        if n2 < 0: raise Unfit
+        q = p + n2; v3 = d[p:q].decode(); p = q
+        return {"errorCode": v1, "host": v3}, p
+
+It does not look whether a slice ran over the end: `p` only grows, so whatever is read next fails, and the caller
+compares the last `p` with the end. On bytes that do not fit it fails in one of FAILURES, at any place and without a
+reason: the field decoder then reads them again and says what is wrong. No count makes it loop or allocate before it is
+held against what is left.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from dissectors.errors import DecodeError
+from dissectors.wire.budget import Budget
+from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Tags
+from dissectors.wire.primitive import Fixed, Length, Sized
+from dissectors.wire.secret import Secret
+from dissectors.wire.varint import Unfit, uvarint
+
+FAILURES = (struct.error, IndexError, UnicodeDecodeError, Unfit, DecodeError)
+"""What an emitted decoder raises on bytes that do not fit; anything else is a bug."""
+
+Decode: TypeAlias = Callable[[bytes, int, Budget], tuple[dict[str, Any], int]]
+First: TypeAlias = Callable[[dict[str, Any]], int]
+Wanted: TypeAlias = "Mapping[str, Wanted]"
+"""Names to decode, each with the names wanted inside of it; an empty mapping wants all that is inside."""
+
+
+@lru_cache(maxsize=1024)
+def values_decoder(plan: Plan) -> Decode:
+    """The decoder of a plan to plain values."""
+    return _compile(*source(plan))
+
+
+@lru_cache(maxsize=256)
+def projection(plan: Plan, paths: frozenset[tuple[str, ...]]) -> Decode:
+    """A decoder that gives only the fields named by `paths` (tuples of names, arrays implicit) and skips the rest."""
+    wanted: dict[str, Any] = {}
+    for path in sorted(paths, key=len, reverse=True):
+        inside = wanted
+        for name in path[:-1]:
+            inside = inside.setdefault(name, {})
+        inside[path[-1]] = {}
+    return _compile(*source(plan, wanted))
+
+
+def source(plan: Plan, wanted: Wanted | None = None) -> tuple[str, dict[str, Any]]:
+    """The text of a decoder, and the names that it uses."""
+    writer = _Writer()
+    writer.line("def decode(d, p, budget):")
+    writer.depth += 1
+    writer.line("e = len(d)")
+    expression = writer.members(plan.steps, wanted or {}, True)
+    writer.flush()
+    writer.line(f"return {expression}, p")
+    return "\n".join(writer.lines) + "\n", writer.names
+
+
+def _compile(text: str, names: dict[str, Any]) -> Decode:
+    exec(compile(text, "<plan>", "exec"), names)
+    decode: Decode = names["decode"]
+    return decode
+
+
+class Repeats(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
+    """unpack_from of `count` times a code and then a fixed tail, by count; only small counts are kept."""
+
+    def __init__(self, code: str, tail: str) -> None:
+        super().__init__()
+        self.code = code
+        self.tail = tail
+
+    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[Any, ...]]:
+        if count < 0:
+            raise Unfit
+        unpack = struct.Struct(f">{count}{self.code}{self.tail}").unpack_from
+        if count <= 64:
+            self[count] = unpack
+        return unpack
+
+
+class _Writer:
+    """The source being written. `run` holds neighbours of fixed width that are not read yet: (format, variable or None)."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 0
+        self.names: dict[str, Any] = {"uvarint": uvarint, "Unfit": Unfit, "Secret": Secret}
+        self.serial = 0
+        self.run: list[tuple[str, str | None]] = []
+        self.repeat: tuple[str, str, Fixed] | None = None
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def variable(self, prefix: str) -> str:
+        self.serial += 1
+        return f"{prefix}{self.serial}"
+
+    def constant(self, prefix: str, value: object) -> str:
+        name = self.variable(prefix)
+        self.names[name] = value
+        return name
+
+    def flush(self) -> None:
+        """Writes the pending array of integers and the run behind it as one read."""
+        tail = "".join(code for code, _ in self.run)
+        size = struct.calcsize(">" + tail)
+        targets = [target for _, target in self.run if target is not None]
+        if self.repeat is not None:
+            values, count, element = self.repeat
+            table = self.constant("t", Repeats(element.code, tail))
+            self.line(f"*{values}, {''.join(f'{target}, ' for target in targets)}= {table}[{count}](d, p)")
+            self.line(f"p += {count} * {element.size} + {size}" if size else f"p += {count} * {element.size}")
+        elif tail == "B" and targets:
+            self.line(f"{targets[0]} = d[p]; p += 1")
+        elif targets:
+            unpack = self.constant("s", struct.Struct(">" + tail).unpack_from)
+            self.line(f"{', '.join(targets)}, = {unpack}(d, p); p += {size}")
+        elif size:
+            self.line(f"p += {size}")
+        self.run.clear()
+        self.repeat = None
+
+    def number(self, length: Length) -> str:
+        """Reads a length, count or presence; returns the variable that holds it as on the wire."""
+        name = self.variable("n")
+        self.run.append((length.code or "B", name))
+        self.flush()
+        if length.code is None:
+            self.line(f"if {name} > 127: {name}, p = uvarint(d, p - 1)")
+        if length.bias:
+            self.line(f"{name} -= {length.bias}")
+        return name
+
+    def members(self, steps: tuple[Step, ...], wanted: Wanted, keep: bool) -> str:
+        """Reads a struct's members; returns the expression of its values, valid after the next flush.
+
+        An empty `wanted` is all of them.
+        """
+        parts: list[str] = []
+        tags: Tags | None = None
+        for step in steps:
+            if isinstance(step, Tags):
+                tags = step
+                continue
+            name = step.spec.name
+            if keep and (not wanted or name in wanted):
+                parts.append(f'"{name}": {self.step(step, wanted.get(name, {}), True)}')
+            else:
+                self.step(step, {}, False)
+        expression = "{" + ", ".join(parts) + "}"
+        return expression if tags is None else self.tags(tags, expression, wanted, keep)
+
+    def step(self, step: Leaf | Struct | Array, wanted: Wanted, keep: bool) -> str:
+        """Reads one member; returns the expression of its value, valid after the next flush."""
+        if isinstance(step, Leaf):
+            return self.leaf(step, keep)
+        if isinstance(step, Array):
+            return self.array(step, wanted, keep)
+        if step.presence is None:
+            return self.members(step.steps, wanted, keep)
+        count = self.number(step.presence)
+        result = self.variable("v")
+        self.line(f"if {count} < 0: {result} = None")
+        self.line("else:")
+        self.depth += 1
+        expression = self.members(step.steps, wanted, keep)
+        self.flush()
+        self.line(f"{result} = {expression}")
+        self.depth -= 1
+        return result
+
+    def leaf(self, step: Leaf, keep: bool) -> str:
+        primitive = step.primitive
+        if isinstance(primitive, Fixed):
+            if not keep:
+                self.run.append((f"{primitive.size}x", None))
+                return ""
+            name = self.variable("v")
+            self.run.append((primitive.code, name))
+            return self.converted(name, step)
+        count = self.number(primitive.length)
+        if not keep:
+            self.line(f"if {count} > 0: p += {count}")
+            self.line(f"elif {count} < {-1 if primitive.nullable else 0}: raise Unfit")
+            return ""
+        name = self.variable("v")
+        self.line(f"if {count} >= 0: q = p + {count}; {name} = {self.content(step, primitive)}; p = q")
+        self.line(f"elif {count} == -1: {name} = None" if primitive.nullable else "else: raise Unfit")
+        if primitive.nullable and primitive.length.code is not None:
+            self.line("else: raise Unfit")
+        return name
+
+    def content(self, step: Leaf, primitive: Sized) -> str:
+        """The expression of the bytes from p to q."""
+        text = "d[p:q]"
+        if primitive.nested is not None:
+            text = f"{self.constant('f', primitive.nested)}({text}, budget)"
+        elif primitive.convert is bytes.decode:
+            text += ".decode()"
+        elif primitive.convert is not None:
+            text = f"{self.constant('f', primitive.convert)}({text})"
+        return f"Secret({text})" if step.spec.secret else text
+
+    def converted(self, name: str, step: Leaf) -> str:
+        primitive = step.primitive
+        if isinstance(primitive, Fixed) and primitive.convert is not None:
+            name = f"{self.constant('f', primitive.convert)}({name})"
+        return f"Secret({name})" if step.spec.secret else name
+
+    def array(self, step: Array, wanted: Wanted, keep: bool) -> str:
+        count = self.number(step.count)
+        result = self.variable("v")
+        if not step.nullable:
+            return self.elements(step.element, count, result, wanted, keep)
+        self.line(f"if {count} == -1: {result} = None")
+        self.line("else:")
+        self.depth += 1
+        self.elements(step.element, count, result, wanted, keep)
+        self.flush()
+        self.depth -= 1
+        return result
+
+    def elements(self, element: Leaf | Struct, count: str, result: str, wanted: Wanted, keep: bool) -> str:
+        """Reads the elements of an array into the variable `result`."""
+        row = _fixed_row(element)
+        if row is not None:
+            self.rows(element, row, count, result, wanted, keep)
+            return result
+        self.line(f"if not 0 <= {count} * {max(element.minimum, 1)} <= e - p: raise Unfit")
+        tagged = None if not isinstance(element, Struct) else _fixed_row_with_tags(element)
+        if tagged is None:
+            self.loop(element, count, result, wanted, keep)
+            return result
+        size = sum(leaf.primitive.size for leaf in tagged) + 1
+        tail = self.variable("x")
+        self.line(f"q = p + {count} * {size}; {tail} = d[p:q]")
+        self.line(f"if {tail}[{size - 1}::{size}].count(0) == {count}:")
+        self.depth += 1
+        if keep:
+            self.line(f"{result} = {self.comprehension(element, tagged, tail, 'x', wanted)}")
+        self.line("p = q")
+        self.depth -= 1
+        self.line("else:")
+        self.depth += 1
+        self.loop(element, count, result, wanted, keep)
+        self.depth -= 1
+        return result
+
+    def rows(
+        self, element: Leaf | Struct, row: tuple[Leaf, ...], count: str, result: str, wanted: Wanted, keep: bool
+    ) -> None:
+        """Elements of fixed width: one call for all of them."""
+        size = sum(leaf.primitive.size for leaf in row)
+        only = element.primitive if isinstance(element, Leaf) else None
+        if keep and isinstance(only, Fixed) and only.convert is None and not element.spec.secret:
+            self.repeat = (result, count, only)
+            return
+        self.line(f"if not 0 <= {count} * {max(size, 1)} <= e - p: raise Unfit")
+        if keep:
+            self.line(f"q = p + {count} * {size}")
+            rows = self.comprehension(element, row, "d[p:q]", "", wanted) if row else f"[{{}} for _ in range({count})]"
+            self.line(f"{result} = {rows}; p = q")
+        else:
+            self.line(f"p += {count} * {size}")
+
+    def comprehension(
+        self, element: Leaf | Struct, row: tuple[Leaf, ...], data: str, tail: str, wanted: Wanted
+    ) -> str:
+        """A list of all elements of fixed width in the bytes `data`."""
+        kept = [leaf for leaf in row if isinstance(element, Leaf) or not wanted or leaf.spec.name in wanted]
+        names = {id(leaf): self.variable("v") for leaf in kept}
+        codes = "".join(_code(leaf) if id(leaf) in names else f"{leaf.primitive.size}x" for leaf in row)
+        rows = self.constant("s", struct.Struct(">" + codes + tail).iter_unpack)
+        values = [self.converted(names[id(leaf)], leaf) for leaf in kept]
+        if isinstance(element, Leaf):
+            body = values[0]
+        else:
+            body = "{" + ", ".join(f'"{leaf.spec.name}": {v}' for leaf, v in zip(kept, values, strict=True)) + "}"
+        targets = ", ".join(names.values()) + "," if names else "_"
+        return f"[{body} for {targets} in {rows}({data})]"
+
+    def loop(self, element: Leaf | Struct, count: str, result: str, wanted: Wanted, keep: bool) -> None:
+        """Elements of any width, one by one."""
+        if keep:
+            self.line(f"{result} = []")
+        self.line(f"for _ in range({count}):")
+        self.depth += 1
+        expression = self.step(element, wanted, keep)
+        self.flush()
+        self.line(f"{result}.append({expression})" if keep else "pass")
+        self.depth -= 1
+
+    def tags(self, tags: Tags, expression: str, wanted: Wanted, keep: bool) -> str:
+        """Reads a tagged section behind the members whose values are `expression`."""
+        count = self.variable("n")
+        self.run.append(("B", count))
+        self.flush()
+        values = self.variable("v") if keep else ""
+        if keep:
+            self.line(f"{values} = {expression}")
+        self.line(f"if {count}:")
+        self.depth += 1
+        self.line(f"if {count} > 127: {count}, p = uvarint(d, p - 1)")
+        self.line(f"if {count} * 2 > e - p: raise Unfit")
+        unknown, tag, end = self.variable("u"), self.variable("t"), self.variable("e")
+        self.line(f"{unknown} = []")
+        self.line(f"for _ in range({count}):")
+        self.depth += 1
+        self.line(f"{tag}, p = uvarint(d, p); {end}, p = uvarint(d, p); {end} += p")
+        self.line(f"if {end} > e: raise Unfit")
+        word = "if"
+        for number, step in tags.steps.items():
+            name = step.spec.name
+            if not keep or (wanted and name not in wanted):
+                continue
+            self.line(f"{word} {tag} == {number}:")
+            self.depth += 1
+            value = self.step(step, wanted.get(name, {}), True)
+            self.flush()
+            self.line(f'{values}["{name}"] = {value}')
+            self.line(f"if p != {end}: raise Unfit")
+            self.depth -= 1
+            word = "elif"
+        skipped = f"p = {end}"
+        if keep and not wanted:
+            skipped = f'{unknown}.append({{"tag": {tag}, "data": d[p:{end}]}}); {skipped}'
+        self.line(f"else: {skipped}" if word == "elif" else skipped)
+        self.depth -= 1
+        if keep and not wanted:
+            self.line(f'if {unknown}: {values}["_unknownTaggedFields"] = {unknown}')
+        self.depth -= 1
+        return values
+
+
+def _code(leaf: Leaf) -> str:
+    assert isinstance(leaf.primitive, Fixed)
+    return leaf.primitive.code
+
+
+def _fixed_row(element: Leaf | Struct) -> tuple[Leaf, ...] | None:
+    """The leaves of an element when all of them are of fixed width."""
+    if isinstance(element, Leaf):
+        return (element,) if isinstance(element.primitive, Fixed) else None
+    if element.presence is not None:
+        return None
+    leaves = tuple(step for step in element.steps if isinstance(step, Leaf) and isinstance(step.primitive, Fixed))
+    return leaves if len(leaves) == len(element.steps) else None
+
+
+def _fixed_row_with_tags(element: Struct) -> tuple[Leaf, ...] | None:
+    """The leaves of a flexible struct of fixed width, of which nearly all have an empty tagged section."""
+    if element.presence is not None or not element.steps or not isinstance(element.steps[-1], Tags):
+        return None
+    return _fixed_row(Struct(element.spec, element.steps[:-1]))
+
+
+def first_nonzero(plan: Plan, enum: str) -> First:
+    """A function from values to the first value that is not 0 of the fields with this enum, in wire order; else 0."""
+    writer = _Writer()
+    writer.line("def first(v):")
+    writer.depth += 1
+    _search(writer, plan.steps, enum, "v", False)
+    writer.line("return 0")
+    exec(compile("\n".join(writer.lines) + "\n", "<plan>", "exec"), writer.names)
+    first: First = writer.names["first"]
+    return first
+
+
+def _search(writer: _Writer, steps: tuple[Step, ...], enum: str, values: str, tagged: bool) -> None:
+    for step in steps:
+        if isinstance(step, Tags):
+            _search(writer, tuple(step.steps.values()), enum, values, True)
+            continue
+        key = f'{values}.get("{step.spec.name}")' if tagged else f'{values}["{step.spec.name}"]'
+        if isinstance(step, Leaf):
+            if step.enum == enum:
+                found = writer.variable("c")
+                writer.line(f"{found} = {key}")
+                writer.line(f"if {found}: return {found}")
+        elif _has(step, enum):
+            inner = writer.variable("v")
+            element = step.element if isinstance(step, Array) else step
+            writer.line(f"for {inner} in {key} or ():" if isinstance(step, Array) else f"{inner} = {key}")
+            if not isinstance(step, Array):
+                writer.line(f"if {inner} is not None:")
+            writer.depth += 1
+            assert isinstance(element, Struct)
+            _search(writer, element.steps, enum, inner, False)
+            writer.depth -= 1
+
+
+def _has(step: Step, enum: str) -> bool:
+    if isinstance(step, Leaf):
+        return step.enum == enum
+    if isinstance(step, Array):
+        return isinstance(step.element, Struct) and _has(step.element, enum)
+    inside = step.steps.values() if isinstance(step, Tags) else step.steps
+    return any(_has(member, enum) for member in inside)

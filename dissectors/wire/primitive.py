@@ -1,0 +1,96 @@
+"""The primitive types of a protocol, as data for both decoders.
+
+Theory. All that schema-driven protocols write is either of a fixed width, or a length and that many bytes. A Fixed is a
+code of the struct module, so that neighbours fuse into one Struct; a Sized has a Length in front. Which of them a
+type's name means, in a flexible or a nullable field, is a protocol's Dialect: its only part in the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dissectors.wire.budget import Budget
+    from dissectors.wire.fields import Reader
+
+Label = Callable[[Any], str | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fixed:
+    """A value of constant width. `code` is its struct format; `convert` makes the plain value of what that gives."""
+
+    type: str
+    code: str
+    convert: Callable[[Any], object] | None = None
+    layout: Struct = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layout", Struct(">" + self.code))
+
+    @property
+    def size(self) -> int:
+        """Bytes on the wire."""
+        return self.layout.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Length:
+    """A length, a count, or a presence mark: what is on the wire minus `bias` is the number, -1 is null.
+
+    `code` None is an unsigned varint (seven bits a byte, the lowest first).
+    """
+
+    type: str
+    code: str | None
+    bias: int = 0
+    layout: Struct = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layout", Struct(">" + (self.code or "B")))
+
+    @property
+    def size(self) -> int:
+        """The fewest bytes on the wire."""
+        return self.layout.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sized:
+    """A length and that many bytes.
+
+    `convert` makes the plain value of the bytes (None: they are the value). It may raise UnicodeDecodeError, then the
+    bytes are the value. A type with an inner structure has `nested` (bytes and budget to plain value, may raise
+    DecodeError) and `unfold`, its twin in the field decoder: it reads the content into the node that is open, as far as
+    the offset it is given.
+    """
+
+    type: str
+    length: Length
+    nullable: bool = False
+    convert: Callable[[bytes], object] | None = None
+    nested: Callable[[bytes, Budget], object] | None = None
+    unfold: Callable[[Reader, int], None] | None = None
+
+    @property
+    def size(self) -> int:
+        """The fewest bytes on the wire."""
+        return self.length.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dialect:
+    """How a protocol writes what a schema names.
+
+    primitive: by type name, flexible, nullable. count: of an array's elements, presence: in front of a nullable struct
+    (also when tagged), array: the type name of an array; by flexible. labels: of an enum's values, by its name.
+    """
+
+    primitive: Callable[[str, bool, bool], Fixed | Sized]
+    count: Callable[[bool], Length]
+    presence: Callable[[bool], Length]
+    array: Callable[[bool, bool], str]
+    labels: Callable[[str], Label | None]

@@ -1,0 +1,146 @@
+"""The cursor of the field decoder: it makes nodes as it goes and knows where it is.
+
+Theory. Nodes go into the tree before their content is read, so whatever breaks, all that was read is already in its
+place. A DecodeError passes through everything up to the nearest guard(): that closes the nodes that stayed open, names
+what could not be read as one `undecoded` leaf, and adds the Finding. Nobody else catches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from dissectors.errors import DecodeError, Malformed, TooLarge, Truncated
+from dissectors.field import Field, FieldSpec, Source, Tree
+from dissectors.finding import Finding, Severity
+from dissectors.wire.budget import Budget
+from dissectors.wire.primitive import Length
+from dissectors.wire.specs import UNDECODED, Layout, Many
+
+Read: TypeAlias = Callable[["Reader"], None]
+
+
+class Reader:
+    """A place in one source of a tree. `at` is the next byte, `end` the first that may not be read."""
+
+    __slots__ = ("above", "at", "budget", "data", "end", "into", "open", "source", "tree")
+
+    def __init__(self, tree: Tree, source: Source, into: list[Field], above: tuple[Field, ...], budget: Budget) -> None:
+        """Reads `source` into the list `into`, below the nodes `above` (those of other sources that hold it)."""
+        self.tree = tree
+        self.source = source.id
+        self.data = source.data
+        self.at = 0
+        self.end = len(source.data)
+        self.into = into
+        self.open: list[Field] = []
+        self.above = above
+        self.budget = budget
+
+    @classmethod
+    def start(cls, data: bytes, budget: Budget) -> Reader:
+        """A reader of a message, and its new tree."""
+        source = Source(0, "message", data)
+        tree = Tree([], [source], [])
+        return cls(tree, source, tree.fields, (), budget)
+
+    def below(self, node: Field, name: str, data: bytes) -> Reader:
+        """A reader of bytes that were made out of `node`, the child last added here: a source of their own."""
+        path: list[int] = []
+        siblings = self.tree.fields
+        above = (*self.above, *self.open, node)
+        for parent in above:
+            path.append(len(siblings) - 1)
+            siblings = parent.children
+        source = Source(len(self.tree.sources), name, data, tuple(path))
+        self.tree.sources.append(source)
+        return Reader(self.tree, source, node.children, above, self.budget)
+
+    def path(self, name: str = "") -> str:
+        """Where we are, for people: `topics[2].name`."""
+        names = [node.spec.name for node in (*self.above, *self.open) if not isinstance(node.spec, Layout)]
+        return ".".join([*names, name] if name else names).replace(".[", "[")
+
+    def need(self, size: int, at: int, name: str) -> None:
+        """Raises Truncated unless there are `size` bytes from `at` on."""
+        if size > self.end - at:
+            raise Truncated(self.path(name), at, size, self.end - at)
+
+    def leaf(self, spec: FieldSpec, value: Any, stop: int, head: int = 0) -> Field:
+        """Adds a leaf from the cursor to `stop`, and goes there."""
+        node = Field(spec, value, self.at, stop - self.at, self.source, head)
+        self.into.append(node)
+        self.at = stop
+        return node
+
+    def enter(self, spec: FieldSpec) -> None:
+        """Opens a container at the cursor."""
+        node = Field(spec, None, self.at, 0, self.source)
+        self.into.append(node)
+        self.open.append(node)
+        self.into = node.children
+
+    def leave(self) -> None:
+        """Closes the container opened last. One without children is a leaf with an empty value."""
+        node = self.open.pop()
+        node.length = self.at - node.offset
+        if not node.children:
+            node.value = [] if isinstance(node.spec, Many) else {}
+        above = self.open or self.above
+        self.into = above[-1].children if above else self.tree.fields
+
+    def guard(self, read: Read, stop: int) -> bool:
+        """Reads as far as `stop`; what cannot be read becomes an `undecoded` leaf and a Finding. True if all could."""
+        depth = len(self.open)
+        before, self.end = self.end, stop
+        try:
+            read(self)
+        except DecodeError as error:
+            while len(self.open) > depth:
+                self.leave()
+            self.find(error)
+            if self.at < stop:
+                self.leaf(UNDECODED, None, stop)
+            return False
+        finally:
+            self.end = before
+        return True
+
+    def find(self, error: DecodeError) -> None:
+        """Makes an error a Finding at its place."""
+        severity = Severity.WARNING if isinstance(error, TooLarge) else Severity.ERROR
+        self.tree.findings.append(Finding(severity, error.code, error.text, self.source, error.offset))
+
+    def number(self, length: Length, at: int, name: str) -> tuple[int, int]:
+        """A length, count or presence mark at an offset: the number, and the offset behind it."""
+        if length.code is None:
+            value, stop = self.uvarint(at, name)
+        else:
+            stop = at + length.layout.size
+            if stop > self.end:
+                self.need(stop - at, at, name)
+            value = length.layout.unpack_from(self.data, at)[0]
+        number = value - length.bias
+        if number < -1:
+            raise Malformed(self.path(name), at, f"has length {number}")
+        return number, stop
+
+    def uvarint(self, at: int, name: str) -> tuple[int, int]:
+        """An unsigned varint of 32 bits at an offset: its value, and the offset behind it."""
+        value, stop = self._varint(at, name, 5)
+        return value & 0xFFFF_FFFF, stop
+
+    def uvarlong(self, at: int, name: str) -> tuple[int, int]:
+        """An unsigned varint of 64 bits at an offset: its value, and the offset behind it."""
+        value, stop = self._varint(at, name, 10)
+        return value & 0xFFFF_FFFF_FFFF_FFFF, stop
+
+    def _varint(self, at: int, name: str, most: int) -> tuple[int, int]:
+        value = 0
+        for size in range(most):
+            self.need(size + 1, at, name)
+            byte = self.data[at + size]
+            value |= (byte & 0x7F) << (7 * size)
+            if byte < 0x80:
+                return value, at + size + 1
+        raise Malformed(self.path(name), at, f"is a varint of more than {most} bytes")

@@ -1,0 +1,107 @@
+"""The schema model: what fields an operation has, in which versions. Data, made once from a protocol's tables.
+
+Theory. A version is a row, not a branch: every field carries the ranges in which it is there, nullable, tagged. Nothing
+here knows a byte; what a type looks like on the wire is the dialect's, and which fields one version has is plan.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dissectors.wire.primitive import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """An inclusive range; `low` > `high` is none."""
+
+    low: int
+    high: int
+
+    @classmethod
+    def parse(cls, text: str) -> Versions:
+        """Reads `3`, `0-13`, `9+` or `none`."""
+        if text == "none":
+            return NONE
+        if text.endswith("+"):
+            return cls(int(text[:-1]), _OPEN)
+        low, _, high = text.partition("-")
+        return cls(int(low), int(high or low))
+
+    def __contains__(self, version: int) -> bool:
+        return self.low <= version <= self.high
+
+
+_OPEN = 0x7FFF
+NONE = Versions(0, -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldSchema:
+    """One field. `type` names a primitive of the dialect; a struct has `fields` instead, and `array` holds many of it.
+
+    `flexible` overrides the schema's own range (Kafka's client id is never compact). `enum` names the labels of its
+    values, `entity` what kind of thing it names (a topic, a group).
+    """
+
+    name: str
+    type: str
+    versions: Versions
+    array: bool = False
+    nullable: Versions = NONE
+    flexible: Versions | None = None
+    tag: int | None = None
+    tagged: Versions = NONE
+    enum: str | None = None
+    entity: str | None = None
+    secret: bool = False
+    fields: tuple[FieldSchema, ...] | None = None
+
+    @classmethod
+    def parse(cls, row: Mapping[str, Any], parent: Versions) -> FieldSchema:
+        """One row of a table; a field without versions of its own has its parent's."""
+        versions = Versions.parse(row["versions"]) if "versions" in row else parent
+        kind: str = row["type"]
+        array = kind.startswith("[]")
+        members = row.get("fields")
+        tag: int | None = row.get("tag")
+        flexible = row.get("flexible")
+        return cls(
+            name=row["name"],
+            type=kind[2:] if array else kind,
+            versions=versions,
+            array=array,
+            nullable=Versions.parse(row.get("nullable", "none")),
+            flexible=None if flexible is None else Versions.parse(flexible),
+            tag=tag,
+            tagged=NONE if tag is None else Versions.parse(row["tagged"]) if "tagged" in row else versions,
+            enum=row.get("enum"),
+            entity=row.get("entity"),
+            secret=row.get("secret", False),
+            fields=None if members is None else tuple(cls.parse(member, versions) for member in members),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """One operation's layout over all its versions, and the dialect in which it is written."""
+
+    name: str
+    dialect: Dialect
+    versions: Versions
+    flexible: Versions
+    fields: tuple[FieldSchema, ...]
+
+    @classmethod
+    def parse(cls, name: str, row: Mapping[str, Any], dialect: Dialect) -> Schema:
+        """One entry of a table: `versions`, `flexible` (absent: never) and `fields`."""
+        versions = Versions.parse(row["versions"])
+        return cls(
+            name=name,
+            dialect=dialect,
+            versions=versions,
+            flexible=Versions.parse(row.get("flexible", "none")),
+            fields=tuple(FieldSchema.parse(member, versions) for member in row["fields"]),
+        )

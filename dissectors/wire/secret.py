@@ -1,0 +1,24 @@
+"""A value that no view shows unless asked for: passwords, tokens, salts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secret:
+    """Bytes or text that must be masked. `reveal` is the only way to the content, so that it can be searched for."""
+
+    _content: bytes | str
+
+    def reveal(self) -> bytes | str:
+        """The content itself, for the one flag that asks for it."""
+        return self._content
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def __repr__(self) -> str:
+        return f"<secret, {len(self._content)} long>"
+
+    __str__ = __repr__

@@ -1,0 +1,79 @@
+"""Kinds of nodes that a tree needs beside plain fields, and the way from a tree back to plain values.
+
+Theory. A tree shows every byte, so it has nodes that carry the layout and no value of their own: counts, presence marks,
+tag numbers. They are of the class Layout. What remains folds into exactly what the values decoder gives, which is what
+makes the two decoders comparable, and lets a message that broke half-way still give the values read so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from dissectors.field import Field, FieldSpec
+from dissectors.wire.primitive import Label
+
+
+@dataclass(frozen=True, slots=True)
+class Layout(FieldSpec):
+    """A node that is there for the layout: its value is not one of the message's, its parts may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Many(FieldSpec):
+    """A container of elements named by their index: it folds into a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownTag(FieldSpec):
+    """A tagged field that the tables do not know; `tag` is its number."""
+
+    tag: int = 0
+
+
+COUNT = {kind: Layout("count", kind) for kind in ("int32", "uvarint")}
+PRESENT = {kind: Layout("present", kind) for kind in ("int8", "uvarint")}
+LENGTH = {kind: Layout("length", kind) for kind in ("int32", "uvarint")}
+TAG = Layout("tag", "uvarint")
+NUM_TAGGED = Layout("numTaggedFields", "uvarint")
+UNDECODED = Layout("undecoded", "undecoded")
+
+
+@lru_cache(maxsize=4096)
+def element(index: int, kind: str, label: Label | None = None, secret: bool = False) -> FieldSpec:
+    """The spec of an array's element."""
+    return FieldSpec(f"[{index}]", kind, label, secret)
+
+
+@lru_cache(maxsize=256)
+def unknown_tag(tag: int) -> UnknownTag:
+    """The spec of an unknown tagged field."""
+    return UnknownTag(f"_tag{tag}", "tagged_field", tag=tag)
+
+
+def fold(node: Field) -> Any:
+    """The plain value of a node: what the values decoder gives for the same bytes."""
+    if isinstance(node.spec, Many) and node.children:
+        return [fold(child) for child in node.children if not isinstance(child.spec, Layout)]
+    return members(node.children) if node.children else node.value
+
+
+def members(nodes: list[Field]) -> dict[str, Any]:
+    """The values of a struct's nodes by name. Parts of a leaf (bits, what was decompressed from it) stand beside it."""
+    values: dict[str, Any] = {}
+    unknown: list[dict[str, Any]] = []
+    for node in nodes:
+        spec = node.spec
+        if isinstance(spec, Layout):
+            values.update(members(node.children))
+        elif isinstance(spec, UnknownTag):
+            unknown.append({"tag": spec.tag, "data": node.value})
+        elif node.children and node.value is not None:
+            values[spec.name] = node.value
+            values.update(members(node.children))
+        else:
+            values[spec.name] = fold(node)
+    if unknown:
+        values["_unknownTaggedFields"] = unknown
+    return values
