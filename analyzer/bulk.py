@@ -229,44 +229,53 @@ class _LineWalker:
 
 def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segments, cutting: Messages) -> None:
     """Leaves each connection as the plain road would have: what is expected next, what no message has claimed yet."""
-    begin = np.searchsorted(parts.half, np.arange(2 * len(taken)))
-    end = np.searchsorted(parts.half, np.arange(2 * len(taken)), "right")
-    message_half = parts.half[cutting.first]
-    behind = np.searchsorted(message_half, np.arange(2 * len(taken)), "right")
-    for half in range(2 * len(taken)):
-        work, count = taken[half // 2]
-        side = half % 2
-        _settle_acknowledged(block, work, count, side)
-        first, last = int(begin[half]), int(end[half])
-        if first == last:
-            continue
-        claimed = int(parts.line[first])
-        if behind[half] and message_half[behind[half] - 1] == half:
-            claimed = int(cutting.line[behind[half] - 1] + cutting.length[behind[half] - 1])
-        stream = work.connection.halves[side]
-        stream.next = int(parts.offset[last - 1] + parts.length[last - 1])
-        stream.recent.extend(_pieces(parts, max(first, last - REMEMBERED), last))
-        work.connection.latest[side] = max(
-            work.connection.latest[side], (int(parts.packet[last - 1]), int(parts.time[last - 1]))
-        )
-        rest = int(np.searchsorted(parts.line_end[first:last], claimed, "right")) + first
-        framer = _framer(work.connection, side)
-        framer.pieces = _pieces(parts, rest, last)
-        if framer.pieces:
-            head = framer.pieces[0]
-            framer.pieces[0] = head.cut(head.offset + max(claimed - int(parts.line[rest]), 0), head.end)
-            framer.wanted = framer.position
+    acknowledged = _acknowledged(block, taken)
+    halves = np.arange(2 * len(taken))
+    begin = np.searchsorted(parts.half, halves).tolist()
+    end = np.searchsorted(parts.half, halves, "right").tolist()
+    line_end = parts.line_end
+    claimed = _claimed(parts, cutting, begin, end)
+    rest = np.searchsorted(line_end, claimed, "right").tolist()
+    for half in halves.tolist():
+        connection, side = taken[half // 2][0].connection, half % 2
+        stream, first, last = connection.halves[side], begin[half], end[half]
+        if first < last:
+            newest = _pieces(parts, max(first, last - REMEMBERED), last)
+            stream.next = newest[-1].end
+            stream.recent.extend(newest)
+            connection.latest[side] = max(connection.latest[side], (newest[-1].packet, newest[-1].time))
+            framer = _framer(connection, side)
+            framer.pieces = _pieces(parts, min(rest[half], last), last)
+            if framer.pieces:
+                head = framer.pieces[0]
+                inside = max(int(claimed[half]) - int(parts.line[rest[half]]), 0)
+                framer.pieces[0] = head.cut(head.offset + inside, head.end)
+                framer.wanted = framer.position
+        if acknowledged[half] >= 0:
+            assert stream.base is not None
+            ahead = (acknowledged[half] - stream.base - stream.next + HALF & MASK) - HALF
+            stream.acknowledged = max(stream.acknowledged, stream.next + ahead)
 
 
-def _settle_acknowledged(block: PacketBlock, work: Work, count: int, side: int) -> None:
-    """`side` has been acknowledged by the last packet of the other side."""
-    packets = work.packets[work.at : work.at + count]
-    answers = packets[(block.direction[packets] != side) & (block.flags[packets] & ACK != 0)]
-    if len(answers):
-        half = work.connection.halves[side]
-        assert half.base is not None
-        ahead = (int(block.ack[answers[-1]]) - half.base - half.next + HALF & MASK) - HALF
-        half.acknowledged = max(half.acknowledged, half.next + ahead)
+def _claimed(parts: Segments, cutting: Messages, begin: list[int], end: list[int]) -> Ints:
+    """For each half-stream the place on the line where its last message ends, or its begin without any."""
+    claimed = np.append(parts.line, 0)[begin] if len(parts.line) else np.zeros(len(begin), np.int64)
+    if len(cutting.line):
+        message_half = parts.half[cutting.first]
+        _, last = runs(message_half)
+        claimed[message_half[last - 1]] = cutting.line[last - 1] + cutting.length[last - 1]
+    return claimed
+
+
+def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list[int]:
+    """For each half-stream the last acknowledgement that its other side sent, -1 for none."""
+    packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
+    owner = np.repeat(np.arange(len(taken)), [count for _, count in taken])
+    half = owner * 2 + 1 - block.direction[packets]
+    sent = block.flags[packets] & ACK != 0
+    found = np.full(2 * len(taken), -1, np.int64)
+    found[half[sent]] = block.ack[packets[sent]]  # of equal indexes the last assignment stays
+    return found.tolist()
 
 
 def _pieces(parts: Segments, first: int, last: int) -> list[Piece]:
@@ -274,10 +283,10 @@ def _pieces(parts: Segments, first: int, last: int) -> list[Piece]:
     return [Piece(*row) for row in zip(*(column[first:last].tolist() for column in columns), strict=True)]
 
 
-def pieces_of(parts: Segments, cutting: Messages) -> tuple[Ints, Ints, Ints, Ints]:
-    """The pieces of all messages in order, as columns: count for each message, then at, length and packet of each piece."""
+def pieces_of(parts: Segments, cutting: Messages) -> tuple[Ints, ...]:
+    """The pieces of all messages in order: count for each message, then the columns of Pieces."""
     count = cutting.last - cutting.first + 1
     segment = np.repeat(cutting.first, count) + ranks(count)
     begin = np.maximum(parts.line[segment], np.repeat(cutting.line, count))
     end = np.minimum(parts.line_end[segment], np.repeat(cutting.line + cutting.length, count))
-    return count, parts.at[segment] + begin - parts.line[segment], end - begin, parts.packet[segment]
+    return count, parts.at[segment] + begin - parts.line[segment], end - begin, parts.packet[segment], parts.time[segment]

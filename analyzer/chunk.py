@@ -7,56 +7,60 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from analyzer.columns import NULL, NULL64, Array, Ints
 from analyzer.connection import Connection, Row
 from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Messages, Pieces
+from dissectors.api import Dissector
 
 EXTRA = ("closed", "serial", "ask")
 """Columns that only sorting and translating need: closing packet, serial, the partner's serial or -1."""
+
+
+class Numbers(Protocol):
+    """What turns names into the numbers that columns hold: the engine."""
+
+    def name(self, text: str | None) -> int: ...
+
+    def extra(self, extra: Mapping[str, str] | None) -> int: ...
+
+    def protocol(self, dissector: Dissector | None) -> int: ...
 
 
 @dataclass(slots=True)
 class Chunk:
     """Column parts of one block: `parts` of Messages (with EXTRA, without `partner`), `pieces` of Pieces, in step."""
 
+    numbers: Numbers
     parts: list[dict[str, Array]] = field(default_factory=list)
     pieces: list[dict[str, Array]] = field(default_factory=list)
     piece_count: int = 0
+    plain: list[tuple[Connection, Row]] = field(default_factory=list)
 
-    def add(self, rows: Mapping[str, Array], count: Ints, at: Ints, length: Ints, packet: Ints) -> None:
-        """n rows whose `count` (int, n) pieces stand in order in `at`, `length`, `packet`."""
+    def add(self, rows: Mapping[str, Array], count: Ints, *pieces: Ints) -> None:
+        """n rows whose `count` (int, n) pieces stand in order in the columns `pieces`: those of Pieces."""
         first = self.piece_count + np.cumsum(count) - count
         self.parts.append({**rows, "pieces": first, "count": count})
-        self.pieces.append({"at": at, "length": length, "packet": packet})
-        self.piece_count += len(at)
+        self.pieces.append(dict(zip(Pieces.TYPES, pieces, strict=True)))
+        self.piece_count += len(pieces[0])
 
-    def add_rows(
-        self,
-        connection: Connection,
-        rows: list[Row],
-        protocol: int,
-        number: Callable[[str | None], int],
-        extra: Callable[[Mapping[str, str] | None], int],
-    ) -> None:
-        """Rows of the plain road."""
-        if not rows:
+    def add_plain(self) -> None:
+        """Rows of the plain road, `plain`, become columns all at once."""
+        if not self.plain:
             return
-        table = [_cells(connection, row, protocol, number, extra) for row in rows]
-        columns = np.array(table, np.int64).T
-        pieces = [piece for row in rows for piece in row.frame.pieces]
-        self.add(
-            dict(zip(CELLS, columns, strict=True)),
-            np.array([len(row.frame.pieces) for row in rows], np.int64),
-            np.array([piece.at for piece in pieces], np.int64),
-            np.array([piece.length for piece in pieces], np.int64),
-            np.array([piece.packet for piece in pieces], np.int64),
-        )
+        columns = np.array([_cells(connection, row, self.numbers) for connection, row in self.plain], np.int64).T
+        pieces = [piece for _, row in self.plain for piece in row.frame.pieces]
+        places = np.array([(piece.at, piece.length, piece.packet, piece.time) for piece in pieces], np.int64).T
+        count = np.array([len(row.frame.pieces) for _, row in self.plain], np.int64)
+        self.add(dict(zip(CELLS, columns, strict=True)), count, *places)
+        self.plain.clear()
 
     def append_to(self, messages: Messages, pieces: Pieces, serials: Callable[[Ints, Ints], None]) -> tuple[Ints, range]:
         """Sorts and appends; `serials(serial, row)` learns the numbers. Returns the partners' serials by row (-1: none)."""
+        self.add_plain()
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
         columns = {name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]}
@@ -78,27 +82,21 @@ CELLS = (
 )
 
 
-def _cells(
-    connection: Connection,
-    row: Row,
-    protocol: int,
-    number: Callable[[str | None], int],
-    extra: Callable[[Mapping[str, str] | None], int],
-) -> tuple[int, ...]:
+def _cells(connection: Connection, row: Row, numbers: Numbers) -> tuple[int, ...]:
     header = row.outcome.header
     return (
         connection.number,
         FROM_CLIENT if row.side == connection.client else FROM_SERVER,
         header.role,
         header.state,
-        protocol if row.ours else NO_PROTOCOL,
+        numbers.protocol(connection.dissector) if row.ours else NO_PROTOCOL,
         row.marks,
-        number(header.operation),
+        numbers.name(header.operation),
         NULL if header.code is None else header.code,
         NULL if header.version is None else header.version,
         NULL64 if header.correlation is None else header.correlation,
-        number(header.client),
-        extra(row.outcome.extra),
+        numbers.name(header.client),
+        numbers.extra(row.outcome.extra),
         row.frame.offset,
         row.frame.length,
         min(piece.packet for piece in row.frame.pieces),

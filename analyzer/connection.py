@@ -24,6 +24,7 @@ from dissectors.registry import Ports
 AT_END = 1 << 62
 """Closing packet of what only the end of the capture closes."""
 
+NO_FIN = [None, None]
 RAW = Outcome(MessageHeader(Role.RAW, state=State.UNDECODED))
 
 
@@ -113,20 +114,20 @@ class Walker:
             if connection.client < 0:
                 connection.client = other if packet.flags & ACK else side
             seq = seq + 1 & 0xFFFFFFFF
-        if packet.flags & ACK:
-            ready = connection.halves[other].acknowledge(packet.ack)
+        if packet.flags & ACK and (ready := connection.halves[other].acknowledge(packet.ack)):
             rows += self._take(connection, other, ready, packet.number)
         if packet.length:
             ready = half.accept(seq, packet.at, packet.length, packet.captured, packet.number, packet.time)
             rows += self._take(connection, side, ready, packet.number)
-        for each in (0, 1):
-            rows += self._take(connection, each, connection.halves[each].tick(packet.time), packet.number)
+        for each, waiting in enumerate(connection.halves):
+            if waiting.held and (ready := waiting.tick(packet.time)):
+                rows += self._take(connection, each, ready, packet.number)
         if packet.flags & FIN and half.base is not None:
             ahead = (seq + packet.length - half.base - half.next + HALF & 0xFFFFFFFF) - HALF
             connection.fin[side] = half.next + ahead
         if packet.flags & RST:
             rows += self.end(connection, packet.number)
-        else:
+        elif connection.fin != NO_FIN:
             rows += self._finish_sides(connection, packet.number)
         return rows
 

@@ -9,115 +9,18 @@ default, where they are octal, so the base is the one in which they follow each 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from itertools import pairwise
+
+from analyzer.hexlines import GROUP, HexError, Line, gap
 
 _LINE = re.compile(r"^(?P<indent>[ \t]*)(?:0x)?(?P<offset>[0-9A-Fa-f]{3,16})(?P<colon>:?)(?P<rest>[ \t]+.*)?$")
 _BYTE_GROUPS = re.compile(r"[ \t]+[0-9A-Fa-f]{2}(?![^ \t])")
 _WORD_GROUPS = re.compile(r"(?:[ \t]+[0-9A-Fa-f]{4})+[ \t]*$")
-_GROUP = re.compile(r"[ \t]*([0-9A-Fa-f]+)(?=[ \t]|$)")
 _CAPTION = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d |\d\d:\d\d:\d\d\.\d+ |\d+\.\d{6} |#)|^\s+\S+ > \S+: |^[A-Z][\w /-]*\(.*\):?$"
 )
 _OTHER_SOURCE = re.compile(r"^(?!Frame|Packet)[A-Z][\w /-]*\(.*\):$")
 _HEXDUMP_OFFSET = 7
 _LARGEST = 64 << 20
-
-
-class HexError(ValueError):
-    """The input is not hex; the text names line and column of the first bad character."""
-
-
-def error_at(text: str, position: int, why: str) -> HexError:
-    """The error for the character at `position`."""
-    line = text.count("\n", 0, position) + 1
-    return HexError(f"line {line}, column {position - text.rfind(chr(10), 0, position)}: {why}")
-
-
-@dataclass(slots=True)
-class _Line:
-    number: int
-    offset: str
-    rest: str
-    column: int
-    words: bool
-    starred: bool = False
-    groups: list[tuple[str, int, int]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        at = 0
-        while (group := _GROUP.match(self.rest, at)) and len(group[1]) % 2 == 0:
-            digits = group[1][2:] + group[1][:2] if self.words else group[1]
-            self.groups.append((digits, group.start(1), group.end(1)))
-            at = group.end(1)
-
-    def bad(self, position: int, why: str) -> HexError:
-        return HexError(f"line {self.number}, column {self.column + position + 1}: {why}")
-
-    def first(self, count: int) -> bytes | None:
-        """Exactly `count` bytes, if they end where a column of text may begin (or in hexdump's padded last word)."""
-        digits, end = "", 0
-        for group, _, group_end in self.groups:
-            digits, end = digits + group, group_end
-            if len(digits) >= 2 * count:
-                break
-        if len(digits) != 2 * count and not (self.words and len(digits) == 2 * count + 2):
-            return None
-        data, after = bytes.fromhex(digits[: 2 * count]), self.rest[end:]
-        return data if _gap(after) >= 2 or not after.strip() or _is_text_of(after, data) else None
-
-    def best(self, width: int | None) -> bytes:
-        """The bytes of a line that no other line measures."""
-        found = self._before_text(gap=2)
-        if found is not None:
-            return found
-        end = self.groups[-1][2] if self.groups else 0
-        whole = bytes.fromhex("".join(group for group, _, _ in self.groups))
-        if not self.rest[end:].strip():
-            return whole if width is None else whole[:width]
-        found = self._before_text(gap=1)
-        if found is not None:
-            return found
-        return self._before_gap(whole, width)
-
-    def _before_text(self, gap: int) -> bytes | None:
-        digits = ""
-        for group, _, end in self.groups:
-            digits += group
-            after = self.rest[end:]
-            if _gap(after) >= gap and _is_text_of(after, bytes.fromhex(digits)):
-                return bytes.fromhex(digits)
-        return None
-
-    def _before_gap(self, whole: bytes, width: int | None) -> bytes:
-        count = 0
-        for (group, _, end), (_, start, _) in pairwise([*self.groups, ("", len(self.rest), 0)]):
-            count += len(group) // 2
-            space = _gap(self.rest[end:])
-            if count == width or space > 2 or (space == 2 and (count != 8 or start == len(self.rest))):
-                return whole[:count]
-        end = self.groups[-1][2] if self.groups else 0
-        position = end + _gap(self.rest[end:])
-        raise self.bad(position, f"{self.rest[position]!r} is not a hex digit")
-
-
-def _gap(text: str) -> int:
-    """The width of the white space at its beginning."""
-    return len(text.expandtabs()) - len(text.expandtabs().lstrip())
-
-
-def _is_text_of(column: str, data: bytes) -> bool:
-    text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
-    column = column.rstrip()
-    stripped = column.lstrip()
-    if stripped[:1] in ("|", ">") and stripped[1:-1] == text:
-        return True
-    # A text that begins or ends with spaces melts into the padding; Wireshark of old splits the column in the middle.
-    return any(
-        column.endswith(shown) and not column[: len(column) - len(shown)].strip()
-        for shown in (text.rstrip(), f"{text[:8]} {text[8:]}".rstrip())
-        if shown.strip() or not stripped
-    )
 
 
 def read_dumps(text: str) -> list[bytes] | None:
@@ -128,9 +31,9 @@ def read_dumps(text: str) -> list[bytes] | None:
     return [_assemble(section) for section in sections]
 
 
-def _sections(text: str) -> list[list[_Line]] | None:
-    sections: list[list[_Line]] = []
-    section: list[_Line] = []
+def _sections(text: str) -> list[list[Line]] | None:
+    sections: list[list[Line]] = []
+    section: list[Line] = []
     indent, skipping = "", False
     for number, raw in enumerate(text.splitlines(), 1):
         if not raw.strip() or _CAPTION.match(raw):
@@ -152,7 +55,7 @@ def _sections(text: str) -> list[list[_Line]] | None:
             return None
         rest = match["rest"] or ""
         words = not match["colon"] and len(match["offset"]) == _HEXDUMP_OFFSET and bool(_WORD_GROUPS.match(rest))
-        line = _Line(number, match["offset"], rest, len(raw) - len(rest), words)
+        line = Line(number, match["offset"], rest, len(raw) - len(rest), words)
         restarts = bool(section) and int(match["offset"], 16) == 0
         if not section or restarts or match["indent"] != indent:
             section = []
@@ -165,13 +68,13 @@ def _sections(text: str) -> list[list[_Line]] | None:
 def _opens_dump(match: re.Match[str]) -> bool:
     rest = match["rest"] or ""
     if match["colon"]:
-        return bool(_GROUP.match(rest))
+        return bool(GROUP.match(rest))
     if len(match["offset"]) == _HEXDUMP_OFFSET and _WORD_GROUPS.match(rest):
         return True
     return len(match["offset"]) >= 4 and int(match["offset"], 16) == 0 and bool(_BYTE_GROUPS.match(rest))
 
 
-def _assemble(lines: list[_Line]) -> bytes:
+def _assemble(lines: list[Line]) -> bytes:
     problems: list[HexError] = []
     for base in (16, 8, 10):
         try:
@@ -181,7 +84,7 @@ def _assemble(lines: list[_Line]) -> bytes:
     raise problems[0]
 
 
-def _in_base(lines: list[_Line], base: int) -> bytes:
+def _in_base(lines: list[Line], base: int) -> bytes:
     try:
         offsets = [int(line.offset, base) for line in lines]
     except ValueError:
@@ -209,10 +112,10 @@ def _in_base(lines: list[_Line], base: int) -> bytes:
     return bytes(out)
 
 
-def _unfit(line: _Line, following: _Line, distance: int) -> HexError:
+def _unfit(line: Line, following: Line, distance: int) -> HexError:
     count = sum(len(group) for group, _, _ in line.groups) // 2
     end = line.groups[-1][2] if line.groups else 0
-    position = end + _gap(line.rest[end:])
+    position = end + gap(line.rest[end:])
     if 0 < distance <= 64 and count < distance and position < len(line.rest):
         return line.bad(position, f"{line.rest[position]!r} is not part of a pair of hex digits")
     return following.bad(

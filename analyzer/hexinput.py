@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-from analyzer.hexdumps import HexError, error_at, read_dumps
+from analyzer.hexdumps import read_dumps
+from analyzer.hexlines import HexError, error_at
 
 __all__ = ["HexError", "parse_dumps", "parse_hex", "strip_ip"]
 

@@ -57,9 +57,9 @@ class Messages(Columns):
 
 
 class Pieces(Columns):
-    """Where a message's bytes lie: `length` bytes at Store location `at` (negative: lost), brought by `packet`."""
+    """Where a message's bytes lie: `length` bytes at Store location `at` (negative: lost), brought by `packet` at `time`."""
 
-    TYPES = {"at": np.int64, "length": np.int32, "packet": np.int64}
+    TYPES = {"at": np.int64, "length": np.int32, "packet": np.int64, "time": np.int64}
 
 
 class Repeats(Columns):

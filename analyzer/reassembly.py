@@ -91,6 +91,11 @@ class HalfStream:
         """Open, and nothing waits behind a hole."""
         return self.base is not None and not self.waiting
 
+    @property
+    def held(self) -> bool:
+        """Whether tick() has anything to do."""
+        return bool(self.waiting or self.unopened)
+
     def open(self, seq: int) -> None:
         """A SYN with this sequence number: offset 0 is the byte after it."""
         self.base = seq + 1 & 0xFFFFFFFF

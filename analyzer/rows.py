@@ -13,7 +13,7 @@ import numpy as np
 
 from analyzer.columns import NULL, NULL64, Array, Ints
 from analyzer.messages import FROM_CLIENT
-from analyzer.session import Session
+from analyzer.session import Session, iso_times
 from dissectors.api import Body, Role, State
 from dissectors.finding import Finding
 
@@ -21,7 +21,6 @@ Values = list[Any]
 
 ROLES = [role.name.lower() for role in Role]
 STATES = [state.name.lower() for state in State]
-SECOND = 10**9
 
 
 class Rows:
@@ -142,14 +141,6 @@ def nullable(numbers: Array) -> Values:
     values = numbers.astype(object)
     values[null] = None
     return values.tolist()
-
-
-def iso_times(times: Ints) -> list[str]:
-    """`2026-11-21T10:00:00.123456789Z`; each second is formatted once."""
-    seconds, rest = np.divmod(times, SECOND)
-    found, back = np.unique(seconds, return_inverse=True)
-    heads = np.datetime_as_string(found.astype("datetime64[s]")).astype(object)[back].tolist()
-    return [f"{head}.{part:09d}Z" for head, part in zip(heads, rest.tolist(), strict=True)]
 
 
 KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {

@@ -12,8 +12,10 @@ from os import PathLike
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+
 from analyzer.capture.packets import Packets
-from analyzer.columns import NULL, Names
+from analyzer.columns import NULL, Ints, Names
 from analyzer.engine import Engine
 from analyzer.messages import FROM_CLIENT, Mark
 from dissectors.api import Body, Context, Dissector, Role, State
@@ -22,6 +24,7 @@ from dissectors.finding import Finding, Severity
 from dissectors.foreign import foreign
 from dissectors.registry import Ports
 
+SECOND = 10**9
 LOST = FieldSpec("lost", "gap")
 UNREAD = FieldSpec("unread", "undecoded")
 DATA = FieldSpec("data", "bytes")
@@ -155,7 +158,7 @@ class Session:
         if role is Role.RESPONSE and self.cell("partner", row) is None:
             found.append(Finding(Severity.NOTE, "orphan-response", "its request is not in the capture"))
         if state is State.PARTIAL and not marks:
-            found.append(Finding(Severity.WARNING, "gap", "the stream ends before this message does"))
+            found.append(Finding(Severity.WARNING, "unfinished", "the stream ends before this message does"))
         latency = self.latency(row)
         if latency is not None and latency < 0:
             found.append(Finding(Severity.WARNING, "clock-went-back", "the capture's clock went back since its request"))
@@ -202,3 +205,57 @@ class Session:
             tree.sources[0] = replace(tree.sources[0], data=tree.sources[0].data + data)
             tree.fields.append(Field(LOST if at < 0 else UNREAD, None if at < 0 else data, offset, length))
             offset += length
+
+    def packets_of(self, row: int) -> list[dict[str, int | str | bool]]:
+        """The packets that brought a row's bytes, retransmissions among them; `offset` counts in the message."""
+        offset = 0
+        found: list[tuple[int, int, int, int, bool]] = []
+        first = self.rows.cell("pieces", row)
+        pieces = self.engine.pieces
+        for index in range(first, first + self.rows.cell("count", row)):
+            length = pieces.cell("length", index)
+            if pieces.cell("at", index) >= 0:
+                found.append((pieces.cell("packet", index), pieces.cell("time", index), offset, length, False))
+            offset += length
+        found += self._repeated(row)
+        return [
+            {
+                "number": packet,
+                "time": iso_time(time),
+                "offset": at,
+                "length": length,
+                "retransmission": again,
+            }
+            for packet, time, at, length, again in sorted(found)
+        ]
+
+    def _repeated(self, row: int) -> list[tuple[int, int, int, int, bool]]:
+        """Retransmissions of bytes of a row, as (packet, time, offset in the message, length, True)."""
+        stream, begin = self.rows.cell("stream", row), self.rows.cell("offset", row)
+        end = begin + self.rows.cell("length", row)
+        client = self.engine.streams.cell("client", stream)
+        side = client if self.rows.cell("side", row) == FROM_CLIENT else 1 - client
+        repeats = self.engine.repeats
+        offset, length = repeats.column("offset"), repeats.column("length")
+        same = (repeats.column("stream") == stream) & (repeats.column("side") == side)
+        places = np.flatnonzero(same & (offset < end) & (offset + length > begin)).tolist()
+        found = []
+        for place in places:
+            at, size = repeats.cell("offset", place), repeats.cell("length", place)
+            inside, stop = max(at, begin), min(at + size, end)
+            packet, time = repeats.cell("packet", place), repeats.cell("time", place)
+            found.append((packet, time, inside - begin, stop - inside, True))
+        return found
+
+
+def iso_times(times: Ints) -> list[str]:
+    """`2026-11-21T10:00:00.123456789Z`, from ns since 1970; each second is formatted once."""
+    seconds, rest = np.divmod(times, SECOND)
+    found, back = np.unique(seconds, return_inverse=True)
+    heads = np.datetime_as_string(found.astype("datetime64[s]")).astype(object)[back].tolist()
+    return [f"{head}.{part:09d}Z" for head, part in zip(heads, rest.tolist(), strict=True)]
+
+
+def iso_time(time: int) -> str:
+    """One time."""
+    return iso_times(np.array([time], np.int64))[0]

@@ -122,32 +122,28 @@ class StreamAssigner:
         self, block: PacketBlock, by_flow: Ints, splits: list[Split], stream: Ints, end: Ints
     ) -> None:
         """Numbers new streams by first packet and writes them into `stream` (sorted by flow)."""
-        number = len(self._streams)
-        for split in sorted(splits):
-            packet = by_flow[split.position]
-            run_end = int(end[np.searchsorted(end, split.position, "right")])
+        splits.sort()
+        positions = np.array([split.position for split in splits], np.int64)
+        run_ends = end[np.searchsorted(end, positions, "right")].tolist()
+        rows = []
+        for number, (split, run_end) in enumerate(zip(splits, run_ends, strict=True), len(self._streams)):
             stream[split.position : run_end] = number
-            self._streams.append(1, self._row(block, int(packet), split.flow))
+            rows.append(self._row(block, int(by_flow[split.position]), split.flow))
             self._flows.current[split.flow] = number
-            number += 1
+        if rows:
+            columns = np.array(rows, np.int64).T
+            self._streams.append(len(rows), dict(zip(Streams.TYPES, columns, strict=True)))
 
-    def _row(self, block: PacketBlock, packet: int, flow: int) -> dict[str, int]:
+    def _row(self, block: PacketBlock, packet: int, flow: int) -> tuple[int, ...]:
+        """The cells of Streams.TYPES."""
         flags, side = int(block.flags[packet]), int(block.direction[packet])
         client = UNKNOWN_SIDE
         if flags & SYN:
             client = 1 - side if flags & ACK else side
         self._flows.uses[flow] += 1
         time = int(block.time[packet])
-        return {
-            "flow": flow,
-            "reuse": int(self._flows.uses[flow]) - 1,
-            "client": client,
-            "protocol": -1,
-            "first": int(block.number[packet]),
-            "packets": 0,
-            "begin": time,
-            "end": time,
-        }
+        reuse, number = int(self._flows.uses[flow]) - 1, int(block.number[packet])
+        return flow, reuse, client, -1, number, 0, time, time
 
     def _count(self, block: PacketBlock, by_flow: Ints, stream: Ints) -> None:
         packets, end = self._streams.column("packets"), self._streams.column("end")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -149,11 +149,12 @@ PREFIX = 512
 
 def with_request(header: MessageHeader, request: MessageHeader) -> MessageHeader:
     """A response's header completed with what only its request carried; no surer than the request was."""
-    return replace(
-        header,
-        operation=request.operation,
-        code=request.code,
-        version=request.version,
-        client=request.client,
-        state=request.state,
+    return MessageHeader(
+        header.role,
+        request.operation,
+        request.code,
+        request.version,
+        header.correlation,
+        request.client,
+        request.state,
     )

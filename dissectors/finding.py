@@ -24,6 +24,7 @@ CODES: dict[str, str] = {
     "unknown-operation": "the operation's number is not in the tables",
     "bytes-skipped": "bytes without framing were passed over",
     "gap": "bytes are missing from the capture",
+    "unfinished": "the stream or the capture ends inside the message",
     "conflicting-overlap": "a retransmission carries other bytes than the first transmission",
     "cut-by-snaplen": "the capture kept only the beginning of packets",
     "orphan-response": "the request of this response is not in the capture",

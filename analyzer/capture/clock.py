@@ -1,7 +1,8 @@
 """Ticks of a pcapng interface to nanoseconds, with whole numbers only (pcapng, if_tsresol and if_tsoffset).
 
-Theory. A double keeps 53 bits, a time in nanoseconds needs 61: so every step is an integer one. Binary fractions finer than
-2^-31 are multiplied in two halves, since ticks * 10^9 would not fit. Hostile ticks saturate; they never raise.
+Theory. A double keeps 53 bits, a time in nanoseconds needs 61: so every step is an integer one. Binary fractions
+finer than 2^-31 are multiplied in two halves, since ticks * 10^9 would not fit. Hostile ticks saturate; they never
+raise.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ LONGEST = np.iinfo(np.int64).max // 2
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """`resolution`: the byte of if_tsresol (6: microseconds; with bit 7: binary fractions); `offset`: seconds to add."""
+    """`resolution`: the byte of if_tsresol (6: microseconds; bit 7: binary fractions); `offset`: seconds to add."""
 
     resolution: int = 6
     offset: int = 0
@@ -33,23 +34,28 @@ class Clock:
         """Nanoseconds since 1970 of `ticks` (n), rounded down."""
         ns = _binary(ticks, self.resolution & 0x7F) if self.resolution & 0x80 else _decimal(ticks, self.resolution)
         shift = max(-LONGEST // NS, min(self.offset, LONGEST // NS)) * NS
-        return np.minimum(ns, np.uint64(LONGEST)).astype(np.int64) + np.int64(shift)
+        since: NDArray[np.int64] = np.minimum(ns, np.uint64(LONGEST)).astype(np.int64)
+        since += shift
+        return since
 
 
 def _decimal(ticks: NDArray[np.uint64], exponent: int) -> NDArray[np.uint64]:
     if exponent > 9:
         divisor = 10 ** (exponent - 9)
-        return ticks // np.uint64(divisor) if divisor < 1 << 64 else np.zeros_like(ticks)
+        return np.floor_divide(ticks, np.uint64(divisor)) if divisor < 1 << 64 else np.zeros_like(ticks)
     factor = 10 ** (9 - exponent)
     return np.minimum(ticks, np.uint64(LONGEST // factor)) * np.uint64(factor)
 
 
 def _binary(ticks: NDArray[np.uint64], exponent: int) -> NDArray[np.uint64]:
+    ns: NDArray[np.uint64]
     if exponent < 32:
-        seconds = np.minimum(ticks >> np.uint64(exponent), np.uint64(LONGEST // NS))
         part = ticks & np.uint64((1 << exponent) - 1)
-        return seconds * np.uint64(NS) + (part * np.uint64(NS) >> np.uint64(exponent))
-    if exponent - 32 > 63:
-        return np.zeros_like(ticks)
-    high, low = ticks >> np.uint64(32), ticks & np.uint64(0xFFFF_FFFF)
-    return (high * np.uint64(NS) + (low * np.uint64(NS) >> np.uint64(32))) >> np.uint64(exponent - 32)
+        ns = np.minimum(ticks >> np.uint64(exponent), np.uint64(LONGEST // NS)) * np.uint64(NS)
+        ns += part * np.uint64(NS) >> np.uint64(exponent)
+    else:
+        high, low = ticks >> np.uint64(32), ticks & np.uint64(0xFFFF_FFFF)
+        ns = high * np.uint64(NS) + (low * np.uint64(NS) >> np.uint64(32))
+        # Shifting by more than 63 is not defined in C.
+        ns >>= np.uint64(min(exponent - 32, 63))
+    return ns

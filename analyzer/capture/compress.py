@@ -1,8 +1,8 @@
 """Compressed captures: which they are, and their bytes in bounded pieces.
 
-Theory. A compressed file cannot be mapped, so it is unpacked into a spool, piece by piece: the first packets are there at
-once, a bomb stops at a bound, and what could be unpacked before a damage is kept. A codec that meets damage loses what the
-same call had already unpacked; so it is fed small slices, in proportion to what it has eaten.
+Theory. A compressed file cannot be mapped, so it is unpacked into a spool, piece by piece: the first packets are
+there at once, a bomb stops at a bound, and what could be unpacked before a damage is kept. A codec that meets damage
+loses what the same call had already unpacked; so it is fed small slices, in proportion to what it has eaten.
 """
 
 from __future__ import annotations

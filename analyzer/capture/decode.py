@@ -1,7 +1,7 @@
 """Records to TCP segments: link layer, IP, fragments, tunnels, TCP, in chunks that stay in the processor's cache.
 
-Theory. What comes out of a fragment or a tunnel is an IP packet again: it goes round once more, with the same row. So there
-is one road for all, and the common packet passes it in one round without knowing of the others.
+Theory. What comes out of a fragment or a tunnel is an IP packet again: it goes round once more, with the same row. So
+there is one road for all, and the common packet passes it in one round without knowing of the others.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ RAW_IP = 101
 class Counts:
     """Packets by what they are. A packet that is only a piece of a datagram is neither tcp, not_tcp nor unreadable.
 
-    `fragments`: pieces of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the capture has
-    fewer bytes than the wire had. `bytes`: on the wire.
+    `fragments`: pieces of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the
+    capture has fewer bytes than the wire had. `bytes`: on the wire.
     """
 
     packets: int = 0

@@ -1,8 +1,8 @@
 """How bytes come into a source: not at all, by growing, through a pipe, out of a compressed file.
 
 Theory. A hopper reads what is there; when no whole record is left, its feed is asked for more. A feed waits until
-something has come, never until a certain amount has: ten packets in a pipe that pauses are ten packets to be seen. While
-a pipe delivers without pause, a twentieth of a second is collected, so that blocks do not become tiny.
+something has come, never until a certain amount has: ten packets in a pipe that pauses are ten packets to be seen.
+While a pipe delivers without pause, a twentieth of a second is collected, so that blocks do not become tiny.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Connections by number, in order of their first packet.
 
 Theory. An endpoint is one integer: address code << 16 | port. An IPv4 address is its own code, an IPv6 address gets a
-number and a bit that tells the two apart. So a flow is a pair of integers, (lower endpoint, higher endpoint), and numbering
-flows is numbering pairs. Side a of a flow is who sent its first packet.
+number and a bit that tells the two apart. So a flow is a pair of integers, (lower endpoint, higher endpoint), and
+numbering flows is numbering pairs. Side a of a flow is who sent its first packet.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FlowTable:
         return ids.astype(np.uint64) | np.uint64(IPV6_BIT)
 
     def number(self, source: U64, destination: U64) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """(flow, direction) of packets from `source` to `destination` (n endpoints each), which come in order of time."""
+        """(flow, direction) of packets from `source` to `destination`: n endpoints each, in order of time."""
         known = len(self)
         flow = self._flows.ids(np.minimum(source, destination), np.maximum(source, destination))
         if len(self) > known:
@@ -68,7 +68,9 @@ class FlowTable:
         if not code & IPV6_BIT:
             return code.to_bytes(4, "big")
         number = code & ~IPV6_BIT
-        return b"".join(int(half[number]).to_bytes(8, "big") for half in (self._addresses.first, self._addresses.second))
+        return b"".join(
+            int(half[number]).to_bytes(8, "big") for half in (self._addresses.first, self._addresses.second)
+        )
 
     def endpoint(self, flow: int, side: int) -> str:
         """What people read: `10.0.0.1:9092`, `[::1]:2181`."""

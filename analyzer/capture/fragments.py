@@ -1,8 +1,9 @@
 """IP fragments put together again, within bounds.
 
-Theory. A reassembled datagram lies nowhere in the capture, so it is written to the store's annex as a whole packet with a
-mended header, and takes the same road as any other. Where fragments overlap the first bytes win. A datagram is given up
-when 30 seconds of capture time have passed, or when all unfinished ones together hold too much; the oldest goes first.
+Theory. A reassembled datagram lies nowhere in the capture, so it is written to the store's annex as a whole packet
+with a mended header, and takes the same road as any other. Where fragments overlap the first bytes win. A datagram is
+given up when 30 seconds of capture time have passed, or when all unfinished ones together hold too much; the oldest
+goes first.
 """
 
 from __future__ import annotations

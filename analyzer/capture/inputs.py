@@ -74,12 +74,6 @@ class Input:
         if self._feed.final:
             hopper.finish()
 
-    def fill(self) -> None:
-        """Waits until all bytes are there, for a reader that cannot stop in between."""
-        self._recognise()
-        while self._feed.fill():
-            pass
-
     def _recognise(self) -> Hopper:
         if self._hopper is not None:
             return self._hopper
@@ -123,6 +117,8 @@ def _open(path: str) -> int:
             raise CaptureError(f"{path} is a directory: name the capture files in it")
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise CaptureError(f"cannot open {path}: {error.strerror or error}; check the name and its permissions") from error
+        raise CaptureError(
+            f"cannot open {path}: {error.strerror or error}; check the name and its permissions"
+        ) from error
     except ValueError as error:
         raise CaptureError(f"cannot open {path!r}: {error}; check the name") from error

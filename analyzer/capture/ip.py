@@ -1,8 +1,8 @@
 """IPv4 and IPv6: from network layers to TCP segments, fragments and tunnels, for many packets at once.
 
-Theory. Lengths are those of the IP headers, so that Ethernet's padding never becomes payload; only where a length is 0
-(the sender's card cuts the segment later: TSO) the frame's own length holds. Checksums are not verified: with offloading
-they are wrong in healthy captures. What is neither TCP nor a tunnel leaves here.
+Theory. Lengths are those of the IP headers, so that Ethernet's padding never becomes payload; only where a length is
+0 (the sender's card cuts the segment later: TSO) the frame's own length holds. Checksums are not verified: with
+offloading they are wrong in healthy captures. What is neither TCP nor a tunnel leaves here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_EXTENSIONS = 32
 
 @dataclass(slots=True)
 class Layer:
-    """Headers to be read next, as columns: `row` of the packet in its block, location, bytes kept and on the wire from it."""
+    """Headers to be read next, as columns: `row` of the packet in its chunk, location, bytes kept and on the wire."""
 
     row: NDArray[np.int64]
     at: NDArray[np.int64]
@@ -163,5 +163,5 @@ def tunnels(store: Store, inside: Inside) -> NDArray[np.bool_]:
 
 
 def may_hold_tcp(protocol: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which fragments are worth keeping: of TCP, of tunnels, of IPv6 packets whose extension headers are cut as well."""
-    return (protocol == TCP) | np.isin(protocol, TUNNELS) | (np.isin(protocol, EXTENSIONS) & (protocol != HOP))
+    """Which fragments are worth keeping: of TCP, of tunnels, of IPv6 extension headers that are cut as well."""
+    return np.isin(protocol, [TCP, *TUNNELS, *EXTENSIONS[1:]])

@@ -1,8 +1,8 @@
 """Link layers: from the first captured byte of a packet to its network layer, for many packets at once.
 
-Theory. Everything common ends in an EtherType followed by the network layer (Ethernet, Linux cooked), or in a byte that
-says IPv4 or IPv6 (raw IP, null, loopback). So a link type is one row of a table: where the EtherType stands and where the
-payload begins; VLAN tags then move both by four, in rounds, for the rows that have them.
+Theory. Everything common ends in an EtherType followed by the network layer (Ethernet, Linux cooked), or in a byte
+that says IPv4 or IPv6 (raw IP, null, loopback). So a link type is one row of a table: where the EtherType stands and
+where the payload begins; VLAN tags then move both by four, in rounds, for the rows that have them.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def _of_one_link(store: Store, link: int, records: RecordBlock) -> tuple[NDArray
     if link in TYPED:
         return _typed(store, records, *TYPED[link])
     if link in RAW:
-        version = store.gather(records.at, 1)[:, 0] >> 4
-        return np.zeros(len(records), np.int64), _short(records, 1, _by_version(version))
+        return np.zeros(len(records), np.int64), _short(records, 1, _by_version(store.gather(records.at, 1)))
     if link in FAMILY:
         return np.full(len(records), 4, np.int64), _short(records, 4, _by_family(store.gather(records.at, 4)))
     return np.zeros(len(records), np.int64), np.full(len(records), ODD, np.int8)
@@ -59,7 +58,8 @@ def _short(records: RecordBlock, need: int, kind: NDArray[np.int8]) -> NDArray[n
     return kind
 
 
-def _by_version(version: NDArray[np.uint8]) -> NDArray[np.int8]:
+def _by_version(head: NDArray[np.uint8]) -> NDArray[np.int8]:
+    version = head[:, 0] >> 4
     return np.where((version == IPV4) | (version == IPV6), version, OTHER).astype(np.int8)
 
 
@@ -75,7 +75,7 @@ def _typed(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     types = store.gather(records.at + position, 2).view(">u2")[:, 0].astype(np.uint16)
     behind = np.full(len(records), payload, np.int64)
-    rows = np.flatnonzero(np.isin(types, VLANS)) if int(types.max()) != int(types.min()) or types[0] in VLANS else []
+    rows = np.flatnonzero(np.isin(types, VLANS))
     for _ in range(DEEPEST_VLAN):
         if not len(rows):
             break

@@ -1,7 +1,7 @@
 """The door of the capture room: captures in, blocks of TCP packets out.
 
-Theory. Whoever comes next needs of a packet: its number and time, which connection and direction, what TCP says, and where
-its payload lies. That is a row of 48 bytes; the payload stays where it is until somebody asks the store for it.
+Theory. Whoever comes next needs of a packet: its number and time, which connection and direction, what TCP says, and
+where its payload lies. That is a row of 48 bytes; the payload stays where it is until somebody asks the store for it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from analyzer.capture.store import Store
 from analyzer.capture.timeline import merge
 from dissectors.finding import Finding
 
+__all__ = ["CaptureInfo", "Counts", "FlowTable", "PacketBlock", "Packets", "Reader"]
+
 Reader = Literal["native", "scapy"]
 
 
@@ -33,8 +35,9 @@ class PacketBlock:
     """TCP packets in the order of the timeline; equally long columns.
 
     number: from 1, over all packets of the timeline, TCP or not. time: nanoseconds since 1970. flow: see FlowTable;
-    direction: 0 when the flow's side a sent it, else 1. seq, ack, flags: as in the TCP header. at: location of the first
-    payload byte in the store. length: payload bytes on the wire, by the IP header. captured: those that the capture has.
+    direction: 0 when the flow's side a sent it, else 1. seq, ack, flags: as in the TCP header. at: location of the
+    first payload byte in the store. length: payload bytes on the wire, by the IP header. captured: those that the
+    capture has.
     """
 
     number: NDArray[np.int64]
@@ -55,8 +58,9 @@ class PacketBlock:
 class Packets:
     """TCP packets of several captures as one timeline. A context manager.
 
-    `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files` what
-    is known of each capture; all of them grow while blocks() is read. Raises CaptureError for a file that is no capture.
+    `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files`
+    what is known of each capture; all of them grow while blocks() is read. Raises CaptureError for a file that is no
+    capture.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Pairs of integers by number: exact, vectorised, in order of first appearance.
 
-Theory. A dictionary lookup for each packet would cost more than all the rest. PairTable is an open-addressing hash table
-in which every step is done for all rows that are still undecided: look at the slot, compare the whole key (so a collision
-is never silent), go on to the next slot. Rows that meet an empty slot claim it; the first row wins.
+Theory. A dictionary lookup for each packet would cost more than all the rest. PairTable is an open-addressing hash
+table in which every step is done for all rows that are still undecided: look at the slot, compare the whole key (so a
+collision is never silent), go on to the next slot. Rows that meet an empty slot claim it; the first row wins.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ class PairTable:
         return ids
 
     def _hash(self, first: U64, second: U64) -> NDArray[np.int64]:
-        mixed = first * self._seed[0] ^ (second + np.uint64(0x9E3779B97F4A7C15)) * self._seed[1]
+        mixed: U64 = first * self._seed[0] ^ (second + np.uint64(0x9E3779B97F4A7C15)) * self._seed[1]
         mixed ^= mixed >> np.uint64(29)
         mixed *= np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(32)
-        return (mixed & np.uint64(len(self._slots) - 1)).astype(np.int64)
+        mixed &= np.uint64(len(self._slots) - 1)
+        return mixed.astype(np.int64)
 
     def _ids(self, first: U64, second: U64) -> NDArray[np.int32]:
         slot = self._hash(first, second)

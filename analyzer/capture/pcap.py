@@ -1,7 +1,8 @@
 """The pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then records behind headers of 16.
 
-Theory. Only the captured length is needed to find the next record, so the hop reads nothing else; times and lengths of all
-records are then gathered at once. Alexey Kuznetzov's patched libpcap wrote headers of 24 bytes behind another magic.
+Theory. Only the captured length is needed to find the next record, so the hop reads nothing else; times and lengths
+of all records are then gathered at once. Alexey Kuznetzov's patched libpcap wrote headers of 24 bytes behind another
+magic.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import struct
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyzer.capture.records import (
     LARGEST_RECORD,
@@ -62,7 +64,7 @@ class PcapHopper(Hopper):
         info.interfaces.append(Interface("", self._link, snaplen, layout.ticks))
 
     def _hop(self, room: int) -> RecordBlock | None:
-        header, largest = self._layout.record, LARGEST_RECORD
+        header = self._layout.record
         unpack = struct.Struct(self._layout.order + "8xI4x").unpack_from
         window = self.source.window(self.position, WINDOW)
         starts: list[int] = []
@@ -71,31 +73,32 @@ class PcapHopper(Hopper):
         try:
             for _ in range(room):
                 (captured,) = unpack(window, position)
-                if captured > largest:
-                    break
                 append(position)
                 position += captured + header
         except struct.error:
+            # An absurd length leads out of the window, too: it is looked at below.
             pass
         if starts and position > self.source.size() - self.position:
             position = starts.pop()
-            absurd = captured > self._usual
-        else:
-            absurd = captured > largest
-        block = self._columns(window, starts)
-        if absurd:
-            self.damage(self.position + position, f"a record claims {captured:,} bytes, which are not there")
+            if captured > self._usual:
+                self.damage(self.position + position, f"a record claims {captured:,} bytes, which are not there")
+        block = self._columns(window, np.array(starts, np.int64))
+        absurd = np.flatnonzero(block.captured > LARGEST_RECORD)
+        if len(absurd):
+            first = int(absurd[0])
+            position, claimed = starts[first], int(block.captured[first])
+            self.damage(self.position + position, f"a record claims {claimed:,} bytes, more than any packet has")
+            block = block.take(slice(first))
         self.position += position
         return block if starts else None
 
-    def _columns(self, window: memoryview, starts: list[int]) -> RecordBlock:
-        at = np.array(starts, np.int64)
-        headers = gather_rows(window, at, 16).view(self._dtype)[:, 0]
+    def _columns(self, window: memoryview, starts: NDArray[np.int64]) -> RecordBlock:
+        headers = gather_rows(window, starts, 16).view(self._dtype)[:, 0]
         seconds, ticks = headers["seconds"].astype(np.int64), headers["ticks"].astype(np.int64)
         return RecordBlock(
             time=seconds * 1_000_000_000 + ticks * (1_000_000_000 // self._layout.ticks),
-            at=at + (self.base + self.position + self._layout.record),
+            at=starts + (self.base + self.position + self._layout.record),
             captured=headers["captured"].astype(np.int64),
             original=headers["original"].astype(np.int64),
-            link=np.full(len(at), self._link, np.int32),
+            link=np.full(len(starts), self._link, np.int32),
         )

@@ -1,9 +1,10 @@
 """The pcapng format (draft-ietf-opsawg-pcapng): blocks, each with its length before and behind it.
 
-Theory. Packet blocks are nearly all of a file, so the hop collects their positions and reads the rest of their headers at
-once. Only blocks that change how packets are read (section, interface) or that tell something (names) end such a run;
-unknown, custom, statistics and secrets blocks are passed over by their length. A simple packet has no time of its own: it
-takes that of the packet before it. Lengths that do not agree, or a block that runs past the end, are damage.
+Theory. Packet blocks are nearly all of a file, so the hop collects their positions and reads the rest of their
+headers at once. Only blocks that change how packets are read (section, interface) or that tell something (names) end
+such a run; unknown, custom, statistics and secrets blocks are passed over by their length. A simple packet has no
+time of its own: it takes that of the packet before it. Lengths that do not agree, or a block that runs past the end,
+are damage.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from numpy.typing import NDArray
 from analyzer.capture import options
 from analyzer.capture.clock import Clock
 from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE, SIMPLE, PacketHeads, comments, read_heads, sound
-from analyzer.capture.records import LARGEST_RECORD, USUAL_SNAPLEN, WINDOW, CaptureInfo, Hopper, Interface, RecordBlock
+from analyzer.capture.records import (
+    LARGEST_RECORD,
+    USUAL_SNAPLEN,
+    WINDOW,
+    CaptureInfo,
+    Hopper,
+    Interface,
+    RecordBlock,
+    no_records,
+)
 from analyzer.capture.sources import Source
 from dissectors.finding import Finding, Severity
 
@@ -48,7 +58,7 @@ class PcapngHopper(Hopper):
         if position < len(window):
             position += self._told(window[position:], self.position + position)
         self.position += position
-        return RecordBlock(*(np.zeros(0, kind) for kind in (np.int64, np.int64, np.int64, np.int64, np.int32)))
+        return no_records()
 
     def _window(self) -> memoryview | None:
         """Bytes that begin with at least one whole block; None when it is not all there, or is damaged."""
@@ -74,31 +84,36 @@ class PcapngHopper(Hopper):
         return None
 
     def _run(self, window: memoryview, room: int) -> tuple[list[int], int]:
-        """Positions in `window` of whole packet blocks, up to the first block that tells something or is cut or odd."""
+        """Positions in `window` of packet blocks, up to the first block that tells something or is cut or odd.
+
+        Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
+        """
         unpack = struct.Struct(self._order + "II4x").unpack_from
         starts: list[int] = []
         append, end, position = starts.append, len(window), 0
         try:
-            while room:
+            # The bound also ends a walk over blocks of length 0.
+            for _ in range(room):
                 kind, length = unpack(window, position)
-                if kind == ENHANCED and 32 <= length <= end - position and not length & 3:
+                if kind == ENHANCED or kind in (SIMPLE, OBSOLETE):
                     append(position)
-                    room -= 1
-                elif kind in TOLD or length & 3 or not SHORTEST.get(kind, 12) <= length <= end - position:
+                elif kind in TOLD or length & 3 or not 12 <= length <= end - position:
                     break
-                elif kind in (SIMPLE, OBSOLETE):
-                    append(position)
-                    room -= 1
                 position += length
         except struct.error:
             pass
+        if starts and position > end:
+            position = starts.pop()
         return starts, position
 
     def _told(self, block: memoryview, position: int) -> int:
-        """Reads the section, interface or name block that `block` begins with; returns its length, 0 if cut or odd."""
+        """Reads the block that `block` begins with and returns its length; 0 if it is of another kind, cut or odd."""
         if len(block) < 12:
             return 0
+        length: int
         kind, length = struct.unpack_from(self._order + "II", block)
+        if kind not in TOLD:
+            return 0
         if kind == SECTION:
             order = ORDERS.get(bytes(block[8:12]))
             if order is None:
@@ -178,6 +193,7 @@ class PcapngHopper(Hopper):
 
     def _times(self, heads: PacketHeads) -> NDArray[np.int64]:
         used = np.unique(heads.interface).tolist()
+        time: NDArray[np.int64]
         if len(used) == 1:
             time = self._interfaces[used[0]][1].nanoseconds(heads.ticks)
         else:

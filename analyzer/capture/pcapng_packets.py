@@ -17,7 +17,7 @@ HEAD = ("kind", "length", "interface", "high", "low", "captured", "original")
 
 @dataclass(slots=True)
 class PacketHeads:
-    """Equally long columns; `start` and `data` (the first captured byte) are positions in the window, `length` the block's.
+    """Equally long columns; `start` and `data` (first captured byte): positions in the window; `length`: the block's.
 
     A simple packet has ticks 0 and belongs to interface 0.
     """
@@ -70,14 +70,15 @@ def _normalise(heads: PacketHeads, kind: NDArray[np.uint32], order: str, snaplen
 
 
 def sound(window: memoryview, heads: PacketHeads, order: str) -> int:
-    """How many of the first blocks agree in themselves: both lengths are the same, and the packet fits."""
-    behind = gather_rows(window, heads.start + heads.length - 4, 4).view(order + "u4")[:, 0]
-    good = (behind == heads.length) & (heads.captured <= heads.length - 4 - (heads.data - heads.start))
+    """How many of the first blocks agree in themselves: both lengths are the same and possible, and the packet fits."""
+    behind = gather_rows(window, np.maximum(heads.start + heads.length - 4, 0), 4).view(order + "u4")[:, 0]
+    good = (behind == heads.length) & (heads.length & 3 == 0) & (heads.length >= np.where(heads.simple, 16, 32))
+    good &= heads.captured <= heads.length - 4 - (heads.data - heads.start)
     return len(good) if bool(good.all()) else int(np.argmin(good))
 
 
 def comments(window: memoryview, heads: PacketHeads, order: str) -> Iterator[tuple[int, bytes]]:
-    """(row, value) of each comment option. All packets' options are walked in step: few rounds, however many packets."""
+    """(row, value) of each comment option; all packets' options are walked in step."""
     position = heads.data + (heads.captured + 3 & ~3)
     end = heads.start + heads.length - 4
     rows = np.flatnonzero((position + 4 <= end) & ~heads.simple)

@@ -30,8 +30,8 @@ WINDOW = 4 << 20
 class RecordBlock:
     """Consecutive packets of one capture, or of several merged into one timeline; equally long columns.
 
-    `at`: location of the first captured byte; `captured` and `original`: bytes kept and bytes on the wire; `link`: the
-    LINKTYPE. Times are nanoseconds since 1970.
+    `at`: location of the first captured byte; `captured` and `original`: bytes kept and bytes on the wire; `link`:
+    the LINKTYPE. Times are nanoseconds since 1970.
     """
 
     time: NDArray[np.int64]
@@ -46,6 +46,12 @@ class RecordBlock:
     def take(self, rows: NDArray[np.int64] | slice) -> RecordBlock:
         """The rows that an index array or a slice picks."""
         return RecordBlock(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+
+def no_records() -> RecordBlock:
+    """A block of nothing."""
+    nothing = np.zeros(0, np.int64)
+    return RecordBlock(nothing, nothing, nothing, nothing, np.zeros(0, np.int32))
 
 
 def join(blocks: Sequence[RecordBlock]) -> RecordBlock:
@@ -70,7 +76,7 @@ class Interface:
 class CaptureInfo:
     """What is known of one capture, as far as it has been read; `names` are addresses that the capture resolves.
 
-    `comments`: packet number in this file -> its comment; `first` and `last` are the lowest and the highest packet time.
+    `comments`: packet number in this file -> its comment. `first` and `last`: the lowest and the highest packet time.
     """
 
     path: str
@@ -104,8 +110,8 @@ class CaptureInfo:
 class Hopper(ABC):
     """Hops over the record headers of one capture and never looks at a packet.
 
-    It stops at a record whose bytes are not all there, and goes on from it when asked again. `position` is the first byte
-    not yet understood.
+    It stops at a record whose bytes are not all there, and goes on from it when asked again. `position` is the first
+    byte not yet understood.
     """
 
     def __init__(self, source: Source, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
@@ -137,7 +143,7 @@ class Hopper(ABC):
 
     @abstractmethod
     def _hop(self, room: int) -> RecordBlock | None:
-        """At most `room` records from `position` on, possibly none but `position` moved; None: no whole record there."""
+        """At most `room` records from `position` on (none: only `position` moved); None: no whole record is there."""
 
     def finish(self) -> None:
         """Says that no more bytes will come: what is left over is damage."""

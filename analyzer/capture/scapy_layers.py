@@ -1,8 +1,8 @@
 """Unusual encapsulations through scapy's layers: where the innermost IP packet begins.
 
-Theory. Scapy knows hundreds of layers and is a hundred times slower than the columns. So it is imported only when such a
-packet occurs, and with the layers that it needs; it answers one question, and what the IP packet holds is read by our own
-code, from the same bytes in the capture.
+Theory. Scapy knows hundreds of layers and is a hundred times slower than the columns. So it is imported only when
+such a packet occurs, and with the layers that it needs; it answers one question, and what the IP packet holds is read
+by our own code, from the same bytes in the capture.
 """
 
 from __future__ import annotations

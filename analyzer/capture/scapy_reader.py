@@ -1,8 +1,9 @@
 """Captures through scapy's own readers and layers: slow, independent, and so the oracle of the native reader.
 
-Scapy decides what a packet is and where TCP's payload ends; the payload goes to the annex, since a dissected layer does
-not know its place in the file. Known differences: scapy ignores if_tsoffset and the time of simple packets, loses packets
-where a file has several sections of different byte order, and puts only IPv4 fragments together that come in order.
+Scapy decides what a packet is and where TCP's payload ends; the payload goes to the annex, since a dissected layer
+does not know its place in the file. Known differences: scapy ignores if_tsoffset and the time of simple packets,
+loses packets where a file has several sections of different byte order, and puts only IPv4 fragments together that
+come in order.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -56,15 +57,19 @@ def read_blocks(inputs: Sequence[Input], store: Store, flows: FlowTable, counts:
 def _timed(one: Input) -> Iterator[tuple[int, Packet]]:
     """(place in the timeline, packet): the running maximum of the packets' times."""
     link_class(1)
+    from scapy.error import Scapy_Exception
     from scapy.utils import PcapReader
 
-    one.fill()
+    # Hopping through brings a pipe's bytes, what is known of the file, and the Finding where it is damaged.
+    for _ in one.blocks():
+        pass
     place = 0
-    with os.fdopen(one.source.duplicate(), "rb") as file, PcapReader(file) as reader:
+    file: IO[bytes] = os.fdopen(one.source.duplicate(), "rb")
+    with file, PcapReader(cast(str, file)) as reader:
         while True:
             try:
                 packet = reader.read_packet(LARGEST_RECORD)
-            except EOFError:
+            except (EOFError, Scapy_Exception):
                 return
             place = max(place, _time(packet))
             yield place, packet
@@ -74,19 +79,23 @@ def _time(packet: Packet) -> int:
     return round(packet.time * 1_000_000_000)
 
 
+def _wire(packet: Packet) -> int:
+    return packet.wirelen if packet.wirelen is not None else len(packet.original)
+
+
 def _rows(packets: Iterator[Packet], counts: Counts) -> Iterator[_Row]:
     from scapy.layers.inet import IP, BadFragments, _defrag_ip_pkt
 
     fragments: defaultdict[tuple[object, ...], list[object]] = defaultdict(list)
     for number, packet in enumerate(packets, 1):
         counts.packets += 1
-        counts.bytes += packet.wirelen
-        counts.cut += len(packet.original) < packet.wirelen
+        counts.bytes += _wire(packet)
+        counts.cut += len(packet.original) < _wire(packet)
         time, whole = _time(packet), packet
         if type(packet.getlayer(IP)) is IP:
             counts.fragments += bool(packet[IP].frag or packet[IP].flags.MF)
             try:
-                fragment, whole = _defrag_ip_pkt(packet, fragments)
+                fragment, whole = _defrag_ip_pkt(packet, fragments)  # type: ignore[no-untyped-call]
             except BadFragments:
                 continue
             if fragment and whole is None:
@@ -121,16 +130,17 @@ def _row(number: int, time: int, packet: Packet) -> _Row | None:
         return None
     fixed = 0 if type(network) is IP else 40
     total = network.len if type(network) is IP else network.plen
-    total = total + fixed if total else packet.wirelen - behind
+    total = total + fixed if total else _wire(packet) - behind
     length = total - (start - behind) - 4 * segment.dataofs
     if length < 0:
         return None
     payload = segment.original[4 * segment.dataofs :][:length]
-    ends = (network.get_field(side).i2m(network, network.getfieldval(side)) for side in ("src", "dst"))
+    source, destination = (network.get_field(side).i2m(network, network.getfieldval(side)) for side in ("src", "dst"))
     return _Row(
-        number,
-        time,
-        *ends,
+        number=number,
+        time=time,
+        source=source,
+        destination=destination,
         ports=(segment.sport, segment.dport),
         seq=segment.seq,
         ack=segment.ack,
@@ -141,10 +151,7 @@ def _row(number: int, time: int, packet: Packet) -> _Row | None:
 
 
 def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
-    ends = [
-        np.array([_endpoint(row, side, flows) for row in rows], np.uint64)
-        for side in (0, 1)
-    ]
+    ends = [np.array([_endpoint(row, side, flows) for row in rows], np.uint64) for side in (0, 1)]
     flow, direction = flows.number(*ends)
     return PacketBlock(
         number=np.array([row.number for row in rows], np.int64),

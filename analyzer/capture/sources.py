@@ -35,8 +35,18 @@ class Source(Protocol):
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """Rows of `width` bytes, shape (n, width), contiguous; bytes behind the end are 0."""
 
+    def duplicate(self) -> int:
+        """A descriptor at position 0 that the caller closes."""
+
     def close(self) -> None:
         """Lets go of the descriptor."""
+
+
+def reopened(descriptor: int) -> int:
+    """A second descriptor of the same file, at its beginning."""
+    again = os.dup(descriptor)
+    os.lseek(again, 0, os.SEEK_SET)
+    return again
 
 
 def gather_rows(data: Bytes, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
@@ -89,6 +99,10 @@ class Mapped:
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """See Source.gather."""
         return gather_rows(self._remap(), positions, width)
+
+    def duplicate(self) -> int:
+        """See Source.duplicate."""
+        return reopened(self._descriptor)
 
     def close(self) -> None:
         """See Source.close; what still looks at the map keeps it alive."""
@@ -162,6 +176,10 @@ class Pread:
             data = self._read(first, int(ordered[stop - 1]) - first + width)
             rows[order[start:stop]] = gather_rows(data, ordered[start:stop] - first, width)
         return rows
+
+    def duplicate(self) -> int:
+        """See Source.duplicate."""
+        return reopened(self._descriptor)
 
     def close(self) -> None:
         """See Source.close."""

@@ -1,8 +1,8 @@
 """Locations: one int64 says in which source a byte lies and where.
 
-Theory. Columns hold millions of positions in several files; one integer for both keeps a row at eight bytes, sorts by file
-and position, and travels to another process as a number. Bytes that lie nowhere in one piece (reassembled fragments) are
-put into the annex, so that every payload has a location.
+Theory. Columns hold millions of positions in several files; one integer for both keeps a row at eight bytes, sorts by
+file and position, and travels to another process as a number. Bytes that lie nowhere in one piece (reassembled
+fragments) are put into the annex, so that every payload has a location.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ import orjson
 
 from dissectors.wire.secret import Secret
 
-_LINE = orjson.OPT_APPEND_NEWLINE
+# A Secret is a dataclass, and orjson would write it by itself.
+_LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATACLASS
 _BYTES_OF_A_LIST_ITEM = 2  # the least: a digit and a comma
 
 

@@ -8,15 +8,15 @@ broken bytes still tell, and why they are broken, has one source.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from struct import Struct
 from typing import Any
 
 from dissectors.api import Body, Context, Role
+from dissectors.errors import Truncated
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.errors import Truncated
 from dissectors.kafka.header import body_offset
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
@@ -87,7 +87,8 @@ def decode(message: bytes, context: Context) -> Body:
     if plan is None:
         return _from_tree(read(message, context))
     key, version = context.code, context.version
-    assert key is not None and version is not None
+    assert key is not None
+    assert version is not None
     try:
         if _SIZE.unpack_from(message)[0] + 4 != len(message):
             raise Unfit
@@ -110,9 +111,7 @@ def _remarks(plan: Plan, context: Context, stop: int, length: int) -> Iterable[F
         text = f"version {context.version} is newer than the tables, read as version {plan.version}"
         yield Finding(Severity.WARNING, "unsupported-version", text)
     if stop < length:
-        yield Finding(
-            Severity.NOTE, "trailing-bytes", f"{length - stop} bytes behind the body", 0, stop, length - stop
-        )
+        yield Finding(Severity.NOTE, "trailing-bytes", f"{length - stop} bytes behind the body", 0, stop, length - stop)
 
 
 def _is_fallback(plan: Plan, context: Context) -> bool:
@@ -148,7 +147,8 @@ def _frame(reader: Reader, context: Context, plan: Plan | None) -> None:
     if plan is None:
         kind = 0
     else:
-        assert context.code is not None and context.version is not None
+        assert context.code is not None
+        assert context.version is not None
         kind = header_version(context.code, context.version, response)
     reader.enter(_HEADER)
     read_members(reader, resolve(named_schema("ResponseHeader" if response else "RequestHeader"), kind).steps)
@@ -187,7 +187,7 @@ def _from_tree(tree: Tree) -> Body:
     return Body(values, (code, error_name(code)) if code else None, tuple(tree.findings))
 
 
-def _errors(nodes: Iterable[Field]) -> Iterable[int]:
+def _errors(nodes: Iterable[Field]) -> Iterator[int]:
     for node in nodes:
         if node.spec.label is error_name and node.value:
             yield node.value

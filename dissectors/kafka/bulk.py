@@ -7,18 +7,19 @@ Produce wants an answer is a little further on.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
 
 from dissectors.api import Conversation, MessageHeader, Role, State
-from dissectors.kafka.conversation import STEPPED, KafkaConversation, Waiting
+from dissectors.kafka.conversation import GROUP, SASL_HANDSHAKE, KafkaConversation, Waiting
 from dissectors.kafka.header import NEWER
 from dissectors.kafka.schemas import apis
 from dissectors.wire.bulk import NULL, NULL64, BulkHeaders, Column, be
 
 WIDTH = 96
+NOTED = tuple(GROUP)
 PRODUCE, CONTROLLED_SHUTDOWN = 0, 7
 HEADER = 14
 """Bytes before the client id: length, API key, version, correlation id, the client id's length."""
@@ -55,7 +56,7 @@ def headers(view: Column, available: Column, from_client: Column) -> BulkHeaders
         client=client,
         clients=clients,
         unsure=unsure,
-        stepped=from_client & (np.isin(key, list(STEPPED)) | (state != State.COMPLETE)),
+        stepped=from_client & ((key == SASL_HANDSHAKE) | (state != State.COMPLETE)),
     )
 
 
@@ -115,7 +116,21 @@ def steady(conversation: Conversation) -> bool:
     assert isinstance(conversation, KafkaConversation)
     if conversation.tokens or conversation.waiting_tokens or not conversation.begun:
         return False
-    return all(each.header.code not in STEPPED and each.header.state == 0 for each in conversation.waiting)
+    return all(each.header.code != SASL_HANDSHAKE and each.header.state == 0 for each in conversation.waiting)
+
+
+def notes(
+    conversation: Conversation, messages: Sequence[tuple[int, int, int, bytes]]
+) -> dict[int, Mapping[str, str]]:
+    """The kind of group, for JoinGroup, SyncGroup and their responses."""
+    assert isinstance(conversation, KafkaConversation)
+    found = {}
+    for row, role, code, prefix in messages:
+        version = int.from_bytes(prefix[6:8], "big", signed=True) if role != Role.RESPONSE else None
+        extra = conversation.note(code, version, prefix)
+        if extra is not None:
+            found[row] = extra
+    return found
 
 
 def waiting(conversation: Conversation) -> list[tuple[int, MessageHeader]]:

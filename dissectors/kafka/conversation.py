@@ -23,8 +23,7 @@ from dissectors.kafka.dissector import Kafka
 
 JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE, API_VERSIONS = 11, 14, 17, 18
 UNSUPPORTED_VERSION = 35
-STEPPED = frozenset({JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE})
-"""Requests that change what later messages mean; a bulk twin leaves connections that carry them to step()."""
+GROUP = frozenset({JOIN_GROUP, SYNC_GROUP})
 
 MOST_WAITING = 65_536
 """Requests that are remembered where a capture has only one direction; far more than any client keeps in flight."""
@@ -65,7 +64,7 @@ class KafkaConversation(Conversation):
         self.tokens = False
         if header.role is Role.REQUEST:
             self.waiting.append(Waiting(handle, header))
-        return Outcome(header, extra=self._group_protocol(header, prefix))
+        return Outcome(header, extra=self.note(header.code, header.version, prefix))
 
     def _from_broker(self, prefix: bytes, header: MessageHeader) -> Outcome:
         if self.waiting_tokens:
@@ -80,7 +79,7 @@ class KafkaConversation(Conversation):
         header = with_request(header, asked)
         if asked.code == API_VERSIONS and error == UNSUPPORTED_VERSION:
             header = replace(header, state=State.COMPLETE)  # the answer's layout is known whatever was asked (KIP-511)
-        return Outcome(header, request.handle, self._group_extra(asked.code))
+        return Outcome(header, request.handle, self.note(asked.code, None, prefix))
 
     def _claim(self, correlation: int | None) -> Waiting | None:
         for count, request in enumerate(self.waiting, 1):
@@ -90,16 +89,14 @@ class KafkaConversation(Conversation):
                 return request
         return None
 
-    def _group_protocol(self, header: MessageHeader, prefix: bytes) -> Mapping[str, str] | None:
-        """JoinGroup says what kind of group this is; SyncGroup before version 5 and the answers do not."""
-        if header.code == JOIN_GROUP and header.version is not None:
-            self.protocol_type = protocol_type(prefix, header.version)
-        return self._group_extra(header.code)
+    def note(self, code: int | None, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
+        """What decoding needs to know of a group's messages (`version` None for a response, which tells nothing itself).
 
-    def _group_extra(self, code: int | None) -> Mapping[str, str] | None:
-        if code not in (JOIN_GROUP, SYNC_GROUP) or self.protocol_type is None:
-            return None
-        return {"protocolType": self.protocol_type}
+        JoinGroup says what kind of group this is; SyncGroup before version 5 and the answers do not.
+        """
+        if code == JOIN_GROUP and version is not None:
+            self.protocol_type = protocol_type(prefix, version)
+        return {"protocolType": self.protocol_type} if code in GROUP and self.protocol_type is not None else None
 
 
 def protocol_type(prefix: bytes, version: int) -> str | None:

@@ -8,8 +8,8 @@ fields), so which operation it answers is known only from its request.
 
 from __future__ import annotations
 
+import struct
 from struct import Struct
-from struct import error as StructError
 
 from dissectors.api import MessageHeader, Role, State
 from dissectors.kafka.schemas import Api, apis, header_version
@@ -86,7 +86,7 @@ def acks(prefix: bytes, version: int) -> int | None:
             else:
                 at += 2 + max(_INT16.unpack_from(prefix, at)[0], 0)
         value: int = _INT16.unpack_from(prefix, at)[0]
-    except (IndexError, Unfit, StructError):
+    except (IndexError, Unfit, struct.error):
         return None
     return value
 
@@ -99,7 +99,10 @@ def body_offset(message: bytes, key: int, version: int, response: bool) -> int:
     elif kind == 0:
         at, tagged = 12, False
     else:
-        at, tagged = 14 + max(_INT16.unpack_from(message, 12)[0], 0), kind == 2
+        length = _INT16.unpack_from(message, 12)[0]
+        if length < -1:
+            raise Unfit
+        at, tagged = 14 + max(length, 0), kind == 2
     if tagged:
         count, at = uvarint(message, at)
         for _ in range(count):

@@ -252,9 +252,8 @@ def _varint_bytes(reader: Reader, spec: FieldSpec) -> bytes | str | None:
         reader.leaf(spec, None, at, at - reader.at)
         return None
     reader.need(size, at, spec.name)
-    value: bytes | str = reader.data[at : at + size]
-    if spec.type == "string":
-        value = _text(value)
+    content = reader.data[at : at + size]
+    value = _text(content) if spec.type == "string" else content
     reader.leaf(spec, value, at + size, at - reader.at)
     return value
 

@@ -11,9 +11,9 @@ from binascii import b2a_base64
 from functools import lru_cache
 
 from dissectors.kafka.labels import labels
-from dissectors.kafka.record_fields import unfold_records
-from dissectors.kafka.records import record_values
+from dissectors.wire.budget import Budget
 from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
+from dissectors.wire.reader import Reader
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
@@ -42,6 +42,18 @@ _INT32 = Length("int32", "i")
 _UVARINT = Length("uvarint", None, bias=1)
 
 
+def _record_values(data: bytes, budget: Budget) -> object:
+    from dissectors.kafka.records import record_values  # a message without records does not pay for them
+
+    return record_values(data, budget)
+
+
+def _unfold_records(reader: Reader, stop: int) -> None:
+    from dissectors.kafka.record_fields import unfold_records
+
+    unfold_records(reader, stop)
+
+
 def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
     full = f"{'compact_' if flexible else ''}{'nullable_' if nullable and name != 'records' else ''}{name}"
     if name == "string":
@@ -49,7 +61,7 @@ def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
     length = _UVARINT if flexible else _INT32
     if name == "bytes":
         return Sized(full, length, nullable)
-    return Sized(full, length, nullable, nested=record_values, unfold=unfold_records)
+    return Sized(full, length, nullable, nested=_record_values, unfold=_unfold_records)
 
 
 _SIZED = {

@@ -7,6 +7,6 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Budget:
-    """Bytes that may still be decompressed for one message. A small frame can hold gigabytes of zeros; this stops it."""
+    """Bytes that may still be decompressed for one message: a small frame can hold gigabytes of zeros."""
 
     left: int = 64 * 1024 * 1024

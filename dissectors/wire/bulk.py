@@ -6,7 +6,7 @@ header() and its Conversation, and tests hold the two equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,12 +44,19 @@ class BulkDissector(Protocol):
     """The module that `Dissector.bulk` names."""
 
     WIDTH: int
+    NOTED: Sequence[int]
+    """Codes of operations that notes() wants to see."""
 
     def headers(self, view: Column, available: Column, from_client: Column) -> BulkHeaders:
         """view: uint8, n rows of WIDTH bytes, of which `available` (int64, n) belong to the message."""
 
     def operations(self) -> Sequence[str]:
         """Operation names by code."""
+
+    def notes(
+        self, conversation: Conversation, messages: Sequence[tuple[int, int, int, bytes]]
+    ) -> dict[int, Mapping[str, str]]:
+        """Requests and responses of NOTED codes of one connection in order, as (row, role, code, prefix): extras by row."""
 
     def steady(self, conversation: Conversation) -> bool:
         """Whether pairing is a plain queue from here on."""

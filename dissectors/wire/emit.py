@@ -46,7 +46,8 @@ Wanted: TypeAlias = "Mapping[str, Wanted]"
 @lru_cache(maxsize=1024)
 def values_decoder(plan: Plan) -> Decode:
     """The decoder of a plan to plain values."""
-    return _compile(*source(plan))
+    decode: Decode = _compiled(_written(plan, {}), "decode")
+    return decode
 
 
 @lru_cache(maxsize=256)
@@ -58,25 +59,30 @@ def projection(plan: Plan, paths: frozenset[tuple[str, ...]]) -> Decode:
         for name in path[:-1]:
             inside = inside.setdefault(name, {})
         inside[path[-1]] = {}
-    return _compile(*source(plan, wanted))
+    decode: Decode = _compiled(_written(plan, wanted), "decode")
+    return decode
 
 
-def source(plan: Plan, wanted: Wanted | None = None) -> tuple[str, dict[str, Any]]:
-    """The text of a decoder, and the names that it uses."""
+def source(plan: Plan) -> str:
+    """The text of a plan's decoder."""
+    return _written(plan, {}).text()
+
+
+def _written(plan: Plan, wanted: Wanted) -> _Writer:
     writer = _Writer()
     writer.line("def decode(d, p, budget):")
     writer.depth += 1
     writer.line("e = len(d)")
-    expression = writer.members(plan.steps, wanted or {}, True)
+    expression = writer.members(plan.steps, wanted, True)
     writer.flush()
     writer.line(f"return {expression}, p")
-    return "\n".join(writer.lines) + "\n", writer.names
+    return writer
 
 
-def _compile(text: str, names: dict[str, Any]) -> Decode:
-    exec(compile(text, "<plan>", "exec"), names)
-    decode: Decode = names["decode"]
-    return decode
+def _compiled(writer: _Writer, name: str) -> Any:
+    """The function `name` of what was written: the one place that runs generated code."""
+    exec(compile(writer.text(), "<plan>", "exec"), writer.names)  # noqa: S102
+    return writer.names[name]
 
 
 class Repeats(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
@@ -97,7 +103,7 @@ class Repeats(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
 
 
 class _Writer:
-    """The source being written. `run` holds neighbours of fixed width that are not read yet: (format, variable or None)."""
+    """The source being written. `run` holds neighbours of fixed width not read yet: (format, variable or None)."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -106,6 +112,9 @@ class _Writer:
         self.serial = 0
         self.run: list[tuple[str, str | None]] = []
         self.repeat: tuple[str, str, Fixed] | None = None
+
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -179,7 +188,8 @@ class _Writer:
             return self.members(step.steps, wanted, keep)
         count = self.number(step.presence)
         result = self.variable("v")
-        self.line(f"if {count} < 0: {result} = None")
+        self.line(f"if {count} == -1: {result} = None")
+        self.line(f"elif {count} < 0: raise Unfit")
         self.line("else:")
         self.depth += 1
         expression = self.members(step.steps, wanted, keep)
@@ -282,9 +292,7 @@ class _Writer:
         else:
             self.line(f"p += {count} * {size}")
 
-    def comprehension(
-        self, element: Leaf | Struct, row: tuple[Leaf, ...], data: str, tail: str, wanted: Wanted
-    ) -> str:
+    def comprehension(self, element: Leaf | Struct, row: tuple[Leaf, ...], data: str, tail: str, wanted: Wanted) -> str:
         """A list of all elements of fixed width in the bytes `data`."""
         kept = [leaf for leaf in row if isinstance(element, Leaf) or not wanted or leaf.spec.name in wanted]
         names = {id(leaf): self.variable("v") for leaf in kept}
@@ -314,7 +322,7 @@ class _Writer:
         count = self.variable("n")
         self.run.append(("B", count))
         self.flush()
-        values = self.variable("v") if keep else ""
+        values = self.variable("v") if keep else expression
         if keep:
             self.line(f"{values} = {expression}")
         self.line(f"if {count}:")
@@ -380,8 +388,7 @@ def first_nonzero(plan: Plan, enum: str) -> First:
     writer.depth += 1
     _search(writer, plan.steps, enum, "v", False)
     writer.line("return 0")
-    exec(compile("\n".join(writer.lines) + "\n", "<plan>", "exec"), writer.names)
-    first: First = writer.names["first"]
+    first: First = _compiled(writer, "first")
     return first
 
 

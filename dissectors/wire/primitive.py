@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dissectors.wire.budget import Budget
-    from dissectors.wire.fields import Reader
+    from dissectors.wire.reader import Reader
 
 Label = Callable[[Any], str | None]
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from os.path import dirname, join
 from typing import Any
 
 
 @cache
 def table(name: str) -> Mapping[str, Any]:
     """The content of `name`.json. The names are this folder's own, so the cache is bounded."""
-    content: dict[str, Any] = json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8"))
+    with open(join(dirname(__file__), f"{name}.json"), encoding="utf-8") as rows:
+        content: dict[str, Any] = json.load(rows)
     return content

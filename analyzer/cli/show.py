@@ -1,0 +1,94 @@
+"""`wireanalyze show`: one message of a capture, its partner, its packets, its bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import numpy as np
+
+from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.options import color_option, decode_as_option, limits_options
+from analyzer.errors import UserError
+from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.render.lines import Line, print_lines
+from analyzer.render.message_text import EMPTY, message_lines
+from analyzer.render.table import duration
+from analyzer.render.tree_json import Message, tree_object
+from analyzer.rows import ROW_KEYS, Rows
+from analyzer.session import Session
+from analyzer.text import safe_text
+from dissectors.api import MessageHeader, Role, State
+
+
+@click.command("show")
+@files_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@decode_as_option
+@limits_options
+@color_option
+def command(
+    files: tuple[str, ...],
+    decode_as: tuple[tuple[int, str], ...],
+    reader: str,
+    as_json: bool,
+    color: bool,
+    limits: Limits,
+) -> None:
+    """Show message NUMBER of captures, as `list` numbers them: wireanalyze show FILE... NUMBER."""
+    if not files or not files[-1].isdecimal():
+        raise UserError("no message was named: give its number, as list prints it, behind the files")
+    *names, number = files
+    with loaded(names, decode_as, reader) as session:
+        row = int(number) - 1
+        if not 0 <= row < len(session.rows):
+            raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
+        message, tree = Message(*_message(session, row)), session.tree(row)
+        if as_json:
+            found = tree_object(message, tree)
+            found |= {"row": _row(session, row), "packets": session.packets_of(row)}
+            sys.stdout.buffer.write(JsonWriter(limits).line(found))
+        else:
+            lines = [*_about(session, row), EMPTY, *message_lines(message, tree, limits)]
+            print_lines(lines, sys.stdout, color)
+
+
+def _row(session: Session, row: int) -> dict[str, Any]:
+    columns = Rows(session).columns(ROW_KEYS, np.array([row]))
+    return {key: values[0] for key, values in zip(ROW_KEYS, columns, strict=True)}
+
+
+def _message(session: Session, row: int) -> tuple[str, MessageHeader, tuple[int, str] | None, str]:
+    cells = _row(session, row)
+    header = MessageHeader(
+        Role[cells["role"].upper()],
+        cells["operation"],
+        cells["code"],
+        cells["version"],
+        cells["correlation"],
+        cells["client"],
+        State[cells["state"].upper()],
+    )
+    error = cells["error"]
+    return cells["protocol"], header, None if error is None else (error["code"], error["name"]), cells["info"]
+
+
+def _about(session: Session, row: int) -> Iterator[Line]:
+    """Where the message stands: who, when, with which partner, in which packets."""
+    cells = _row(session, row)
+    yield (("title", f"message {cells['number']}"), ("", f"  {cells['time']}  stream {cells['stream']}"))
+    yield (("", f"{cells['source']} -> {cells['destination']}, {cells['length']} bytes at offset {cells['offset']}"),)
+    if cells["partner"] is not None:
+        what = "answers" if cells["role"] == "response" else "answered by"
+        after = f", {duration(cells['latency_ns'])} later" if cells["latency_ns"] is not None else ""
+        yield (("", f"{what} message {cells['partner']}{after}"),)
+    if cells["info"]:
+        yield (("text", safe_text(cells["info"])),)
+    packets = session.packets_of(row)
+    shown = ", ".join(
+        f"{packet['number']}{' (retransmission)' if packet['retransmission'] else ''}" for packet in packets[:20]
+    )
+    more = f" and {len(packets) - 20} more" if len(packets) > 20 else ""
+    yield (("place", f"packets {shown}{more}"),)

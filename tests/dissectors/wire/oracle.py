@@ -1,0 +1,177 @@
+"""Random schemas, values that fit them, and an encoder written from the protocol guide alone: the engine's oracle.
+
+The dialect is a test's own, so that nothing of Kafka's is taken for granted: fixed types, text and bytes with a length
+of two or four bytes, or compact with a varint.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from dissectors.wire import Dialect, FieldSchema, Fixed, Length, Schema, Sized, Versions
+
+FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "bool": "?"}
+_INT16, _INT32, _UVARINT, _INT8 = Length("int16", "h"), Length("int32", "i"), Length("uvarint", None, 1), Length("int8", "b")
+
+
+def _hex(raw: bytes) -> str:
+    return raw.hex()
+
+
+def _primitive(name: str, flexible: bool, nullable: bool) -> Fixed | Sized:
+    if name in FIXED:
+        return Fixed(name, FIXED[name])
+    if name == "digest":
+        return Fixed(name, "4s", _hex)
+    if name == "string":
+        return Sized(name, _UVARINT if flexible else _INT16, nullable, bytes.decode)
+    return Sized(name, _UVARINT if flexible else _INT32, nullable)
+
+
+DIALECT = Dialect(
+    primitive=_primitive,
+    count=lambda flexible: _UVARINT if flexible else _INT32,
+    presence=lambda tagged: _UVARINT if tagged else _INT8,
+    array=lambda flexible, nullable: "array",
+    labels=lambda enum: None,
+)
+
+_ALWAYS = Versions(0, 0)
+_NEVER = Versions(0, -1)
+
+
+@st.composite
+def fields(draw: st.DrawFn, flexible: bool, depth: int) -> tuple[FieldSchema, ...]:
+    """The members of a struct; tags are numbered without regard to order."""
+    count = draw(st.integers(0 if flexible or depth < 3 else 1, 4))
+    tags = draw(st.permutations(range(6)))
+    members = []
+    for index in range(count):
+        tag = tags[index] if flexible and draw(st.booleans()) else None
+        array = draw(st.booleans())
+        inner = draw(fields(flexible, depth - 1)) if depth and draw(st.booleans()) else None
+        kinds = ["struct"] if inner is not None else [*FIXED, "digest", "string", "bytes"]
+        kind = draw(st.sampled_from(kinds))
+        can_be_null = array or inner is not None or kind in ("string", "bytes")
+        members.append(
+            FieldSchema(
+                name=f"f{depth}{index}",
+                type=kind,
+                versions=_ALWAYS,
+                array=array,
+                nullable=_ALWAYS if can_be_null and draw(st.booleans()) else _NEVER,
+                tag=tag,
+                tagged=_NEVER if tag is None else _ALWAYS,
+                enum="error" if kind == "int16" and not array and draw(st.booleans()) else None,
+                fields=inner,
+            )
+        )
+    return tuple(members)
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    flexible = draw(st.booleans())
+    return Schema("random", DIALECT, _ALWAYS, _ALWAYS if flexible else _NEVER, draw(fields(flexible, 3)))
+
+
+_TEXT = st.text(max_size=4) | st.just("x" * 130)
+_PLAIN: dict[str, st.SearchStrategy[Any]] = {
+    "int8": st.integers(-(2**7), 2**7 - 1),
+    "int16": st.integers(-(2**15), 2**15 - 1),
+    "uint16": st.integers(0, 2**16 - 1),
+    "int32": st.integers(-(2**31), 2**31 - 1),
+    "int64": st.integers(-(2**63), 2**63 - 1),
+    "bool": st.booleans(),
+    "digest": st.binary(min_size=4, max_size=4).map(bytes.hex),
+    "string": _TEXT,
+    "bytes": st.binary(max_size=5),
+}
+
+
+def _value(field: FieldSchema, flexible: bool) -> st.SearchStrategy[Any]:
+    single = _PLAIN[field.type] if field.fields is None else values(field.fields, flexible)
+    whole = st.lists(single, max_size=4) if field.array else single
+    return whole | st.none() if 0 in field.nullable else whole
+
+
+@st.composite
+def values(draw: st.DrawFn, members: tuple[FieldSchema, ...], flexible: bool) -> dict[str, Any]:
+    """Values of a struct: tagged members may be absent, unknown tags present."""
+    drawn = {
+        member.name: draw(_value(member, flexible)) for member in members if member.tag is None or draw(st.booleans())
+    }
+    if flexible and draw(st.integers(0, 5)) == 0:
+        drawn["_unknownTaggedFields"] = [{"tag": 200, "data": draw(st.binary(max_size=3))}]
+    return drawn
+
+
+@dataclass(frozen=True)
+class Message:
+    schema: Schema
+    values: dict[str, Any]
+    data: bytes
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> Message:
+    schema = draw(schemas())
+    flexible = 0 in schema.flexible
+    drawn = draw(values(schema.fields, flexible))
+    return Message(schema, drawn, encode(schema.fields, drawn, flexible))
+
+
+def uvarint(value: int) -> bytes:
+    encoded = b""
+    while value > 127:
+        encoded += bytes([value & 127 | 128])
+        value >>= 7
+    return encoded + bytes([value])
+
+
+def encode(members: tuple[FieldSchema, ...], drawn: dict[str, Any], flexible: bool) -> bytes:
+    """A struct's bytes."""
+    data = b"".join(_member(member, drawn[member.name], flexible) for member in members if member.tag is None)
+    if not flexible:
+        return data
+    tagged = [
+        (member.tag, _member(member, drawn[member.name], True))
+        for member in members
+        if member.tag is not None and member.name in drawn
+    ]
+    tagged += [(unknown["tag"], unknown["data"]) for unknown in drawn.get("_unknownTaggedFields", ())]
+    return data + uvarint(len(tagged)) + b"".join(uvarint(tag) + uvarint(len(raw)) + raw for tag, raw in tagged)
+
+
+def _length(size: int, code: str, flexible: bool) -> bytes:
+    return uvarint(size + 1) if flexible else struct.pack(">" + code, size)
+
+
+def _member(member: FieldSchema, value: Any, flexible: bool) -> bytes:
+    if member.array:
+        if value is None:
+            return _length(-1, "i", flexible)
+        return _length(len(value), "i", flexible) + b"".join(_single(member, item, flexible) for item in value)
+    if member.fields is not None and 0 in member.nullable:
+        present = value is not None
+        mark = uvarint(present) if member.tag is not None else struct.pack(">b", 1 if present else -1)
+        return mark + (encode(member.fields, value, flexible) if present else b"")
+    return _single(member, value, flexible)
+
+
+def _single(member: FieldSchema, value: Any, flexible: bool) -> bytes:
+    if member.fields is not None:
+        return encode(member.fields, value, flexible)
+    if member.type in FIXED:
+        return struct.pack(">" + FIXED[member.type], value)
+    if member.type == "digest":
+        return bytes.fromhex(value)
+    code = "h" if member.type == "string" else "i"
+    if value is None:
+        return _length(-1, code, flexible)
+    raw = value.encode() if isinstance(value, str) else value
+    return _length(len(raw), code, flexible) + raw
