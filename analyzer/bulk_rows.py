@@ -61,8 +61,8 @@ class BulkRows:
             self._step(headers, owner)
         self._note(headers, np.isin(headers.owner, odd))
         extra = np.full(len(self._half), NULL, np.int64)
-        for row, found in headers.extras.items():
-            extra[row] = desk.extra(found)
+        if headers.extras:
+            extra[list(headers.extras)] = [desk.extra(found) for found in headers.extras.values()]
         raw = (headers.role == Role.RAW) & (headers.state != State.COMPLETE)
         numbers = np.array([connection.number for connection in self._connections], np.int64)
         protocol = desk.protocol(self._dissector)
@@ -149,12 +149,12 @@ class BulkRows:
     def _note(self, headers: Headers, stepped: Array) -> None:
         """Lets the conversations that were paired in bulk see what decoding will need of their messages."""
         rows = np.flatnonzero(np.isin(headers.code, self._protocol.NOTED) & ~stepped)
-        by_owner: dict[int, list[tuple[int, int, int, bytes]]] = {}
-        for row in rows.tolist():
-            message = (row, int(headers.role[row]), int(headers.code[row]), self._prefix(row))
-            by_owner.setdefault(int(headers.owner[row]), []).append(message)
+        columns = (headers.owner[rows], rows, headers.role[rows], headers.code[rows])
+        by_owner: dict[int, list[tuple[int, int, int]]] = {}
+        for owner, *message in zip(*(column.tolist() for column in columns), strict=True):
+            by_owner.setdefault(owner, []).append((message[0], message[1], message[2]))
         for owner, messages in by_owner.items():
             conversation = self._connections[owner].conversation
             assert conversation is not None
-            for row, extra in self._protocol.notes(conversation, messages).items():
-                headers.extras[row] = dict(extra)
+            for row, extra in self._protocol.notes(conversation, messages, self._prefix).items():
+                headers.extras[row] = extra

@@ -8,7 +8,7 @@ plain twin.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +36,7 @@ class Headers:
     correlation: Array
     client: Array
     partner: Ints
-    extras: dict[int, dict[str, str]]
+    extras: dict[int, Mapping[str, str]]
 
     def put(self, row: int, outcome: Outcome, number: Callable[[str | None], int]) -> None:
         """Overwrites one row with what the plain road says of it."""
@@ -48,7 +48,7 @@ class Headers:
         self.correlation[row] = NULL64 if header.correlation is None else header.correlation
         self.partner[row] = -1 if outcome.partner is None else outcome.partner
         if outcome.extra:
-            self.extras[row] = dict(outcome.extra)
+            self.extras[row] = outcome.extra
 
 
 @dataclass(frozen=True, slots=True)

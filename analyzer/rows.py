@@ -105,8 +105,13 @@ class _Bodies:
 
     def __init__(self, session: Session, rows: Ints) -> None:
         self.session = session
-        self.rows: list[int] = rows.tolist()
-        self.bodies: list[Body] = [session.body(row) for row in self.rows]
+        self.readable = session.readable(rows)
+        self.bodies: list[Body] = [
+            session.raw_body(message) if dissector is None else dissector.values(message, context)
+            for dissector, message, context in self.readable
+        ]
+        for place in session.remarkable(rows).tolist():
+            self.bodies[place] = session.remarked(int(rows[place]), self.bodies[place])
 
     def errors(self) -> Values:
         """The first error that each message reports."""
@@ -114,7 +119,10 @@ class _Bodies:
 
     def infos(self) -> Values:
         """One line for people."""
-        return [self.session.info(row, body) for row, body in zip(self.rows, self.bodies, strict=True)]
+        return [
+            self.session.raw_info(message, body) if dissector is None else dissector.info(body, context)
+            for (dissector, message, context), body in zip(self.readable, self.bodies, strict=True)
+        ]
 
     def findings(self) -> Values:
         """What there is to say."""

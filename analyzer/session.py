@@ -25,6 +25,9 @@ from dissectors.foreign import foreign
 from dissectors.registry import Ports
 
 SECOND = 10**9
+ISO_WIDTH = 30
+Readable = tuple[Dissector | None, bytes, Context]
+
 LOST = FieldSpec("lost", "gap")
 UNREAD = FieldSpec("unread", "undecoded")
 DATA = FieldSpec("data", "bytes")
@@ -41,8 +44,9 @@ class Session:
         reader: str = "native",
         follow: bool = False,
         use_bulk: bool = True,
+        block: int = 32_768,
     ) -> None:
-        self.packets = Packets(inputs, reader=reader, follow=follow)
+        self.packets = Packets(inputs, reader=reader, follow=follow, block=block)
         self.engine = Engine(self.packets.store, self.packets.flows, Ports(decode_as), use_bulk=use_bulk)
         self.rows = self.engine.rows
 
@@ -88,12 +92,14 @@ class Session:
 
     def context(self, row: int) -> Context:
         """What decoding this row needs from earlier."""
-        extra = self.cell("extra", row)
+        return self._context(*(self.rows.cell(name, row) for name in ("role", "code", "version", "extra")))
+
+    def _context(self, role: int, code: int, version: int, extra: int) -> Context:
         return Context(
-            Role(self.rows.cell("role", row)),
-            self.cell("code", row),
-            self.cell("version", row),
-            None if extra is None else self.engine.extras[extra],
+            Role(role),
+            None if code == NULL else code,
+            None if version == NULL else version,
+            None if extra == NULL else self.engine.extras[extra],
         )
 
     def pieces(self, row: int) -> list[tuple[int, int, int]]:
@@ -116,14 +122,50 @@ class Session:
             parts.append(self.packets.store.read(at, length))
         return b"".join(parts)
 
+    def readable(self, rows: Ints) -> list[Readable]:
+        """What decoding needs, for many rows at once: the dissector (None for raw bytes), the bytes, the context."""
+        columns = [self.rows.column(name)[rows].tolist() for name in ("protocol", "role", "code", "version", "extra")]
+        contexts: dict[tuple[int, ...], tuple[Dissector | None, Context]] = {}
+        found: list[Readable] = []
+        for message, key in zip(self.messages(rows), zip(*columns, strict=True), strict=True):
+            known = contexts.get(key)
+            if known is None:
+                known = contexts[key] = self.engine.dissector(key[0]), self._context(*key[1:])
+            found.append((known[0], message, known[1]))
+        return found
+
+    def messages(self, rows: Ints) -> list[bytes]:
+        """The bytes of rows, each up to the first that is lost."""
+        first = self.rows.column("pieces")[rows]
+        at, length = self.engine.pieces.column("at")[first], self.engine.pieces.column("length")[first]
+        several = (self.rows.column("count")[rows] > 1) | (at < 0)
+        found = self.packets.store.read_many(np.where(several, 0, at), np.where(several, 0, length))
+        for place in np.flatnonzero(several).tolist():
+            found[place] = self.message(int(rows[place]))
+        return found
+
     def body(self, row: int) -> Body:
         """A row decoded to values, with all that is to be said of it."""
-        dissector = self.dissector(row)
-        message = self.message(row)
+        dissector, message = self.dissector(row), self.message(row)
         if dissector is None:
-            return Body({"data": message}, None, tuple(self._about_raw(message)))
-        body = dissector.values(message, self.context(row))
-        return replace(body, findings=(*self.remarks(row), *self._of_body(row, body.findings)))
+            return self.raw_body(message)
+        return self.remarked(row, dissector.values(message, self.context(row)))
+
+    def raw_body(self, message: bytes) -> Body:
+        """Bytes that no dissector reads."""
+        return Body({"data": message}, None, tuple(_about_raw(message)))
+
+    def remarkable(self, rows: Ints) -> Ints:
+        """Places in `rows` of which the index itself has something to say."""
+        take = {name: self.rows.column(name)[rows] for name in ("marks", "state", "role", "partner", "time")}
+        answer = (take["role"] == Role.RESPONSE) & (take["partner"] != NULL)
+        asked = self.rows.column("time")[np.where(answer, take["partner"], 0)]
+        found = (take["marks"] != 0) | (take["state"] == State.PARTIAL) | (answer & (take["time"] < asked))
+        return np.flatnonzero(found | ((take["role"] == Role.RESPONSE) & (take["partner"] == NULL)))
+
+    def remarked(self, row: int, body: Body) -> Body:
+        """A body with what the index knows of its row."""
+        return Body(body.values, body.error, (*self.remarks(row), *self._of_body(row, body.findings)))
 
     def tree(self, row: int) -> Tree:
         """A row as an annotated tree; lost bytes are leaves of it."""
@@ -131,7 +173,7 @@ class Session:
         message = self.message(row)
         if dissector is None:
             leaves = [Field(DATA, message, 0, len(message))]
-            tree = Tree(leaves, [Source(0, "message", message)], self._about_raw(message))
+            tree = Tree(leaves, [Source(0, "message", message)], _about_raw(message))
         else:
             tree = dissector.tree(message, self.context(row))
             tree.findings[:] = [*self.remarks(row), *self._of_body(row, tree.findings)]
@@ -141,10 +183,12 @@ class Session:
     def info(self, row: int, body: Body) -> str:
         """One line for people."""
         dissector = self.dissector(row)
-        if dissector is None:
-            text = next((finding.text for finding in body.findings), "no protocol of ours")
-            return f"{self.rows.cell('length', row)} bytes, {text}"
-        return dissector.info(body, self.context(row))
+        return self.raw_info(self.message(row), body) if dissector is None else dissector.info(body, self.context(row))
+
+    def raw_info(self, message: bytes, body: Body) -> str:
+        """The same of bytes that no dissector reads."""
+        text = next((finding.text for finding in body.findings), "no protocol of ours")
+        return f"{len(message)} bytes, {text}"
 
     def remarks(self, row: int) -> list[Finding]:
         """What the index itself knows of a row."""
@@ -188,10 +232,6 @@ class Session:
         if self.rows.cell("state", row) != State.PARTIAL:
             return list(findings)
         return [finding for finding in findings if finding.code != "malformed-body"]
-
-    def _about_raw(self, message: bytes) -> list[Finding]:
-        other = foreign(message)
-        return [] if other is None else [Finding(Severity.NOTE, "wrong-protocol", other.text, 0, 0, len(message))]
 
     def _add_lost(self, row: int, tree: Tree) -> None:
         """Leaves for what comes behind the first lost byte: gaps, and bytes that can't be read without what is missing."""
@@ -248,12 +288,24 @@ class Session:
         return found
 
 
+def _about_raw(message: bytes) -> list[Finding]:
+    other = foreign(message)
+    return [] if other is None else [Finding(Severity.NOTE, "wrong-protocol", other.text, 0, 0, len(message))]
+
+
 def iso_times(times: Ints) -> list[str]:
-    """`2026-11-21T10:00:00.123456789Z`, from ns since 1970; each second is formatted once."""
+    """`2026-11-21T10:00:00.123456789Z`, from ns since 1970. Digits are made in columns, the text is cut out of one string."""
     seconds, rest = np.divmod(times, SECOND)
-    found, back = np.unique(seconds, return_inverse=True)
-    heads = np.datetime_as_string(found.astype("datetime64[s]")).astype(object)[back].tolist()
-    return [f"{head}.{part:09d}Z" for head, part in zip(heads, rest.tolist(), strict=True)]
+    second, back = np.unique(seconds, return_inverse=True)
+    heads = np.datetime_as_string(second.astype("datetime64[s]")).astype("S19")
+    text = np.empty((len(times), ISO_WIDTH), np.uint8)
+    text[:, :19] = heads.view(np.uint8).reshape(-1, 19)[back]
+    text[:, 19], text[:, 29] = ord("."), ord("Z")
+    for place in range(28, 19, -1):
+        rest, digit = np.divmod(rest, 10)
+        text[:, place] = digit + ord("0")
+    whole = text.tobytes().decode("ascii")
+    return [whole[at : at + ISO_WIDTH] for at in range(0, len(whole), ISO_WIDTH)]
 
 
 def iso_time(time: int) -> str:

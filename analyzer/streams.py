@@ -80,10 +80,10 @@ class StreamAssigner:
         known = self._flows.current[flows] >= 0
         silent[begin] = known & (time[begin] - self._flows.last[flows] > SILENCE_NS) if len(begin) else False
         special = np.flatnonzero(silent | (flags & SYN != 0))
-        fresh = np.flatnonzero(~known)
-        touched = np.union1d(fresh, np.searchsorted(end, special, "right")) if len(begin) else fresh
+        marked = ~known
+        marked[np.searchsorted(end, special, "right")] = True
         splits: list[Split] = []
-        for run in touched.tolist():
+        for run in np.flatnonzero(marked).tolist():
             first, last = int(begin[run]), int(end[run])
             places = special[np.searchsorted(special, first) : np.searchsorted(special, last)]
             splits += self._walk(block, by_flow, int(flows[run]), first, places.tolist(), silent)

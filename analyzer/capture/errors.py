@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from analyzer.errors import UserError
 
-class CaptureError(Exception):
-    """One sentence for people: what is wrong, where, and what to do. A damaged capture is a Finding instead."""
+
+class CaptureError(UserError):
+    """What is wrong with it, where, and what to do. A damaged capture is a Finding instead."""

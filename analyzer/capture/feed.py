@@ -32,7 +32,7 @@ class Feed(Protocol):
     """Where more bytes come from."""
 
     final: bool
-    """Whether the end is the end of the capture; a file that is followed goes on without us."""
+    """Whether the end is the capture's own; a file that is followed goes on without us, a broken one had more."""
 
     def fill(self) -> bool:
         """Waits until more bytes have come into the source; False: none will come."""
@@ -146,7 +146,7 @@ class Inflow:
 
     def _bound(self) -> None:
         if self.spool.size() > self._limit:
-            self._break(f"it unpacks to more than {self._limit:,} bytes")
+            self._break(f"it comes to more than {self._limit:,} bytes")
 
     def _end(self) -> None:
         if self._unpacker is not None and not self._unpacker.whole:

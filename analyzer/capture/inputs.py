@@ -62,6 +62,11 @@ class Input:
         if regular and not follow:
             self._recognise()
 
+    @property
+    def damaged(self) -> bool:
+        """Whether the packets ended before the capture did."""
+        return self._hopper is not None and (self._hopper.broken or not self._feed.final)
+
     def blocks(self) -> Iterator[RecordBlock]:
         """Blocks of records as their bytes come. Raises CaptureError when a pipe holds no capture."""
         hopper = self._recognise()
@@ -89,6 +94,8 @@ class Input:
 
     def _make(self, head: bytes) -> Hopper:
         path = self.info.path
+        if not head and self.info.compression is not None:
+            raise CaptureError(f"{path} holds no {self.info.compression} data that can be unpacked: copy it again")
         if not head:
             raise CaptureError(f"{path} is empty: no packet was captured, or it was not written to the end")
         if head[:4] in LAYOUTS:

@@ -155,8 +155,9 @@ def _walk_extensions(store: Store, inside: Inside) -> None:
 
 def tunnels(store: Store, inside: Inside) -> NDArray[np.bool_]:
     """Which packets carry others: by protocol number, or by the UDP port they are sent to."""
-    odd = np.isin(inside.protocol, TUNNELS)
-    udp = np.flatnonzero((inside.protocol == UDP) & (inside.fragment < 0))
+    whole = inside.fragment < 0
+    odd = np.isin(inside.protocol, TUNNELS) & whole
+    udp = np.flatnonzero((inside.protocol == UDP) & whole)
     if len(udp):
         odd[udp] = np.isin(store.gather(inside.layer.at[udp] + 2, 2).view(">u2")[:, 0], TUNNEL_PORTS)
     return odd

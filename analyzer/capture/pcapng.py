@@ -32,6 +32,7 @@ from dissectors.finding import Finding, Severity
 
 SECTION, INTERFACE, NAMES = 0x0A0D0D0A, 1, 4
 SHORTEST = {SECTION: 28, INTERFACE: 20, OBSOLETE: 32, SIMPLE: 16, ENHANCED: 32}
+PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
 TOLD = {SECTION, INTERFACE, NAMES}
 ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 
@@ -54,7 +55,7 @@ class PcapngHopper(Hopper):
             return None
         starts, position = self._run(window, room)
         if starts:
-            return self._columns(window, np.array(starts, np.int64), position)
+            return self._columns(window, np.array(starts, np.int64) * 4, position)
         if position < len(window):
             position += self._told(window[position:], self.position + position)
         self.position += position
@@ -88,23 +89,24 @@ class PcapngHopper(Hopper):
 
         Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
         """
-        unpack = struct.Struct(self._order + "II4x").unpack_from
+        # Blocks are aligned to four bytes: an index into words is much faster than struct's unpack_from.
+        words = np.frombuffer(window[: len(window) & ~3], self._order + "u4").astype(np.uint32, copy=False).data
         starts: list[int] = []
-        append, end, position = starts.append, len(window), 0
+        append, end, word = starts.append, len(words), 0
         try:
             # The bound also ends a walk over blocks of length 0.
             for _ in range(room):
-                kind, length = unpack(window, position)
-                if kind == ENHANCED or kind in (SIMPLE, OBSOLETE):
-                    append(position)
-                elif kind in TOLD or length & 3 or not 12 <= length <= end - position:
+                kind, length = words[word], words[word + 1]
+                if kind == ENHANCED or kind in PACKETS:
+                    append(word)
+                elif kind in TOLD or length & 3 or not 12 <= length <= (end - word) * 4:
                     break
-                position += length
-        except struct.error:
+                word += length >> 2
+        except IndexError:
             pass
-        if starts and position > end:
-            position = starts.pop()
-        return starts, position
+        if starts and word > end:
+            word = starts.pop()
+        return starts, word * 4
 
     def _told(self, block: memoryview, position: int) -> int:
         """Reads the block that `block` begins with and returns its length; 0 if it is of another kind, cut or odd."""
@@ -172,8 +174,10 @@ class PcapngHopper(Hopper):
         good = sound(window, heads, self._order)
         if good < len(heads):
             position = int(starts[good])
-            self.damage(self.position + position, "the lengths of a packet block contradict each other")
             heads = heads.take(slice(good))
+        if not good:
+            # The first of a run has passed _window(): so findings do not depend on where blocks are cut.
+            self.damage(self.position + position, "the lengths of a packet block contradict each other")
         known = heads.interface < len(self._interfaces)
         if not bool(known.all()):
             self._say_undefined(int(starts[int(np.argmin(known))]))

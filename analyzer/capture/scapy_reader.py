@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -64,9 +65,10 @@ def _timed(one: Input) -> Iterator[tuple[int, Packet]]:
     for _ in one.blocks():
         pass
     place = 0
+    left = one.info.packets if one.damaged else sys.maxsize
     file: IO[bytes] = os.fdopen(one.source.duplicate(), "rb")
     with file, PcapReader(cast(str, file)) as reader:
-        while True:
+        for _ in range(left):
             try:
                 packet = reader.read_packet(LARGEST_RECORD)
             except (EOFError, Scapy_Exception):

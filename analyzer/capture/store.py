@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.sources import Source, Spool
+from analyzer.capture.sources import Mapped, Source, Spool
 
 SHIFT = 48
 POSITION = (1 << SHIFT) - 1
@@ -42,6 +42,16 @@ class Store:
     def read(self, location: int, length: int) -> bytes:
         """`length` bytes at `location`; those behind the end of the source are 0."""
         return bytes(self._sources[location >> SHIFT].window(location & POSITION, length)).ljust(length, b"\0")
+
+    def read_many(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
+        """What read() gives, for many places at once; cheap where all lie in one mapped file."""
+        ids = locations >> SHIFT
+        if len(ids) and bool((ids == ids[0]).all()) and isinstance(source := self._sources[int(ids[0])], Mapped):
+            view = source.window(0, source.size())
+            begin = locations & POSITION
+            if int((begin + lengths).max()) <= len(view):
+                return [bytes(view[at:end]) for at, end in zip(begin.tolist(), (begin + lengths).tolist(), strict=True)]
+        return [self.read(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
 
     def gather(self, locations: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """Rows of `width` bytes at `locations`, shape (n, width); bytes behind the end of a source are 0."""

@@ -40,11 +40,19 @@ class Segments:
 
 def join(parts: list[Segments]) -> Segments:
     """All segments of a block in the order of its records."""
+    if not parts:
+        return _no_segments()
     names = [column.name for column in fields(Segments)]
     whole = Segments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
     if bool((np.diff(whole.row) < 0).any()):
         return whole.take(np.argsort(whole.row, kind="stable"))
     return whole
+
+
+def _no_segments() -> Segments:
+    long, short = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    end, number = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
+    return Segments(long, end, end, number, number, np.zeros(0, np.uint8), long, short, short)
 
 
 def read_segments(store: Store, inside: Inside) -> tuple[Segments, NDArray[np.bool_]]:

@@ -32,18 +32,24 @@ def delimited_lines(columns: list[list[Any]], delimiter: str, json: JsonWriter) 
 
 
 def _texts(column: list[Any], delimiter: str, json: JsonWriter) -> list[str]:
-    """A column of one kind at C speed, any other cell by cell; equal strings are escaped once."""
+    """A column of one kind at C speed, any other cell by cell."""
     kinds = set(map(type, column))
     if kinds == {int}:
         return list(map(str, column))
-    seen: dict[Any, str] = {}
-    if kinds <= {str, type(None), bool}:
-        for value in set(column):
-            seen[value] = _cell(value, delimiter, json)
-        return [seen[value] for value in column]
+    if kinds == {str} and _harmless("".join(column), delimiter):
+        return column
     if kinds == {int, type(None)}:
         return ["" if value is None else str(value) for value in column]
+    if kinds <= {str, bool, type(None)}:
+        cells = {value: _cell(value, delimiter, json) for value in set(column)}
+        return [cells[value] for value in column]
     return [_cell(value, delimiter, json) for value in column]
+
+
+def _harmless(text: str, delimiter: str) -> bool:
+    """Whether _escaped would leave it as it is."""
+    plain = text.isascii() and text.isprintable() and "\\" not in text
+    return plain and (delimiter != "," or _QUOTED.isdisjoint(text))
 
 
 def _cell(value: Any, delimiter: str, json: JsonWriter) -> str:

@@ -1,9 +1,9 @@
 """Decoded values as JSON, at orjson's speed.
 
 Theory. orjson writes what it knows and asks a hook for the rest, so bytes and secrets cost one call each and all else
-nothing. It has three blind spots: integers beyond 64 bits and lone surrogates, which it refuses, and NaN and
-infinities, which it writes as null without a word. And it knows no limit for lists. So its output is looked at: a
-refusal, a `null`, or enough bytes to hold a long list send the value the careful way. Few values go it.
+nothing. It refuses integers beyond 64 bits and lone surrogates; decoders mark floats that are no numbers (NonFinite), so
+that it asks for them too. And it knows no limit for lists. So its output is looked at: a refusal, or enough bytes to hold
+a list that is too long, send the value the careful way. Few values go it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
 # A Secret is a dataclass, and orjson would write it by itself.
@@ -49,7 +50,7 @@ class JsonWriter:
             out = orjson.dumps(value, self._plain, _LINE)
         except TypeError:
             return self._slow_line(value)
-        if len(out) <= self._suspicious and (b"null" not in out or not _has_unwritable_float(value)):
+        if len(out) <= self._suspicious or not self._has_long_list(value):
             return out
         return self._line_of_copy(value, self._copy(value))
 
@@ -69,6 +70,8 @@ class JsonWriter:
             return {"hex": value[: self.limits.bytes_limit].hex(), "length": len(value)}
         if isinstance(value, Secret):
             return value.reveal() if self.limits.show_secrets else {"redacted": True, "length": len(value)}
+        if isinstance(value, NonFinite):
+            return str(value)
         raise TypeError(f"{type(value).__name__} has no JSON form")
 
     def _copy(self, value: Any) -> Any:
@@ -79,19 +82,17 @@ class JsonWriter:
             if most is None or len(value) <= most:
                 return [self._copy(item) for item in value]
             return [*(self._copy(item) for item in value[:most]), {"truncated": True, "length": len(value)}]
-        if isinstance(value, float) and not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        return value
+        return str(value) if isinstance(value, NonFinite) else value
 
+    def _has_long_list(self, value: Any) -> bool:
+        most = self.limits.max_items or 0
+        seen = [value]
+        for item in seen:  # grows while it is walked: no recursion, no call for each value
+            if type(item) is dict:
+                seen.extend(item.values())
+            elif type(item) is list:
+                if len(item) > most:
+                    return True
+                seen.extend(item)
+        return False
 
-def _has_unwritable_float(value: Any) -> bool:
-    seen = [value]
-    for item in seen:  # grows while it is walked: no recursion, no call for each value
-        kind = type(item)
-        if kind is dict:
-            seen.extend(item.values())
-        elif kind is list or kind is tuple:
-            seen.extend(item)
-        elif kind is float and item - item != 0.0:  # the cheapest test for NaN and both infinities
-            return True
-    return False

@@ -85,7 +85,7 @@ def decode(message: bytes, context: Context) -> Body:
     """The values of a frame's body, its first error, and what there is to say."""
     plan = plan_of(message, context)
     if plan is None:
-        return _from_tree(read(message, context))
+        return body_values(read(message, context))
     key, version = context.code, context.version
     assert key is not None
     assert version is not None
@@ -97,7 +97,7 @@ def decode(message: bytes, context: Context) -> Body:
         if stop > len(message):
             raise Unfit
     except FAILURES:
-        return _from_tree(read(message, context))
+        return body_values(read(message, context))
     findings = tuple(_remarks(plan, context, stop, len(message)))
     if stop < len(message):
         values["_rest"] = message[stop:]
@@ -180,7 +180,8 @@ def _payload(reader: Reader, context: Context, plan: Plan | None) -> None:
         reader.leaf(_PAYLOAD, content, stop)
 
 
-def _from_tree(tree: Tree) -> Body:
+def body_values(tree: Tree) -> Body:
+    """The values that a tree holds: what could be read, and what its Findings say."""
     kept = [node for node in tree.fields if node.spec not in (_LENGTH, _HEADER)]
     values: dict[str, Any] = members(kept)
     code = next(_errors(kept), 0)

@@ -7,13 +7,13 @@ Produce wants an answer is a little further on.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
 
 from dissectors.api import Conversation, MessageHeader, Role, State
-from dissectors.kafka.conversation import GROUP, SASL_HANDSHAKE, KafkaConversation, Waiting
+from dissectors.kafka.conversation import GROUP, JOIN_GROUP, SASL_HANDSHAKE, KafkaConversation, Waiting
 from dissectors.kafka.header import NEWER
 from dissectors.kafka.schemas import apis
 from dissectors.wire.bulk import NULL, NULL64, BulkHeaders, Column, be
@@ -120,14 +120,17 @@ def steady(conversation: Conversation) -> bool:
 
 
 def notes(
-    conversation: Conversation, messages: Sequence[tuple[int, int, int, bytes]]
+    conversation: Conversation, messages: Sequence[tuple[int, int, int]], prefix: Callable[[int], bytes]
 ) -> dict[int, Mapping[str, str]]:
     """The kind of group, for JoinGroup, SyncGroup and their responses."""
     assert isinstance(conversation, KafkaConversation)
     found = {}
-    for row, role, code, prefix in messages:
-        version = int.from_bytes(prefix[6:8], "big", signed=True) if role != Role.RESPONSE else None
-        extra = conversation.note(code, version, prefix)
+    for row, role, code in messages:
+        if role == Role.RESPONSE or code != JOIN_GROUP:
+            extra = conversation.note(code, None, b"")
+        else:
+            begin = prefix(row)
+            extra = conversation.note(code, int.from_bytes(begin[6:8], "big", signed=True), begin)
         if extra is not None:
             found[row] = extra
     return found

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from dissectors.kafka.labels import labels
 from dissectors.wire.budget import Budget
+from dissectors.wire.nonfinite import float_value
 from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
 from dissectors.wire.reader import Reader
 
@@ -31,7 +32,7 @@ _FIXED = {
     "int32": Fixed("int32", "i"),
     "uint32": Fixed("uint32", "I"),
     "int64": Fixed("int64", "q"),
-    "float64": Fixed("float64", "d"),
+    "float64": Fixed("float64", "d", float_value),
     "bool": Fixed("bool", "?"),
     "uuid": Fixed("uuid", "16s", uuid_text),
 }

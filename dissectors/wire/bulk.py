@@ -6,7 +6,7 @@ header() and its Conversation, and tests hold the two equal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,9 +54,9 @@ class BulkDissector(Protocol):
         """Operation names by code."""
 
     def notes(
-        self, conversation: Conversation, messages: Sequence[tuple[int, int, int, bytes]]
+        self, conversation: Conversation, messages: Sequence[tuple[int, int, int]], prefix: Callable[[int], bytes]
     ) -> dict[int, Mapping[str, str]]:
-        """Requests and responses of NOTED codes of one connection in order, as (row, role, code, prefix): extras by row."""
+        """Requests and responses of NOTED codes of one connection in order, as (row, role, code): extras by row."""
 
     def steady(self, conversation: Conversation) -> bool:
         """Whether pairing is a plain queue from here on."""

@@ -44,7 +44,9 @@ def rows(packets: Packets) -> list[Packet]:
     found = []
     for block in packets.blocks():
         columns = (block.number, block.time, block.flow, block.direction, block.seq, block.ack, block.flags)
-        for values in zip(*(column.tolist() for column in (*columns, block.at, block.length, block.captured)), strict=True):
+        for values in zip(
+            *(column.tolist() for column in (*columns, block.at, block.length, block.captured)), strict=True
+        ):
             number, time, flow, direction, seq, ack, flags, at, length, captured = values
             ends = packets.flows.endpoint(flow, direction), packets.flows.endpoint(flow, 1 - direction)
             payload = packets.store.read(at, captured)
@@ -55,6 +57,8 @@ def rows(packets: Packets) -> list[Packet]:
 def read(inputs: Sequence[Path | str] | Path | str, **arguments: Any) -> Reading:
     with Packets([inputs] if isinstance(inputs, Path | str) else inputs, **arguments) as packets:
         found = rows(packets)
-        flows = [(packets.flows.endpoint(flow, 0), packets.flows.endpoint(flow, 1)) for flow in range(len(packets.flows))]
+        flows = [
+            (packets.flows.endpoint(flow, 0), packets.flows.endpoint(flow, 1)) for flow in range(len(packets.flows))
+        ]
     texts, codes = [finding.text for finding in packets.findings], [finding.code for finding in packets.findings]
     return Reading(found, flows, texts, codes, packets)

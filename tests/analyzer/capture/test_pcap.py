@@ -62,7 +62,7 @@ def test_cut_anywhere(tmp_path: Path, follow: bool) -> None:
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
         if size < 24 and not follow:
-            with pytest.raises(CaptureError, match="cut.pcap"):
+            with pytest.raises(CaptureError, match="cut"):
                 Packets([path])
             continue
         if follow:

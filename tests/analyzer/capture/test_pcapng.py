@@ -128,7 +128,11 @@ def test_sections_change_byte_order_and_interfaces(tmp_path: Path) -> None:
 def test_simple_packets_are_cut_by_the_snap_length(tmp_path: Path) -> None:
     data = segment(b"0123456789")
     path = written(
-        tmp_path, LITTLE.section(), LITTLE.interface(snaplen=60), LITTLE.simple(data[:60], len(data)), LITTLE.simple(data[:50])
+        tmp_path,
+        LITTLE.section(),
+        LITTLE.interface(snaplen=60),
+        LITTLE.simple(data[:60], len(data)),
+        LITTLE.simple(data[:50]),
     )
     reading = read(path)
     assert reading.payloads == [b"012345", b""]
@@ -173,7 +177,7 @@ def test_cut_anywhere(tmp_path: Path) -> None:
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
         if size < ends[0]:
-            with pytest.raises(CaptureError, match="cut.pcapng"):
+            with pytest.raises(CaptureError, match="cut"):
                 Packets([path])
             continue
         reading = read(path)

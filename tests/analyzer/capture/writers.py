@@ -35,7 +35,9 @@ def pcap(
     parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snaplen, link)]
     for frame in frames:
         seconds, rest = divmod(frame.time, NS)
-        parts.append(struct.pack(order + "IIII", seconds, rest // unit, len(frame.data), frame.wire) + extra + frame.data)
+        parts.append(
+            struct.pack(order + "IIII", seconds, rest // unit, len(frame.data), frame.wire) + extra + frame.data
+        )
     return b"".join(parts)
 
 
@@ -76,9 +78,7 @@ class Ng:
         return block(self.order, 6, head + padded(data) + options(self.order, *pairs))
 
     def obsolete(self, data: bytes, ticks: int, interface: int = 0) -> bytes:
-        head = struct.pack(
-            self.order + "HHIIII", interface, 7, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data)
-        )
+        head = struct.pack(self.order + "HHIIII", interface, 7, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
         return block(self.order, 2, head + padded(data))
 
     def simple(self, data: bytes, original: int | None = None) -> bytes:

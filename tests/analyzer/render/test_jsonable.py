@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.render.jsonable import JsonWriter, Limits
+from dissectors.wire.nonfinite import float_value
 from dissectors.wire.secret import Secret
+
+WORDS = ["NaN", "Infinity", "-Infinity"]
 
 CASES: list[tuple[str, Any, Any]] = [
     ("plain", {"a": [1, None, True, "x", 1.5]}, {"a": [1, None, True, "x", 1.5]}),
@@ -19,9 +22,9 @@ CASES: list[tuple[str, Any, Any]] = [
     ("long bytes", b"a" * 65, {"hex": "61" * 64, "length": 65}),
     ("largest 64-bit", 2**64 - 1, 2**64 - 1),
     ("beyond 64 bits", {"zxid": 2**70, "data": b"a"}, {"zxid": 2**70, "data": {"hex": "61", "length": 1}}),
-    ("not a number", [math.nan, math.inf, -math.inf, None], ["NaN", "Infinity", "-Infinity", None]),
-    ("deep not a number", {"a": [{"b": math.nan}]}, {"a": [{"b": "NaN"}]}),
-    ("not a number beside a huge one", [math.nan, 2**70], ["NaN", 2**70]),
+    ("not a number", [*map(float_value, (math.nan, math.inf, -math.inf, 1.5)), None], [*WORDS, 1.5, None]),
+    ("deep not a number", {"a": [{"b": float_value(math.nan)}]}, {"a": [{"b": "NaN"}]}),
+    ("not a number beside a huge one", [float_value(math.nan), 2**70], ["NaN", 2**70]),
     ("lone surrogate", {"a": "\ud800é"}, {"a": "\ud800é"}),
     ("secret bytes", Secret(b"hunter2"), {"redacted": True, "length": 7}),
     ("secret text", {"password": Secret("hunter2")}, {"password": {"redacted": True, "length": 7}}),

@@ -40,14 +40,18 @@ DIALECT = Dialect(
     labels=lambda enum: None,
 )
 
+DEPTH = 2
 _ALWAYS = Versions(0, 0)
 _NEVER = Versions(0, -1)
 
 
 @st.composite
 def fields(draw: st.DrawFn, flexible: bool, depth: int) -> tuple[FieldSchema, ...]:
-    """The members of a struct; tags are numbered without regard to order."""
-    count = draw(st.integers(0 if flexible or depth < 3 else 1, 4))
+    """The members of a struct; tags are numbered without regard to order.
+
+    A struct inside of another has at least a byte: elements without any are not counted beyond what is left.
+    """
+    count = draw(st.integers(1 if depth < DEPTH and not flexible else 0, 3))
     tags = draw(st.permutations(range(6)))
     members = []
     for index in range(count):
@@ -76,7 +80,7 @@ def fields(draw: st.DrawFn, flexible: bool, depth: int) -> tuple[FieldSchema, ..
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
     flexible = draw(st.booleans())
-    return Schema("random", DIALECT, _ALWAYS, _ALWAYS if flexible else _NEVER, draw(fields(flexible, 3)))
+    return Schema("random", DIALECT, _ALWAYS, _ALWAYS if flexible else _NEVER, draw(fields(flexible, DEPTH)))
 
 
 _TEXT = st.text(max_size=4) | st.just("x" * 130)

@@ -1,0 +1,24 @@
+"""NaN and the infinities, which JSON has no number for.
+
+Theory. JSON writers turn them into null without a word. A float subclass makes them ask, and costs nothing for the floats
+that are numbers; so decoders give what is not finite as NonFinite.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+class NonFinite(float):
+    """A float that is no number; equal to itself only where a float would be."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """As JavaScript and Java write it."""
+        return "NaN" if math.isnan(self) else "Infinity" if self > 0 else "-Infinity"
+
+
+def float_value(value: float) -> float:
+    """The value, marked when it is not finite."""
+    return value if math.isfinite(value) else NonFinite(value)

@@ -1,0 +1,68 @@
+"""What the vendor's classes read from a frame, and how our values are held against it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from dissectors.api import Context, Role
+from dissectors.wire import Secret
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "kafka" / "synthetic.ndjson.zst"
+SHARED = ROOT.parent / "shared" / "truth" / "kafka" / "synthetic.ndjson.zst"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One row of a truth file: a frame, what decoding it needs, and what must come out."""
+
+    name: str
+    data: bytes
+    context: Context
+    row: dict[str, Any]
+
+
+def frames(path: Path) -> Iterator[Frame]:
+    with path.open("rb") as file:
+        text = zstandard.ZstdDecompressor().stream_reader(file)
+        for line in io.TextIOWrapper(text, "utf-8"):
+            row = json.loads(line)
+            role = Role.RESPONSE if row["kind"] == "response" else Role.REQUEST
+            name = f"{row['operation']} v{row['version']} {row['kind']} {row['instance']}"
+            yield Frame(name, bytes.fromhex(row["hex"]), Context(role, row["api"], row["version"]), row)
+
+
+def printed(value: Any) -> Any:
+    """A value as the truth has it: bytes as hex and length, secrets in the open."""
+    if isinstance(value, dict):
+        return {key: printed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [printed(item) for item in value]
+    if isinstance(value, Secret):
+        value = value.reveal()
+    return {"hex": value.hex(), "length": len(value)} if isinstance(value, bytes) else value
+
+
+def difference(truth: Any, ours: Any, path: str = "") -> str | None:
+    """Where our value says something else. Keys beyond the truth's are none; an embedded structure may stay bytes."""
+    if isinstance(truth, dict) and isinstance(ours, dict):
+        for key, expected in truth.items():
+            if key not in ours:
+                if "hex" in truth and key in ("as", "value"):
+                    continue
+                return f"{path}.{key} is missing"
+            found = difference(expected, ours[key], f"{path}.{key}")
+            if found:
+                return found
+        return None
+    if isinstance(truth, list) and isinstance(ours, list) and len(truth) == len(ours):
+        pairs = enumerate(zip(truth, ours, strict=True))
+        return next(filter(None, (difference(one, two, f"{path}[{index}]") for index, (one, two) in pairs)), None)
+    return None if truth == ours and type(truth) is type(ours) else f"{path}: {truth!r} is {ours!r}"

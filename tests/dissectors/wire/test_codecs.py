@@ -1,0 +1,97 @@
+"""Every codec: whole, cut, too large, broken."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+
+import cramjam
+import lz4.frame
+import pytest
+import zstandard
+
+from dissectors.errors import Malformed, TooLarge
+from dissectors.wire.budget import Budget
+from dissectors.wire.codecs import decompress
+
+TEXT = b"hello world, " * 1000
+
+
+def xerial(data: bytes) -> bytes:
+    """As snappy-java frames it: a header of sixteen bytes, then blocks behind their sizes."""
+    blocks = [bytes(cramjam.snappy.compress_raw(data[at : at + 5000])) for at in range(0, len(data), 5000)]
+    header = b"\x82SNAPPY\0" + (1).to_bytes(4, "big") * 2
+    return header + b"".join(len(block).to_bytes(4, "big") + block for block in blocks)
+
+
+def lz4_with_a_wrong_header(data: bytes) -> bytes:
+    """As Kafka's first clients wrote it (KAFKA-3160): the checksum of the header is not right."""
+    frame = bytearray(lz4.frame.compress(data))
+    end = 6 + (8 if frame[4] & 8 else 0)
+    frame[end] ^= 0x5A
+    return bytes(frame)
+
+
+COMPRESS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "gzip": ("gzip", gzip.compress),
+    "snappy, raw": ("snappy", lambda data: bytes(cramjam.snappy.compress_raw(data))),
+    "snappy, xerial": ("snappy", xerial),
+    "lz4": ("lz4", lz4.frame.compress),
+    "lz4-legacy": ("lz4-legacy", lz4_with_a_wrong_header),
+    "lz4-legacy, right header": ("lz4-legacy", lz4.frame.compress),
+    "zstd": ("zstd", zstandard.compress),
+}
+
+
+@pytest.fixture(params=COMPRESS, ids=str)
+def case(request: pytest.FixtureRequest) -> tuple[str, bytes]:
+    codec, compress = COMPRESS[request.param]
+    return codec, compress(TEXT)
+
+
+def test_whole(case: tuple[str, bytes]) -> None:
+    codec, data = case
+    budget = Budget(20_000)
+    assert decompress(codec, data, budget, "records", 0) == TEXT
+    assert budget.left == 20_000 - len(TEXT)
+
+
+def test_cut_at_every_byte(case: tuple[str, bytes]) -> None:
+    codec, data = case
+    for cut in range(len(data)):
+        try:
+            content = decompress(codec, data[:cut], Budget(), "records", 7)
+        except Malformed as error:
+            assert error.offset == 7
+        else:
+            assert codec == "snappy", "only xerial's blocks may end anywhere between two of them"
+            assert TEXT.startswith(content)
+
+
+@pytest.mark.parametrize("left", [0, 1, 100, len(TEXT) - 1])
+def test_over_budget(case: tuple[str, bytes], left: int) -> None:
+    codec, data = case
+    with pytest.raises(TooLarge, match=f"more than the {left} bytes"):
+        decompress(codec, data, Budget(left), "records", 0)
+
+
+def test_garbage(case: tuple[str, bytes]) -> None:
+    with pytest.raises(Malformed, match="records at offset 3 is not "):
+        decompress(case[0], b"\xffno such format, whatever it is", Budget(), "records", 3)
+
+
+def test_members_in_a_row_are_one_content() -> None:
+    for codec in ("gzip", "lz4", "zstd"):
+        data = COMPRESS[codec][1](TEXT)
+        assert decompress(codec, data + data, Budget(), "records", 0) == TEXT * 2
+
+
+def test_a_bomb_is_stopped_long_before_it_is_unpacked() -> None:
+    bomb = zstandard.compress(bytes(1 << 28), 19)
+    with pytest.raises(TooLarge):
+        decompress("zstd", bomb, Budget(1 << 20), "records", 0)
+
+
+def test_a_snappy_block_is_not_believed_what_it_cannot_hold() -> None:
+    with pytest.raises(Malformed, match="cannot hold"):
+        decompress("snappy", bytes.fromhex("ffffff1f00"), Budget(), "records", 0)
