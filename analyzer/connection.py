@@ -4,18 +4,23 @@ Theory. This is the definition of what the engine does: packets of one connectio
 until the protocol is known, bytes are kept; then two framers cut messages, and the conversation pairs them. analyzer.bulk
 does the same for many connections at once while nothing unusual happens, and leaves this state as this code would have.
 
+A capture may swap packets of the two directions. Whoever acknowledges a byte has read it; so what acknowledges bytes that
+the capture has not shown yet is early, and waits for them as it would wait for its own direction, and no longer.
+
 A row closes with the packet that completes its message. What is unfinished closes with FIN, RST or the end of the capture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
 from typing import NamedTuple
 
 from analyzer.framing import Frame, Framer, Reader
 from analyzer.messages import Mark, marks_of
-from analyzer.reassembly import HALF, HalfStream, Piece
+from analyzer.reassembly import HALF, HOLE_AGE_NS, HOLE_AGE_PACKETS, WINDOW, HalfStream, Piece
 from analyzer.recognise import Decision, recognise
 from analyzer.streams import ACK, FIN, RST, SYN
 from dissectors.api import PREFIX, Conversation, Dissector, MessageHeader, Outcome, Role, State
@@ -56,6 +61,15 @@ class Row(NamedTuple):
     closed: int
 
 
+class Early(NamedTuple):
+    """A piece whose packet acknowledged the other side up to `needed`; ready at `time`, which was tick `tick`."""
+
+    needed: int
+    piece: Piece
+    time: int
+    tick: int
+
+
 @dataclass(slots=True)
 class Connection:
     """Carried from block to block; plain data, except `dissector`, which pickles as a reference to its class."""
@@ -71,12 +85,18 @@ class Connection:
     undecided: list[tuple[int, Piece]] = field(default_factory=list)
     fin: list[int | None] = field(default_factory=lambda: [None, None])
     latest: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
+    early: tuple[deque[Early], deque[Early]] = field(default_factory=lambda: (deque(), deque()))
+    needs: dict[int, int] = field(default_factory=dict)
+    ticks: int = 0
 
     @property
     def steady(self) -> bool:
-        """Both directions open, in order and in step: the bulk road may take over."""
+        """Both directions open, in order, in step and not at their end: the bulk road may take over."""
         return (
-            self.framers is not None
+            self.fin == NO_FIN
+            and not self.early[0]
+            and not self.early[1]
+            and self.framers is not None
             and self.dissector is not None
             and self.halves[0].in_order
             and self.halves[1].in_order
@@ -89,10 +109,17 @@ class Connection:
     @property
     def over(self) -> bool:
         """Both sides have sent their FIN and all before it was handed on."""
-        return all(
-            fin is not None and half.base is not None and half.next >= fin
-            for fin, half in zip(self.fin, self.halves, strict=True)
-        )
+        return self.finished(0) and self.finished(1)
+
+    def finished(self, side: int) -> bool:
+        """This side has sent its FIN, and all before it was handed on."""
+        fin = self.fin[side]
+        return fin is not None and self.halves[side].next >= fin and not self.early[side]
+
+    def reached(self, side: int, needed: int) -> bool:
+        """Whether all bytes of a side before offset `needed` were handed on; its FIN counts as one."""
+        early = self.early[side]
+        return (early[0].piece.offset if early else self.halves[side].next) >= needed or self.finished(side)
 
 
 class Walker:
@@ -106,36 +133,99 @@ class Walker:
     def packet(self, connection: Connection, packet: Packet) -> list[Row]:
         """Takes the next packet; returns the rows that it closes."""
         rows: list[Row] = []
+        if connection.fin != NO_FIN and connection.over:
+            return rows  # the engine forgets it at the end of the block; the rows may not depend on where that is
         side, other, seq = packet.side, 1 - packet.side, packet.seq
         half = connection.halves[side]
         if packet.flags & SYN:
-            if half.base is None:
-                half.open(seq)
-            if connection.client < 0:
-                connection.client = other if packet.flags & ACK else side
+            self._open(connection, packet)
             seq = seq + 1 & 0xFFFFFFFF
         if packet.flags & ACK and (ready := connection.halves[other].acknowledge(packet.ack)):
-            rows += self._take(connection, other, ready, packet.number)
+            rows += self._hand_on(connection, other, ready, packet)
         if packet.length:
+            self._note_need(connection, packet)
             ready = half.accept(seq, packet.at, packet.length, packet.captured, packet.number, packet.time)
-            rows += self._take(connection, side, ready, packet.number)
+            rows += self._hand_on(connection, side, ready, packet)
         for each, waiting in enumerate(connection.halves):
             if waiting.held and (ready := waiting.tick(packet.time)):
-                rows += self._take(connection, each, ready, packet.number)
+                rows += self._hand_on(connection, each, ready, packet)
         if packet.flags & FIN and half.base is not None:
             ahead = (seq + packet.length - half.base - half.next + HALF & 0xFFFFFFFF) - HALF
-            connection.fin[side] = half.next + ahead
+            if ahead >= 0:
+                connection.fin[side] = half.next + ahead
+        if connection.needs or connection.early[0] or connection.early[1]:
+            rows += self._release(connection, packet)
         if packet.flags & RST:
             rows += self.end(connection, packet.number)
         elif connection.fin != NO_FIN:
             rows += self._finish_sides(connection, packet.number)
         return rows
 
+    def _open(self, connection: Connection, packet: Packet) -> None:
+        """A SYN opens its side; one that also acknowledges tells where the other side began."""
+        half, other = connection.halves[packet.side], connection.halves[1 - packet.side]
+        if half.base is None:
+            half.open(packet.seq)
+        if packet.flags & ACK and other.base is None and not other.unopened:
+            other.open(packet.ack - 1)
+        if connection.client < 0:
+            connection.client = 1 - packet.side if packet.flags & ACK else packet.side
+
+    def _note_need(self, connection: Connection, packet: Packet) -> None:
+        """Remembers what a packet with payload acknowledges, if that is not there yet."""
+        other = connection.halves[1 - packet.side]
+        if packet.flags & ACK and other.base is not None:
+            ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
+            if 0 < ahead <= WINDOW or connection.early[1 - packet.side]:
+                connection.needs[packet.number] = other.next + ahead
+
+    def _hand_on(self, connection: Connection, side: int, ready: list[Piece], packet: Packet) -> list[Row]:
+        """Takes what is ready, up to the first piece that is early."""
+        if not connection.needs:
+            return self._take(connection, side, ready, packet.number)
+        early = connection.early[side]
+        for count, piece in enumerate(ready):
+            needed = connection.needs.pop(piece.packet, 0)
+            if early or not connection.reached(1 - side, needed):
+                early.append(Early(needed, piece, packet.time, connection.ticks))
+                needs = connection.needs
+                early += [Early(needs.pop(each.packet, 0), each, packet.time, connection.ticks) for each in ready[count + 1 :]]
+                return self._take(connection, side, ready[:count], packet.number)
+        return self._take(connection, side, ready, packet.number)
+
+    def _release(self, connection: Connection, packet: Packet) -> list[Row]:
+        """Takes what is early no longer, or has waited long enough."""
+        rows: list[Row] = []
+        connection.ticks += 1
+        side = idle = 0
+        while idle < 2:
+            idle += 1
+            early = connection.early[side]
+            while early:
+                needed, piece, time, tick = early[0]
+                patient = packet.time - time <= HOLE_AGE_NS and connection.ticks - tick <= HOLE_AGE_PACKETS
+                if patient and not connection.reached(1 - side, needed):
+                    break
+                early.popleft()
+                rows += self._take(connection, side, [piece], packet.number)
+                idle = 0
+            side = 1 - side
+        if not (connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting):
+            connection.needs.clear()  # of packets that brought nothing new
+        return rows
+
     def end(self, connection: Connection, closed: int = AT_END) -> list[Row]:
         """RST or the end of the capture: everything that is held back becomes rows."""
         rows: list[Row] = []
-        for side in (0, 1):
-            rows += self._take(connection, side, connection.halves[side].end(), closed)
+        left = [
+            [early.piece for early in connection.early[side]] + connection.halves[side].end()
+            for side in (0, 1)
+        ]
+        connection.early[0].clear()
+        connection.early[1].clear()
+        connection.needs.clear()
+        for _, side, piece in merge(*(_arrivals(side, left[side]) for side in (0, 1))):
+            rows += self._take(connection, side, [piece], closed)
         rows += self._decide(connection, closed, final=True)
         for side in (0, 1):
             rows += self._flush(connection, side, closed)
@@ -143,9 +233,8 @@ class Walker:
 
     def _finish_sides(self, connection: Connection, closed: int) -> list[Row]:
         rows: list[Row] = []
-        for side, fin in enumerate(connection.fin):
-            half = connection.halves[side]
-            if fin is not None and half.next >= fin and half.base is not None:
+        for side in (0, 1):
+            if connection.finished(side):
                 if connection.framers is None and all(end is not None for end in connection.fin):
                     rows += self._decide(connection, closed, final=True)
                 rows += self._flush(connection, side, closed)
@@ -154,7 +243,7 @@ class Walker:
     def _flush(self, connection: Connection, side: int, closed: int) -> list[Row]:
         if connection.framers is None:
             return []
-        frames = connection.framers[side].flush()
+        frames = connection.framers[side].flush(connection.dissector, self._reader)
         return [self._row(connection, side, frame, closed) for frame in frames]
 
     def _take(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[Row]:
@@ -237,3 +326,13 @@ def partial(outcome: Outcome, from_client: bool) -> Outcome:
     if role is Role.RAW:
         role = Role.REQUEST if from_client else Role.RESPONSE
     return replace(outcome, header=replace(header, role=role, state=State.PARTIAL))
+
+
+def _arrivals(side: int, pieces: Sequence[Piece]) -> list[tuple[int, int, Piece]]:
+    """Pieces of one side, each with the packet by which it and all before it had come."""
+    latest = 0
+    found = []
+    for piece in pieces:
+        latest = max(latest, piece.packet)
+        found.append((latest, side, piece))
+    return found

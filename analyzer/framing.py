@@ -4,16 +4,19 @@ Theory. While we are in step, a message says itself how long it is, and the next
 does no harm, for its end is known. We fall out of step when a length makes no sense or when a gap swallowed one: then we hunt
 for the next place where a message plausibly begins, and what was passed over is a raw run. A place counts when the dissector
 finds it plausible and what follows confirms it: another plausible beginning behind the message, or an end where a segment
-ends. Segments are tried before the bytes inside them, since senders begin a message with a write.
+ends. Some places claim more than has come, and may wait for long. Behind such a rival a place counts only with a proof: a
+row of messages, one behind the other, whose evidence sums up. What never comes is no message: at a gap and at the end the
+places that still wait are given up, and the first of the others is taken.
 
 The bulk twin of the way in step is analyzer.bulk.cut; tests/analyzer/test_engine.py holds them equal.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
 from analyzer.reassembly import Piece
@@ -24,6 +27,16 @@ HUNT_BYTES = 64 * 1024
 
 UNCONFIRMED_BYTES = 1 << 20
 """A message found by hunting may not claim more than this before something confirms it."""
+
+JUDGED_BYTES = 16
+"""What a place must show before it can be refused, unless its message is shorter or a gap follows: bytes may still come."""
+
+
+PROOF = 100
+"""Evidence (Dissector.probe) in a row of messages that outweighs a rival."""
+
+LEAST_EVIDENCE = 10
+"""What each plausible message adds to a proof: so that a proof is short."""
 
 
 class Reader(Protocol):
@@ -44,7 +57,10 @@ class Frame(NamedTuple):
 
 @dataclass(slots=True)
 class Framer:
-    """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw."""
+    """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw.
+
+    While we hunt, `tried` is the next place to look at, `open` are the places that wait for more bytes, `due` up to where.
+    """
 
     from_client: bool
     synced: bool = False
@@ -52,6 +68,8 @@ class Framer:
     gaps: int = 0
     wanted: int = 0
     tried: int = 0
+    open: list[int] = field(default_factory=list)
+    due: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def position(self) -> int:
@@ -65,7 +83,8 @@ class Framer:
     def feed(self, piece: Piece, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
         """Takes the next bytes or gap of the half-stream; yields what is complete now."""
         if not self.pieces:
-            self.wanted = self.tried = piece.offset
+            self.wanted = piece.offset
+            self._look_from(piece.offset)
         self.pieces.append(piece)
         self.gaps += piece.lost
         if piece.end < self.wanted and self.synced:
@@ -77,12 +96,15 @@ class Framer:
             if frame.length:
                 yield frame
         if dissector is None and piece.lost:
-            yield from self.flush()
+            yield from self.flush(None, reader)
 
-    def flush(self) -> Iterator[Frame]:
+    def flush(self, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
         """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
+        if dissector is not None and not self.synced:
+            yield from self._last_hunt(dissector, reader)
         if self.synced and self.pieces and not self.pieces[0].lost:
             yield self._claim(self.end, cut=True)
+            self.synced = False  # should more come, it begins inside this message
         while self.pieces:
             if self.pieces[0].lost:
                 self._claim(self.pieces[0].end)
@@ -109,24 +131,67 @@ class Framer:
         empty = Frame(self.position, 0, ())
         while self.pieces and self.pieces[0].lost:
             self._claim(self.pieces[0].end)
-        self.tried = self.position if self.pieces else 0
+        self._look_from(self.position if self.pieces else 0)
         return empty
 
+    def _look_from(self, place: int) -> None:
+        self.tried = place
+        self.open.clear()
+        self.due.clear()
+
     def _hunt(self, dissector: Dissector, reader: Reader) -> Frame | None:
+        """Looks for a place where we are in step again; the raw run before it, an empty frame, or None for more bytes."""
         if self.pieces[0].lost:
             return self._fall_out()
-        begin = self.position
-        for place in self._places(reader):
-            confirmed = self._confirm(place, dissector, reader)
-            if confirmed is None:
-                self.tried = place
-                return self._until_gap()
-            if confirmed:
-                self.synced = True
-                self.wanted = place
-                return self._claim(place, raw=True) if place > begin else Frame(begin, 0, ())
-        self.tried = max(self.tried, self.end - dissector.framing.width + 1)
+        ended = bool(self.gaps)
+        for place in self._candidates(dissector, reader):
+            needed = self._needed(place, dissector, reader)
+            if not needed:
+                return self._sync(place)
+            if needed > 0 and not ended:
+                insort(self.open, place)
+                heappush(self.due, (needed, place))
+        return self._given_up(dissector, reader) if ended else None
+
+    def _candidates(self, dissector: Dissector, reader: Reader) -> Iterator[int]:
+        """Places that have not been looked at, or that have what they waited for."""
+        ready = []
+        while self.due and self.due[0][0] <= self.end:
+            ready.append(heappop(self.due)[1])
+        for place in sorted(ready):
+            del self.open[bisect_left(self.open, place)]
+            yield place
+        yield from self._places(reader)
+        last = next((piece.offset for piece in self.pieces if piece.lost), self.end) if self.gaps else self.end
+        self.tried = max(self.tried, last - dissector.framing.width + 1)
+
+    def _given_up(self, dissector: Dissector, reader: Reader) -> Frame | None:
+        """Nothing more will come before the gap: the first place that needs nothing, or all is a raw run."""
+        waiting = sorted(place for _, place in self.due)
+        self._look_from(self.tried)
+        for place in waiting:
+            if self._needed(place, dissector, reader) == 0:
+                return self._sync(place)
         return self._until_gap()
+
+    def _last_hunt(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+        """At the end of the half-stream."""
+        while self.pieces and not self.pieces[0].lost and not self.synced:
+            frame = self._given_up(dissector, reader)
+            if frame is None:
+                return
+            if frame.length:
+                yield frame
+        while self.pieces and self.synced and (frame := self._in_step(dissector, reader)) is not None:
+            if frame.length:
+                yield frame
+
+    def _sync(self, place: int) -> Frame:
+        begin = self.position
+        self.synced = True
+        self.wanted = place
+        self._look_from(place)
+        return self._claim(place, raw=True) if place > begin else Frame(begin, 0, ())
 
     def _until_gap(self, raw: bool = True) -> Frame | None:
         """What a gap has ended can't grow any more: a raw run, or a message of which not even the length is there."""
@@ -157,26 +222,51 @@ class Framer:
                 yield first + found
                 found = data.find(0, found + 1)
 
-    def _confirm(self, place: int, dissector: Dissector, reader: Reader) -> bool | None:
-        """Whether a message begins at `place`; None: more bytes will tell."""
-        framing = dissector.framing
-        prefix = self._peek(place, PREFIX, reader)
-        if len(prefix) < framing.width:
-            return None
-        end = place + framing.width + int.from_bytes(prefix[: framing.width], "big")
-        if not framing.minimum <= end - place - framing.width <= framing.maximum:
-            return False
-        if not dissector.plausible(prefix[: end - place], self.from_client):
-            return False
-        if end > self.end:
-            return None if end - self.end <= UNCONFIRMED_BYTES else False
-        following = self._peek(end, PREFIX, reader)
-        if len(following) >= framing.width:
-            return dissector.plausible(following, self.from_client)
+    def _needed(self, place: int, dissector: Dissector, reader: Reader) -> int:
+        """Whether a message begins at `place`: 0 yes, -1 no, else up to which offset bytes must come to tell."""
+        rival = bool(self.open) and self.open[0] < place
+        evidence, messages, at = 0, 0, place
+        while True:
+            prefix = self._peek(at, PREFIX, reader)
+            size = self._message(at, prefix, dissector)
+            if size < 0:
+                return at - size if size < -1 else -1
+            evidence += max(dissector.probe(prefix[:size], self.from_client), LEAST_EVIDENCE)
+            if messages and (evidence >= PROOF or not rival):
+                return 0
+            if at + size > self.end:
+                return at + size if at + size - self.end <= UNCONFIRMED_BYTES else -1
+            messages, at = messages + 1, at + size
+            if at == self.end or self._at_gap(at):
+                return self._needed_at_end(place, at, rival)
+
+    def _needed_at_end(self, place: int, end: int, rival: bool) -> int:
+        """The same where the messages end with the bytes: it must be the end of a segment, or all there is between gaps."""
         last = self.pieces[self._index(end - 1)]
         if last.lost:
-            return self.pieces[self._index(place)].offset == place
-        return True if last.end == end else None
+            return 0 if self.pieces[self._index(place)].offset == place else -1
+        return end + 1 if rival or last.end != end else 0
+
+    def _at_gap(self, offset: int) -> bool:
+        return self.gaps > 0 and self.pieces[self._index(offset)].lost
+
+    def _message(self, at: int, prefix: bytes, dissector: Dissector) -> int:
+        """The length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
+        framing = dissector.framing
+        if len(prefix) >= framing.width:
+            size = framing.width + int.from_bytes(prefix[: framing.width], "big")
+            if not framing.minimum <= size - framing.width <= framing.maximum:
+                return -1
+            if dissector.plausible(prefix[:size], self.from_client):
+                return size
+            enough = min(size, JUDGED_BYTES)
+        else:
+            enough = framing.width
+        return -enough if self._may_grow(at, enough) else -1
+
+    def _may_grow(self, place: int, length: int) -> bool:
+        """Whether fewer than `length` bytes are known at `place`, and what cuts them is not a gap."""
+        return self.end - place < length and not any(piece.lost for piece in self.pieces[self._index(place) :])
 
     def _peek(self, offset: int, length: int, reader: Reader) -> bytes:
         """Up to `length` bytes from a stream offset on, ending at the first gap."""

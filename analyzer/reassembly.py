@@ -120,7 +120,8 @@ class HalfStream:
         if self.base is None:
             return self._open_without_syn() if self.unopened else []
         ahead = (ack - self.base - self.next + HALF & 0xFFFFFFFF) - HALF
-        self.acknowledged = max(self.acknowledged, self.next + ahead)
+        if ahead <= WINDOW:
+            self.acknowledged = max(self.acknowledged, self.next + ahead)
         return []
 
     def tick(self, time: int) -> list[Piece]:

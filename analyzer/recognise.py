@@ -3,6 +3,9 @@
 Theory. What the user says (-d PORT=PROTOCOL) wins; then what the bytes say, for real clusters use any port; then the port.
 The first bytes of a request are nearly proof, those of an answer are weak; so with little evidence we wait for more, until
 enough has been seen to fall back on the weaker signs.
+
+Where no SYN says who opened the connection, an answer may by accident read like a request. So the ports say which side is
+looked at first, and against them one direction alone is believed only when there is no more to come.
 """
 
 from __future__ import annotations
@@ -34,17 +37,18 @@ def recognise(
 
     `client` is -1 while nobody knows; `final` when no more bytes will come.
     """
-    orientations = (0, 1) if client < 0 else (client,)
+    likely = _by_port(ports, known) if client < 0 else client
+    orientations = (likely, 1 - likely) if client < 0 else (client,)
     for side in orientations:
         told = known.told(ports[1 - side])
         if told is not None:
             return Decision(told, side)
     best, score, side = _best(prefixes, orientations, known.dissectors)
-    if score >= SURE:
+    if score >= SURE and (side == likely or all(prefixes)):
         return Decision(best, side)
     other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
     if other is not None:
-        return Decision(None, _by_port(ports, known) if client < 0 else client, other)
+        return Decision(None, likely, other)
     enough = final or segments >= ENOUGH_SEGMENTS or max(map(len, prefixes)) >= ENOUGH_BYTES
     for side in orientations:
         by_port = known.by_port(ports[1 - side])
@@ -54,7 +58,7 @@ def recognise(
         return None
     if score >= WEAK:
         return Decision(best, side)
-    return Decision(None, _by_port(ports, known) if client < 0 else client)
+    return Decision(None, likely)
 
 
 def _best(

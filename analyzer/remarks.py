@@ -1,12 +1,13 @@
 """Findings about streams rather than messages: gaps, conflicting retransmissions, bytes passed over, foreign protocols.
 
 One for each occurrence, but of each kind only the first MOST in full; the rest are counted, so that a capture of a broken
-network does not fill the memory with sentences.
+network does not fill the memory with sentences. They are told in the order of packets, wherever blocks were cut.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
 from analyzer.connection import Connection, Row
 from analyzer.framing import Reader
@@ -18,12 +19,24 @@ MOST = 1000
 COMPARED_BYTES = 1 << 16
 
 
+class _Remark(NamedTuple):
+    """In the order in which remarks are told."""
+
+    packet: int
+    stream: int
+    side: int
+    offset: int
+    code: str
+    severity: Severity
+    text: str
+
+
 class Remarks:
     """Collects findings and retransmissions as connections are walked."""
 
     def __init__(self, reader: Reader, repeats: Repeats) -> None:
         self._reader, self._repeats = reader, repeats
-        self._kept: list[Finding] = []
+        self._kept: dict[str, list[_Remark]] = {}
         self._counts: Counter[str] = Counter()
 
     @property
@@ -34,10 +47,13 @@ class Remarks:
             for code, count in self._counts.items()
             if count > MOST
         ]
-        return self._kept + more
+        kept = sorted(remark for remarks in self._kept.values() for remark in sorted(remarks)[:MOST])
+        return [Finding(remark.severity, remark.code, remark.text) for remark in kept] + more
 
     def of(self, connection: Connection, rows: list[Row]) -> None:
         """Takes what a connection's walk left behind; its rows tell of raw runs."""
+        if connection.client < 0:
+            return  # nobody knows yet whose bytes these are; nothing is framed before that is decided
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
                 self._gap(connection, side, gap)
@@ -51,7 +67,7 @@ class Remarks:
 
     def _gap(self, connection: Connection, side: int, gap: Piece) -> None:
         text = f"{gap.length} bytes are missing at offset {gap.offset}, before packet {gap.packet}"
-        self._add(Severity.WARNING, "gap", connection, side, text)
+        self._add(Severity.WARNING, "gap", connection, side, gap.packet, gap.offset, text)
 
     def _repeat(self, connection: Connection, side: int, repeat: Repeat) -> None:
         new, old = repeat
@@ -74,19 +90,26 @@ class Remarks:
                 f"{new.length} bytes at offset {new.offset} came again in packet {new.packet} with other contents; "
                 f"those of packet {old.packet} are kept"
             )
-            self._add(Severity.WARNING, "conflicting-overlap", connection, side, text)
+            self._add(Severity.WARNING, "conflicting-overlap", connection, side, new.packet, new.offset, text)
 
     def _raw(self, connection: Connection, row: Row) -> None:
         decision = connection.decision
         if decision is not None and decision.other is not None:
             text = f"{row.frame.length} bytes at offset {row.frame.offset} are not read: {decision.other.text}"
-            self._add(Severity.NOTE, "wrong-protocol", connection, row.side, text)
+            self._add(Severity.NOTE, "wrong-protocol", connection, row.side, row.last, row.frame.offset, text)
         elif connection.dissector is not None:
             text = f"{row.frame.length} bytes at offset {row.frame.offset} were passed over: no message begins in them"
-            self._add(Severity.WARNING, "bytes-skipped", connection, row.side, text)
+            self._add(Severity.WARNING, "bytes-skipped", connection, row.side, row.last, row.frame.offset, text)
 
-    def _add(self, severity: Severity, code: str, connection: Connection, side: int, text: str) -> None:
+    def _add(
+        self, severity: Severity, code: str, connection: Connection, side: int, packet: int, offset: int, text: str
+    ) -> None:
+        sender = "client" if side == connection.client else "server"
+        number, kept = connection.number, self._kept.setdefault(code, [])
         self._counts[code] += 1
-        if self._counts[code] <= MOST:
-            sender = "client" if side == connection.client else "server"
-            self._kept.append(Finding(severity, code, f"stream {connection.number}, from the {sender}: {text}"))
+        kept.append(
+            _Remark(packet, number, side, offset, code, severity, f"stream {number}, from the {sender}: {text}")
+        )
+        if len(kept) >= 2 * MOST:
+            kept.sort()
+            del kept[MOST:]

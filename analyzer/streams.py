@@ -124,10 +124,12 @@ class StreamAssigner:
         """Numbers new streams by first packet and writes them into `stream` (sorted by flow)."""
         splits.sort()
         positions = np.array([split.position for split in splits], np.int64)
-        run_ends = end[np.searchsorted(end, positions, "right")].tolist()
+        ordered = np.append(np.sort(positions), len(stream))
+        following = ordered[np.searchsorted(ordered, positions, "right")] if len(splits) else positions
+        ends = np.minimum(end[np.searchsorted(end, positions, "right")], following).tolist()
         rows = []
-        for number, (split, run_end) in enumerate(zip(splits, run_ends, strict=True), len(self._streams)):
-            stream[split.position : run_end] = number
+        for number, (split, stop) in enumerate(zip(splits, ends, strict=True), len(self._streams)):
+            stream[split.position : stop] = number
             rows.append(self._row(block, int(by_flow[split.position]), split.flow))
             self._flows.current[split.flow] = number
         if rows:
@@ -175,6 +177,6 @@ class _FlowMemory:
         """At the end of a block; only the last stream of each flow counts from now on."""
         if not len(begin):
             return
-        self.last[flow[begin]] = np.maximum.reduceat(block.time[by_flow], begin)
+        self.last[flow[begin]] = block.time[by_flow[end - 1]]
         current = stream == self.current[flow]
         self.seen[flow[current], block.direction[by_flow][current]] = True

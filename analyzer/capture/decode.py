@@ -7,12 +7,12 @@ there is one road for all, and the common packet passes it in one round without 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import ip, link, tcp
+from analyzer.capture.counts import Counts, Fate
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.fragments import Reassembler
 from analyzer.capture.ip import Inside, Layer
@@ -26,34 +26,6 @@ ROUNDS = 4
 HEADERS = 512
 """Bytes of an odd packet that scapy sees: enough for every stack of headers, and a bound for its work."""
 RAW_IP = 101
-
-
-@dataclass(slots=True)
-class Counts:
-    """Packets by what they are. A packet that is only a piece of a datagram is neither tcp, not_tcp nor unreadable.
-
-    `fragments`: pieces of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the
-    capture has fewer bytes than the wire had. `bytes`: on the wire.
-    """
-
-    packets: int = 0
-    tcp: int = 0
-    not_tcp: int = 0
-    unreadable: int = 0
-    fragments: int = 0
-    reassembled: int = 0
-    incomplete: int = 0
-    cut: int = 0
-    bytes: int = 0
-
-
-class Fate(IntEnum):
-    """What became of a packet."""
-
-    NOT_TCP = 0
-    SEGMENT = 1
-    PIECE = 2
-    UNREADABLE = 3
 
 
 @dataclass(slots=True)

@@ -73,12 +73,20 @@ class Growth:
 
 
 class Inflow:
-    """Spools a descriptor that it takes over: a pipe, a device, a compressed file."""
+    """Spools a descriptor that it takes over: a pipe, a device, a compressed file. `stop` ends waiting for a pipe."""
 
     final = True
 
-    def __init__(self, descriptor: int, info: CaptureInfo, findings: list[Finding], limit: int = SPOOL_LIMIT) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        info: CaptureInfo,
+        findings: list[Finding],
+        stop: threading.Event,
+        limit: int = SPOOL_LIMIT,
+    ) -> None:
         self.spool = Spool()
+        self._stop = stop
         self._descriptor = descriptor
         self._still = stat.S_ISREG(os.fstat(descriptor).st_mode)
         self._info = info
@@ -93,10 +101,7 @@ class Inflow:
 
     def peek(self) -> bytes:
         """The first bytes, enough to tell a compression; fewer when there are no more. Waits for them."""
-        while len(self._ahead) < LONGEST_MAGIC:
-            data = os.read(self._descriptor, READ)
-            if not data:
-                break
+        while len(self._ahead) < LONGEST_MAGIC and (data := self._read()):
             self._ahead += data
         return self._ahead
 
@@ -110,7 +115,7 @@ class Inflow:
         before = self.spool.size()
         until: float | None = None
         while self._descriptor >= 0 and self.spool.size() - before < self._amount:
-            if until is not None and not self._ready(until):
+            if until is not None and not self._ready(until - time.monotonic()):
                 break
             self._take()
             if until is None and self.spool.size() > before:
@@ -118,13 +123,20 @@ class Inflow:
         self._amount = min(self._amount * 2, LARGEST_FILL)
         return self.spool.size() > before
 
-    def _ready(self, until: float) -> bool:
-        """Whether more is at hand before `until`; a file always has more at hand."""
-        left = until - time.monotonic()
-        return self._still or (left > 0 and bool(select.select([self._descriptor], [], [], left)[0]))
+    def _ready(self, seconds: float) -> bool:
+        """Whether more is at hand within that time; a file always has more at hand."""
+        return self._still or (seconds > 0 and bool(select.select([self._descriptor], [], [], seconds)[0]))
+
+    def _read(self) -> bytes:
+        """Waits for some bytes; none at the end, or when `stop` was set while nothing came."""
+        while not self._ready(COLLECT):
+            if self._stop.is_set():
+                self.final = False
+                return b""
+        return os.read(self._descriptor, READ)
 
     def _take(self) -> None:
-        data = self._ahead or os.read(self._descriptor, READ)
+        data = self._ahead or self._read()
         self._ahead = b""
         if not data:
             self._end()
@@ -149,7 +161,7 @@ class Inflow:
             self._break(f"it comes to more than {self._limit:,} bytes")
 
     def _end(self) -> None:
-        if self._unpacker is not None and not self._unpacker.whole:
+        if self.final and self._unpacker is not None and not self._unpacker.whole:
             self._break(f"its {self._info.compression} data ends too early")
         self.close()
 

@@ -56,7 +56,7 @@ class Input:
         elif regular and not recognise(os.pread(descriptor, 6, 0)):
             self.source, self._feed = Mapped(descriptor), Still()
         else:
-            self._inflow = self._feed = Inflow(descriptor, self.info, findings, spool_limit)
+            self._inflow = self._feed = Inflow(descriptor, self.info, findings, stop, spool_limit)
             self.source = self._inflow.spool
         self._id = store.add(self.source)
         if regular and not follow:
@@ -117,9 +117,9 @@ class Input:
 
 def _open(path: str) -> int:
     """A descriptor of our own. Raises CaptureError."""
-    if path == "-":
-        return os.dup(0)
     try:
+        if path == "-":
+            return os.dup(0)
         if os.path.isdir(path):
             raise CaptureError(f"{path} is a directory: name the capture files in it")
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)

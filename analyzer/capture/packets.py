@@ -16,7 +16,8 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.decode import Counts, Decoder
+from analyzer.capture.counts import Counts
+from analyzer.capture.decode import Decoder
 from analyzer.capture.feed import SPOOL_LIMIT
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.inputs import Input
@@ -141,7 +142,7 @@ class Packets:
         )
 
     def stop(self) -> None:
-        """Ends following, from any thread: blocks() gives what was written until now, then ends."""
+        """From any thread: blocks() gives what a growing file or a pipe has until now, then ends."""
         self._stop.set()
 
     def close(self) -> None:

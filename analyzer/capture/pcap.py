@@ -22,7 +22,8 @@ from analyzer.capture.records import (
     Interface,
     RecordBlock,
 )
-from analyzer.capture.sources import Source, gather_rows
+from analyzer.capture.rows import gather_rows
+from analyzer.capture.sources import Source
 from dissectors.finding import Finding
 
 HEADER = 24

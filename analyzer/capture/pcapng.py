@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import options
-from analyzer.capture.clock import Clock
-from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE, SIMPLE, PacketHeads, comments, read_heads, sound
+from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE, SIMPLE, comments, read_heads, sound
+from analyzer.capture.pcapng_section import Section
 from analyzer.capture.records import (
     LARGEST_RECORD,
     USUAL_SNAPLEN,
     WINDOW,
     CaptureInfo,
     Hopper,
-    Interface,
     RecordBlock,
     no_records,
 )
@@ -32,6 +31,7 @@ from dissectors.finding import Finding, Severity
 
 SECTION, INTERFACE, NAMES = 0x0A0D0D0A, 1, 4
 SHORTEST = {SECTION: 28, INTERFACE: 20, OBSOLETE: 32, SIMPLE: 16, ENHANCED: 32}
+SHORT_WINDOW = 1 << 16
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
 TOLD = {SECTION, INTERFACE, NAMES}
 ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
@@ -43,17 +43,19 @@ class PcapngHopper(Hopper):
     def __init__(self, source: Source, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
         info.format = "pcapng"
-        self._order = ORDERS[bytes(source.window(8, 4))]
-        self._interfaces: list[tuple[Interface, Clock]] = []
+        self._section = Section(ORDERS[bytes(source.window(8, 4))], info)
         self._packets = 0
         self._time = 0
         self._undefined = False
+        self._look = SHORT_WINDOW
 
     def _hop(self, room: int) -> RecordBlock | None:
         window = self._window()
         if window is None:
             return None
         starts, position = self._run(window, room)
+        # A run that ends early looked at too much: with a section a packet, that would cost the square.
+        self._look = min(self._look * 2, WINDOW) if position * 2 > len(window) else SHORT_WINDOW
         if starts:
             return self._columns(window, np.array(starts, np.int64) * 4, position)
         if position < len(window):
@@ -63,16 +65,17 @@ class PcapngHopper(Hopper):
 
     def _window(self) -> memoryview | None:
         """Bytes that begin with at least one whole block; None when it is not all there, or is damaged."""
-        window = self.source.window(self.position, WINDOW)
+        window = self.source.window(self.position, self._look)
         if len(window) < 12:
             return None
-        kind, length = struct.unpack_from(self._order + "II", window)
+        order: str | None = self._section.order
+        (kind,) = struct.unpack_from(f"{order}I", window)
         if kind == SECTION:
             order = ORDERS.get(bytes(window[8:12]))
-            if order is None:
-                self.damage(self.position, "a section header has no byte order mark")
-                return None
-            (length,) = struct.unpack_from(order + "I", window, 4)
+        if order is None:
+            self.damage(self.position, "a section header has no byte order mark")
+            return None
+        (length,) = struct.unpack_from(order + "I", window, 4)
         if length & 3 or not SHORTEST.get(kind, 12) <= length <= LARGEST_RECORD:
             self.damage(self.position, f"a block of type {kind:#x} claims {length:,} bytes")
             return None
@@ -90,7 +93,7 @@ class PcapngHopper(Hopper):
         Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
         """
         # Blocks are aligned to four bytes: an index into words is much faster than struct's unpack_from.
-        words = np.frombuffer(window[: len(window) & ~3], self._order + "u4").astype(np.uint32, copy=False).data
+        words = np.frombuffer(window[: len(window) & ~3], self._section.order + "u4").astype(np.uint32, copy=False).data
         starts: list[int] = []
         append, end, word = starts.append, len(words), 0
         try:
@@ -113,104 +116,54 @@ class PcapngHopper(Hopper):
         if len(block) < 12:
             return 0
         length: int
-        kind, length = struct.unpack_from(self._order + "II", block)
-        if kind not in TOLD:
-            return 0
+        order = self._section.order
+        (kind,) = struct.unpack_from(order + "I", block)
         if kind == SECTION:
-            order = ORDERS.get(bytes(block[8:12]))
-            if order is None:
-                return 0
-            (length,) = struct.unpack_from(order + "I", block, 4)
-            self._order = order
-        if length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
+            order = ORDERS.get(bytes(block[8:12]), order)
+        (length,) = struct.unpack_from(order + "I", block, 4)
+        if kind not in TOLD or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
             return 0
         if bytes(block[4:8]) != bytes(block[length - 4 : length]):
             self.damage(position, "the two lengths of a block do not agree")
             return 0
         data = bytes(block[: length - 4])
         if kind == SECTION:
-            self._section(data)
+            self._section = Section(order, self.info)
+            self._section.read_header(data)
         elif kind == INTERFACE:
-            self._interface(data)
-        elif kind == NAMES:
-            for address, name in options.names(data[8:], self._order):
-                self.info.names.setdefault(address, name)
+            self._section.read_interface(data)
+        else:
+            self._section.read_names(data)
         return length
-
-    def _section(self, data: bytes) -> None:
-        self._interfaces.clear()
-        info = self.info
-        info.byte_order = info.byte_order or ("little" if self._order == "<" else "big")
-        for code, value in options.options(data[24:], self._order):
-            if code == options.COMMENT:
-                info.comment = info.comment or options.text(value)
-            elif code == options.SECTION_HARDWARE:
-                info.hardware = info.hardware or options.text(value)
-            elif code == options.SECTION_OS:
-                info.os = info.os or options.text(value)
-            elif code == options.SECTION_APPLICATION:
-                info.application = info.application or options.text(value)
-
-    def _interface(self, data: bytes) -> None:
-        link, snaplen = struct.unpack_from(self._order + "H2xI", data, 8)
-        name, resolution, offset = "", 6, 0
-        for code, value in options.options(data[16:], self._order):
-            if code == options.INTERFACE_NAME:
-                name = options.text(value)
-            elif code == options.INTERFACE_RESOLUTION and value:
-                resolution = value[0]
-            elif code == options.INTERFACE_OFFSET and len(value) == 8:
-                (offset,) = struct.unpack(self._order + "q", value)
-        clock = Clock(resolution, offset)
-        interface = Interface(name, link, snaplen, clock.ticks)
-        self._interfaces.append((interface, clock))
-        self.info.interfaces.append(interface)
-        self.info.snaplen = max(self.info.snaplen, snaplen)
 
     def _columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
         """The packets at `starts`, up to the first that contradicts itself; moves on to `position` or to that one."""
-        snaplen = self._interfaces[0][0].snaplen if self._interfaces else 0
-        heads = read_heads(window, starts, self._order, snaplen)
-        good = sound(window, heads, self._order)
+        section = self._section
+        heads = read_heads(window, starts, section.order, section.snaplen)
+        good = sound(window, heads, section.order)
         if good < len(heads):
             position = int(starts[good])
             heads = heads.take(slice(good))
         if not good:
             # The first of a run has passed _window(): so findings do not depend on where blocks are cut.
             self.damage(self.position + position, "the lengths of a packet block contradict each other")
-        known = heads.interface < len(self._interfaces)
+        known = heads.interface < len(section)
         if not bool(known.all()):
             self._say_undefined(int(starts[int(np.argmin(known))]))
             heads = heads.take(known)
-        for row, value in comments(window, heads, self._order):
+        for row, value in comments(window, heads, section.order):
             self.info.comments.setdefault(self._packets + row + 1, options.text(value))
-        block = RecordBlock(
-            time=self._times(heads),
-            at=heads.data + (self.base + self.position),
-            captured=heads.captured,
-            original=heads.original,
-            link=np.array([interface.link for interface, _ in self._interfaces], np.int32)[heads.interface],
-        )
-        self._packets += len(heads)
-        self.position += position
-        return block
-
-    def _times(self, heads: PacketHeads) -> NDArray[np.int64]:
-        used = np.unique(heads.interface).tolist()
-        time: NDArray[np.int64]
-        if len(used) == 1:
-            time = self._interfaces[used[0]][1].nanoseconds(heads.ticks)
-        else:
-            time = np.zeros(len(heads), np.int64)
-            for interface in used:
-                rows = np.flatnonzero(heads.interface == interface)
-                time[rows] = self._interfaces[interface][1].nanoseconds(heads.ticks[rows])
+        time, link = section.times_and_links(heads.interface, heads.ticks)
         if bool(heads.simple.any()):
             latest = np.maximum.accumulate(np.where(heads.simple, -1, np.arange(len(heads))))
             time = np.where(latest < 0, np.int64(self._time), time[latest])
         if len(time):
             self._time = int(time[-1])
-        return time
+        at = heads.data + (self.base + self.position)
+        block = RecordBlock(time, at, heads.captured, heads.original, link)
+        self._packets += len(heads)
+        self.position += position
+        return block
 
     def _say_undefined(self, position: int) -> None:
         if not self._undefined:

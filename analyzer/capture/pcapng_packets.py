@@ -8,10 +8,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.options import COMMENT
-from analyzer.capture.sources import gather_rows
+from analyzer.capture.options import COMMENT, options
+from analyzer.capture.rows import gather_rows
 
 OBSOLETE, SIMPLE, ENHANCED = 2, 3, 6
+FEW = 16
+"""Packets from which on walking in step is cheaper."""
 HEAD = ("kind", "length", "interface", "high", "low", "captured", "original")
 
 
@@ -78,12 +80,12 @@ def sound(window: memoryview, heads: PacketHeads, order: str) -> int:
 
 
 def comments(window: memoryview, heads: PacketHeads, order: str) -> Iterator[tuple[int, bytes]]:
-    """(row, value) of each comment option; all packets' options are walked in step."""
+    """(row, value) of each comment option; all packets' options are walked in step, a few packets' one by one."""
     position = heads.data + (heads.captured + 3 & ~3)
     end = heads.start + heads.length - 4
     rows = np.flatnonzero((position + 4 <= end) & ~heads.simple)
     position, end = position[rows], end[rows]
-    while len(rows):
+    while len(rows) >= FEW:
         option = gather_rows(window, position, 4).view(order + "u2").astype(np.int64)
         code, length = option[:, 0], option[:, 1]
         here = position + 4 + length <= end
@@ -93,3 +95,7 @@ def comments(window: memoryview, heads: PacketHeads, order: str) -> Iterator[tup
         position = position + 4 + (length + 3 & ~3)
         on = np.flatnonzero((code != 0) & here & (position + 4 <= end))
         rows, position, end = rows[on], position[on], end[on]
+    for row, start, stop in zip(rows.tolist(), position.tolist(), end.tolist(), strict=True):
+        for kind, value in options(bytes(window[start:stop]), order):
+            if kind == COMMENT:
+                yield row, value

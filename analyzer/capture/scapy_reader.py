@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from analyzer.capture.decode import Counts
+from analyzer.capture.counts import Counts
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.inputs import Input
 from analyzer.capture.packets import PacketBlock

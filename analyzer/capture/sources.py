@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.errors import CaptureError
+from analyzer.capture.rows import gather_rows
 
 CHUNK = 4 << 20
 """Bytes that Pread.gather reads at once, to which the width of the last row is added."""
-
-Bytes = bytes | memoryview | mmap.mmap
 
 
 class Source(Protocol):
@@ -47,30 +46,6 @@ def reopened(descriptor: int) -> int:
     again = os.dup(descriptor)
     os.lseek(again, 0, os.SEEK_SET)
     return again
-
-
-def gather_rows(data: Bytes, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """Rows (n, width) of `data` at `positions` (at least 0); bytes behind its end are 0.
-
-    A void view with stride 1 lets one fancy index copy whole rows (25 ns each); take() would first lay out the view.
-    """
-    last = len(data) - width
-    if last >= 0 and (not len(positions) or int(positions.max()) <= last):
-        return _rows(data, positions, width)
-    rows = np.zeros((len(positions), width), np.uint8)
-    inside = np.flatnonzero(positions <= last)
-    if len(inside):
-        rows[inside] = _rows(data, positions[inside], width)
-    edge = max(0, last + 1)
-    cut = np.flatnonzero((positions >= edge) & (positions < len(data)))
-    if len(cut):
-        rows[cut] = _rows(bytes(data[edge:]) + bytes(width), positions[cut] - edge, width)
-    return rows
-
-
-def _rows(data: Bytes, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    view = np.ndarray((len(data) - width + 1,), f"V{width}", data, 0, (1,))
-    return view[positions].view(np.uint8).reshape(len(positions), width)
 
 
 class Mapped:

@@ -56,19 +56,25 @@ def plan_of(message: bytes, context: Context) -> Plan | None:
         return None
     response = context.role is Role.RESPONSE
     if response and key == _API_VERSIONS and version != 0:
-        fallback = _fallback(message)
+        fallback = _fallback(message, version)
         if fallback is not None:
             return fallback
     return body_plan(key, version, response)
 
 
-def _fallback(message: bytes) -> Plan | None:
-    """The plan of ApiVersions v0 when this answer is one although another version was asked for."""
+def _fallback(message: bytes, version: int) -> Plan | None:
+    """The plan of ApiVersions v0 when this answer is one although another version was asked for.
+
+    In a version that exists, error 35 may also stand in that version's own layout: then only a body that fits exactly
+    is one of version 0.
+    """
     rule = table("quirks")["apiVersionsFallback"]
     if message[8:10] != int(rule["error"]).to_bytes(2, "big"):
         return None
     plan = body_plan(_API_VERSIONS, rule["parseAs"], True)
     assert plan is not None
+    if version not in apis()[_API_VERSIONS].versions:
+        return plan
     try:
         _, stop = values_decoder(plan)(message, 8, Budget())
     except FAILURES:
@@ -98,20 +104,30 @@ def decode(message: bytes, context: Context) -> Body:
             raise Unfit
     except FAILURES:
         return body_values(read(message, context))
-    findings = tuple(_remarks(plan, context, stop, len(message)))
+    findings = () if version == plan.version else tuple(_doubts(plan, context))
     if stop < len(message):
         values["_rest"] = message[stop:]
+        findings += (_trailing(stop, len(message)),)
     code = _first_error(plan)(values)
     return Body(values, (code, error_name(code)) if code else None, findings)
 
 
-def _remarks(plan: Plan, context: Context, stop: int, length: int) -> Iterable[Finding]:
-    """What is to be said of a frame that could be read."""
-    if context.version is not None and context.version > plan.version and not _is_fallback(plan, context):
-        text = f"version {context.version} is newer than the tables, read as version {plan.version}"
+def _doubts(plan: Plan | None, context: Context) -> Iterator[Finding]:
+    """What is to be said of a frame before its body is read: which layout is missing, or only guessed."""
+    code, version = context.code, context.version
+    if code is None or version is None:
+        return
+    if code not in apis():
+        yield Finding(Severity.NOTE, "unknown-operation", f"API key {code} is not in the tables")
+    elif plan is None:
+        yield Finding(Severity.NOTE, "unsupported-version", f"there is no version {version} of this API")
+    elif version > plan.version and not _is_fallback(plan, context):
+        text = f"version {version} is newer than the tables, read as version {plan.version}"
         yield Finding(Severity.WARNING, "unsupported-version", text)
-    if stop < length:
-        yield Finding(Severity.NOTE, "trailing-bytes", f"{length - stop} bytes behind the body", 0, stop, length - stop)
+
+
+def _trailing(stop: int, length: int) -> Finding:
+    return Finding(Severity.NOTE, "trailing-bytes", f"{length - stop} bytes behind the body", 0, stop, length - stop)
 
 
 def _is_fallback(plan: Plan, context: Context) -> bool:
@@ -123,14 +139,13 @@ def read(message: bytes, context: Context) -> Tree:
     reader = Reader.start(message, Budget())
     plan = plan_of(message, context)
     length = len(message)
+    findings = reader.tree.findings
+    findings.extend(_doubts(plan, context))
     if not reader.guard(partial(_frame, context=context, plan=plan), length):
         return reader.tree
-    findings = reader.tree.findings
-    if plan is None:
-        findings.extend(_unreadable(context))
-    else:
-        findings.extend(_remarks(plan, context, reader.at, length))
     if reader.at < length:
+        if plan is not None:
+            findings.append(_trailing(reader.at, length))
         _payload(reader, context, plan)
     declared = _SIZE.unpack_from(message)[0]
     if declared > length - 4 and not any(finding.code == "malformed-body" for finding in findings):
@@ -157,15 +172,6 @@ def _frame(reader: Reader, context: Context, plan: Plan | None) -> None:
         reader.enter(_BODY)
         read_members(reader, plan.steps)
         reader.leave()
-
-
-def _unreadable(context: Context) -> Iterable[Finding]:
-    if context.code is None:
-        return
-    if context.code not in apis():
-        yield Finding(Severity.NOTE, "unknown-operation", f"API key {context.code} is not in the tables")
-    else:
-        yield Finding(Severity.NOTE, "unsupported-version", f"there is no version {context.version} of this API")
 
 
 def _payload(reader: Reader, context: Context, plan: Plan | None) -> None:

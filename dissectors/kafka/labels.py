@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
@@ -56,6 +57,17 @@ def labels(enum: str) -> Label | None:
     if enum == "listOffsetsTimestamp":
         return lambda value: names.get(value) or timestamp(value)
     return names.get
+
+
+_SENSITIVE = re.compile(
+    r"password|secret|credential|master\.key|sasl\.jaas\.config|ssl\.keystore\.(key|certificate\.chain)$|ssl\.truststore\.certificates$",
+    re.IGNORECASE,
+)
+
+
+def is_sensitive(key: object) -> bool:
+    """Whether a configuration's value is one that Kafka itself never tells: the keys of type PASSWORD, by name."""
+    return isinstance(key, str) and _SENSITIVE.search(key) is not None
 
 
 def _api(key: Any) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from binascii import b2a_base64
 from functools import lru_cache
 
-from dissectors.kafka.labels import labels
+from dissectors.kafka.labels import is_sensitive, labels
 from dissectors.wire.budget import Budget
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
@@ -83,4 +83,5 @@ KAFKA = Dialect(
     presence=lambda tagged: _UVARINT if tagged else _INT8,
     array=lambda flexible, nullable: "compact_array" if flexible else "array",
     labels=labels,
+    sensitive=is_sensitive,
 )

@@ -75,6 +75,8 @@ def _snappy(data: bytes, left: int) -> bytes:
     while at < len(data):
         if data.startswith(_XERIAL, at):
             at += 16
+            if at > len(data):
+                raise _Broken("its header ends too early")
             continue
         size = int.from_bytes(data[at : at + 4], "big")
         at += 4

@@ -9,10 +9,10 @@ The emitted function reads `d` from offset `p` and returns the values and the of
 
     def decode(d, p, budget):
         e = len(d)
-        (v1, n2) = s1(d, p); p += 6
-        if n2 < 0: raise Unfit
-        q = p + n2; v3 = d[p:q].decode(); p = q
-        return {"errorCode": v1, "host": v3}, p
+        v1, n2, = s3(d, p); p += 4
+        if n2 >= 0: q = p + n2; v4 = d[p:q].decode(); p = q
+        else: raise Unfit
+        return {"errorCode": v1, "host": v4}, p
 
 It does not look whether a slice ran over the end: `p` only grows, so whatever is read next fails, and the caller
 compares the last `p` with the end. On bytes that do not fit it fails in one of FAILURES, at any place and without a
@@ -166,15 +166,21 @@ class _Writer:
         """
         parts: list[str] = []
         tags: Tags | None = None
+        asked = {step.secret_by.member for step in steps if isinstance(step, Leaf) and step.secret_by is not None}
+        read: dict[str, str] = {}
         for step in steps:
             if isinstance(step, Tags):
                 tags = step
                 continue
             name = step.spec.name
-            if keep and (not wanted or name in wanted):
-                parts.append(f'"{name}": {self.step(step, wanted.get(name, {}), True)}')
-            else:
-                self.step(step, {}, False)
+            kept = keep and (not wanted or name in wanted)
+            value = self.step(step, wanted.get(name, {}), kept or (keep and name in asked))
+            if name in asked:
+                read[name] = value
+            if kept and isinstance(step, Leaf) and step.secret_by is not None:
+                value = f"{self.constant('f', step.secret_by.hide)}({read[step.secret_by.member]}, {value})"
+            if kept:
+                parts.append(f'"{name}": {value}')
         expression = "{" + ", ".join(parts) + "}"
         return expression if tags is None else self.tags(tags, expression, wanted, keep)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dissectors.errors import Malformed, Truncated
 from dissectors.field import FieldSpec
-from dissectors.wire.plan import Array, Leaf, Step, Struct, Tags
+from dissectors.wire.plan import Array, Leaf, SecretBy, Step, Struct, Tags
 from dissectors.wire.primitive import Fixed, Sized
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
@@ -28,11 +28,18 @@ def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
 def _member(reader: Reader, step: Leaf | Struct | Array, at: int) -> None:
     """Reads a member whose node begins at the cursor; its content begins at `at`, behind the tag if it has one."""
     if isinstance(step, Leaf):
-        _leaf(reader, step.spec, step.primitive, at)
+        spec = step.spec if step.secret_by is None else _spec_by(reader, step.secret_by, step.spec)
+        _leaf(reader, spec, step.primitive, at)
     elif isinstance(step, Array):
         _array(reader, step, at)
     else:
         _struct(reader, step, step.spec, at)
+
+
+def _spec_by(reader: Reader, rule: SecretBy, plain: FieldSpec) -> FieldSpec:
+    """The spec of a value that a member read before it may make a secret."""
+    key = next((node.value for node in reader.into if node.spec.name == rule.member), None)
+    return rule.spec if rule.sensitive(key) else plain
 
 
 def _leaf(reader: Reader, spec: FieldSpec, primitive: Fixed | Sized, at: int) -> None:

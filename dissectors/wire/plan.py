@@ -6,7 +6,7 @@ what may be null, what is tagged. What remains is a straight line, so the decode
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -14,16 +14,31 @@ from typing import TypeAlias
 from dissectors.field import FieldSpec
 from dissectors.wire.primitive import Fixed, Length, Sized
 from dissectors.wire.schema import FieldSchema, Schema
+from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SecretBy:
+    """Where a value is a secret: the member that says so, the question to ask of it, and the spec if it is one."""
+
+    member: str
+    sensitive: Callable[[object], bool]
+    spec: FieldSpec
+
+    def hide(self, key: object, value: bytes | str | None) -> Secret | bytes | str | None:
+        """The value, masked where the key asks for it."""
+        return Secret(value) if value is not None and self.sensitive(key) else value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """A primitive value."""
+    """A primitive value; `secret_by` has one that is secret only where another member says so."""
 
     spec: FieldSpec
     primitive: Fixed | Sized
     enum: str | None = None
+    secret_by: SecretBy | None = None
 
     @property
     def minimum(self) -> int:
@@ -124,4 +139,9 @@ def _single(schema: Schema, field: FieldSchema, version: int, flexible: bool, nu
         return Struct(FieldSpec(field.name, "struct"), _members(schema, field.fields, version), presence)
     primitive = dialect.primitive(field.type, flexible, nullable)
     label = None if field.enum is None else dialect.labels(field.enum)
-    return Leaf(FieldSpec(field.name, primitive.type, label, field.secret), primitive, field.enum)
+    spec = FieldSpec(field.name, primitive.type, label, field.secret)
+    secret_by = None
+    if field.secret_by is not None:
+        masked = FieldSpec(field.name, primitive.type, label, True)
+        secret_by = SecretBy(field.secret_by, dialect.sensitive, masked)
+    return Leaf(spec, primitive, field.enum, secret_by)

@@ -87,6 +87,7 @@ class Dialect:
 
     primitive: by type name, flexible, nullable. count: of an array's elements, presence: in front of a nullable struct
     (also when tagged), array: the type name of an array; by flexible. labels: of an enum's values, by its name.
+    sensitive: whether what stands under a key is a secret.
     """
 
     primitive: Callable[[str, bool, bool], Fixed | Sized]
@@ -94,3 +95,4 @@ class Dialect:
     presence: Callable[[bool], Length]
     array: Callable[[bool, bool], str]
     labels: Callable[[str], Label | None]
+    sensitive: Callable[[object], bool] = lambda key: False

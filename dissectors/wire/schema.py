@@ -43,7 +43,8 @@ class FieldSchema:
     """One field. `type` names a primitive of the dialect; a struct has `fields` instead, and `array` holds many of it.
 
     `flexible` overrides the schema's own range (Kafka's client id is never compact). `enum` names the labels of its
-    values, `entity` what kind of thing it names (a topic, a group).
+    values, `entity` what kind of thing it names (a topic, a group). A `secret` field always is one; with `secret_by`
+    only where the member of that name, read before it, says so: a configuration's value, by its key.
     """
 
     name: str
@@ -57,6 +58,7 @@ class FieldSchema:
     enum: str | None = None
     entity: str | None = None
     secret: bool = False
+    secret_by: str | None = None
     fields: tuple[FieldSchema, ...] | None = None
 
     @classmethod
@@ -80,6 +82,7 @@ class FieldSchema:
             enum=row.get("enum"),
             entity=row.get("entity"),
             secret=row.get("secret", False),
+            secret_by=row.get("secretBy"),
             fields=None if members is None else tuple(cls.parse(member, versions) for member in members),
         )
 

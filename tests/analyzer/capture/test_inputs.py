@@ -199,7 +199,12 @@ def test_a_pipe_that_pauses_gives_what_it_has(tmp_path: Path, name: str) -> None
         blocks = packets.blocks()
         # The writing end is still open: waiting for more would wait for ever.
         assert len(next(blocks)) == 10
-        writer = threading.Thread(target=lambda: (os.write(end[0], second), os.close(end.pop())))
+
+        def finish() -> None:
+            os.write(end[0], second)
+            os.close(end.pop())
+
+        writer = threading.Thread(target=finish)
         writer.start()
         assert sum(map(len, blocks)) == 290
         writer.join()
@@ -235,6 +240,16 @@ def test_garbage_in_a_pipe_is_an_error_when_read(tmp_path: Path) -> None:
         os.close(end.pop())
         with pytest.raises(CaptureError, match="is not a capture"):
             next(packets.blocks())
+
+
+def test_a_silent_pipe_can_be_stopped(tmp_path: Path) -> None:
+    with fifo(tmp_path) as (path, end), Packets([path]) as packets:
+        while not end:
+            time.sleep(0.001)
+        os.write(end[0], CAPTURE[:-1])
+        threading.Timer(0.2, packets.stop).start()
+        assert len(rows(packets)) == 299
+    assert packets.findings == [], "who stops cannot know whether the pipe had more"
 
 
 # ---- files that grow

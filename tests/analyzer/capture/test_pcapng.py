@@ -16,7 +16,7 @@ DATA = [segment(bytes([65 + index]) * (index + 1), seq=index) for index in range
 LITTLE, BIG = Ng("<"), Ng(">")
 
 
-def written(tmp_path: Path, *blocks: bytes) -> Path:
+def written(tmp_path: Path, *blocks: bytes | bytearray) -> Path:
     path = tmp_path / "a.pcapng"
     path.write_bytes(b"".join(blocks))
     return path

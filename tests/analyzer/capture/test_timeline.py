@@ -111,15 +111,15 @@ def columns(path: list[Path], **arguments: object) -> dict[str, list[int]]:
         if blocks:
             # Where the annex puts a reassembled packet is its own affair.
             found["at"] = [at for at in found["at"] if at >> 48 < len(path)]
-            found["payload"] = [  # type: ignore[assignment]
+            found["payload"] = [
                 packets.store.read(at, size)
                 for block in blocks
                 for at, size in zip(block.at.tolist(), block.captured.tolist(), strict=True)
             ]
-        found["flows"] = [packets.flows.endpoint(flow, side) for flow in range(len(packets.flows)) for side in (0, 1)]  # type: ignore[misc]
+        found["flows"] = [packets.flows.endpoint(flow, side) for flow in range(len(packets.flows)) for side in (0, 1)]
         found["counts"] = list(dataclasses.astuple(packets.counts))
         # Their order is that in which they were noticed.
-        found["findings"] = sorted(finding.text for finding in packets.findings)  # type: ignore[misc]
+        found["findings"] = sorted(finding.text for finding in packets.findings)
     return found
 
 

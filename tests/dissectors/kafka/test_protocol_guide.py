@@ -97,7 +97,7 @@ def produce(version: int, messages: str, records: list[dict[str, Any]]) -> Case:
 
 def fetch(version: int, messages: str, records: list[dict[str, Any]]) -> Case:
     size = f"{len(bytes.fromhex(messages)):08x}"
-    throttle = {"throttleTimeMs": 9} if version else {}
+    throttle: dict[str, Any] = {"throttleTimeMs": 9} if version else {}
     partition = {"partitionIndex": 2, "errorCode": 0, "highWatermark": 8, "records": records}
     return response(
         "Fetch",
@@ -265,7 +265,8 @@ CASES = [
         0,
         "00000001 0000 0001 67 0004 44656164 0000 0000 00000000",
         groups=[
-            {"errorCode": 0, "groupId": "g", "groupState": "Dead", "protocolType": "", "protocolData": "", "members": []}
+            {"errorCode": 0, "groupId": "g", "groupState": "Dead", "protocolType": "", "protocolData": "",
+             "members": []}
         ],
     ),
     request("SaslHandshake", 0, "0005 504c41494e", mechanism="PLAIN"),
@@ -321,7 +322,9 @@ def test_cut_at_every_byte(case: Case) -> None:
     frame = case.frame()
     for cut in range(len(frame)):
         body = values(case, frame[:cut])
-        assert [finding.code for finding in body.findings] == ["malformed-body"]
+        # which version an answer is of is not known before its error is
+        doubts = ["unsupported-version"] if case.context.version == 99 and cut < 10 else []
+        assert [finding.code for finding in body.findings] == [*doubts, "malformed-body"]
         assert body.values.items() <= values(case, frame).values.items() or broken_inside(body)
         assert_tiles(KAFKA.tree(frame[:cut], case.context))
 

@@ -16,6 +16,7 @@ from dissectors.wire import Secret
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "kafka" / "synthetic.ndjson.zst"
+STRUCTURES = GOLDEN.with_name("synthetic_data.ndjson.zst")
 SHARED = ROOT.parent / "shared" / "truth" / "kafka" / "synthetic.ndjson.zst"
 
 
@@ -29,14 +30,17 @@ class Frame:
     row: dict[str, Any]
 
 
-def frames(path: Path) -> Iterator[Frame]:
+def rows(path: Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
         text = zstandard.ZstdDecompressor().stream_reader(file)
-        for line in io.TextIOWrapper(text, "utf-8"):
-            row = json.loads(line)
-            role = Role.RESPONSE if row["kind"] == "response" else Role.REQUEST
-            name = f"{row['operation']} v{row['version']} {row['kind']} {row['instance']}"
-            yield Frame(name, bytes.fromhex(row["hex"]), Context(role, row["api"], row["version"]), row)
+        yield from map(json.loads, io.TextIOWrapper(text, "utf-8"))
+
+
+def frames(path: Path) -> Iterator[Frame]:
+    for row in rows(path):
+        role = Role.RESPONSE if row["kind"] == "response" else Role.REQUEST
+        name = f"{row['operation']} v{row['version']} {row['kind']} {row['instance']}"
+        yield Frame(name, bytes.fromhex(row["hex"]), Context(role, row["api"], row["version"]), row)
 
 
 def printed(value: Any) -> Any:

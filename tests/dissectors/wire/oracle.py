@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from dissectors.wire import Dialect, FieldSchema, Fixed, Length, Schema, Sized, Versions
 
 FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "bool": "?"}
-_INT16, _INT32, _UVARINT, _INT8 = Length("int16", "h"), Length("int32", "i"), Length("uvarint", None, 1), Length("int8", "b")
+_INT16, _INT32, _UVARINT, _INT8 = (
+    Length("int16", "h"),
+    Length("int32", "i"),
+    Length("uvarint", None, 1),
+    Length("int8", "b"),
+)
 
 
 def _hex(raw: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -101,7 +102,7 @@ def test_a_projection_gives_a_part_of_the_values(message: Message, data: st.Data
 
 
 def all_paths(fields: tuple[FieldSchema, ...]) -> set[tuple[str, ...]]:
-    found = {(field.name,) for field in fields}
+    found: set[tuple[str, ...]] = {(field.name,) for field in fields}
     for field in fields:
         found |= {(field.name, *path) for path in all_paths(field.fields or ())}
     return found
@@ -163,7 +164,7 @@ def test_elements_without_bytes_cannot_be_counted_beyond_what_is_left() -> None:
 
 def test_an_error_says_what_was_needed_and_where() -> None:
     plan = resolve(schema({"name": "topics", "type": "[]Topic", "fields": [{"name": "name", "type": "string"}]}), 0)
-    tree, _ = read_tree(plan, bytes.fromhex("00000002" "000161" "00286162"))
+    tree, _ = read_tree(plan, bytes.fromhex("0000000200016100286162"))
     assert [finding.text for finding in tree.findings] == ["topics[1].name needs 40 bytes at offset 9, 2 are left"]
     assert members(tree.fields) == {"topics": [{"name": "a"}, {}]}
 
@@ -191,6 +192,28 @@ def test_a_secret_is_never_shown_by_accident() -> None:
     assert values["password"].reveal() == "abc"
     tree, _ = read_tree(plan, bytes.fromhex("0003616263"))
     assert tree.fields[0].value == Secret("abc")
+
+
+def test_a_value_may_be_secret_by_its_key() -> None:
+    rows = [
+        {"name": "key", "type": "string"},
+        {"name": "value", "type": "string", "nullable": "0-9", "secretBy": "key"},
+    ]
+    dialect = replace(DIALECT, sensitive=lambda key: key == "pin")
+    configs = {"versions": "0-9", "fields": [{"name": "configs", "type": "[]Config", "fields": rows}]}
+    plan = resolve(Schema.parse("test", configs, dialect), 0)
+    data = bytes.fromhex("000000030003 70696e 0001 610003 70696e ffff0003 706f74 0001 62")
+    expected: list[dict[str, Any]] = [
+        {"key": "pin", "value": Secret("a")},
+        {"key": "pin", "value": None},
+        {"key": "pot", "value": "b"},
+    ]
+    assert fast(plan, data) == {"configs": expected}
+    tree, _ = read_tree(plan, data)
+    assert members(tree.fields) == {"configs": expected}
+    assert [pair.children[1].spec.secret for pair in tree.fields[0].children[1:]] == [True, True, False]
+    values, _ = projection(plan, frozenset({("configs", "value")}))(data, 0, Budget())
+    assert values == {"configs": [{"value": pair["value"]} for pair in expected]}
 
 
 def test_a_field_is_there_in_its_versions_alone() -> None:

@@ -1,0 +1,83 @@
+"""A pcapng section: its byte order, its interfaces, and what they make of a packet's time and link type."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture import options
+from analyzer.capture.clock import Clock
+from analyzer.capture.records import CaptureInfo, Interface
+
+
+class Section:
+    """Begins anew with every section header; everything that is told also goes into the capture's `info`."""
+
+    def __init__(self, order: str, info: CaptureInfo) -> None:
+        self.order = order
+        self._info = info
+        self._links: list[int] = []
+        self._clocks: list[Clock] = []
+        self.snaplen = 0
+        """That of the first interface, to which simple packets belong."""
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def read_header(self, data: bytes) -> None:
+        """Takes a section header block, without its last four bytes."""
+        info = self._info
+        info.byte_order = info.byte_order or ("little" if self.order == "<" else "big")
+        for code, value in options.options(data[24:], self.order):
+            text = options.text(value)
+            if code == options.COMMENT:
+                info.comment = info.comment or text
+            elif code == options.SECTION_HARDWARE:
+                info.hardware = info.hardware or text
+            elif code == options.SECTION_OS:
+                info.os = info.os or text
+            elif code == options.SECTION_APPLICATION:
+                info.application = info.application or text
+
+    def read_interface(self, data: bytes) -> None:
+        """Takes an interface description block, without its last four bytes."""
+        link, snaplen = struct.unpack_from(self.order + "H2xI", data, 8)
+        name, resolution, offset = "", 6, 0
+        for code, value in options.options(data[16:], self.order):
+            if code == options.INTERFACE_NAME:
+                name = options.text(value)
+            elif code == options.INTERFACE_RESOLUTION and value:
+                resolution = value[0]
+            elif code == options.INTERFACE_OFFSET and len(value) == 8:
+                (offset,) = struct.unpack(self.order + "q", value)
+        clock = Clock(resolution, offset)
+        if not self._links:
+            self.snaplen = snaplen
+        self._links.append(link)
+        self._clocks.append(clock)
+        self._info.interfaces.append(Interface(name, link, snaplen, clock.ticks))
+        self._info.snaplen = max(self._info.snaplen, snaplen)
+
+    def read_names(self, data: bytes) -> None:
+        """Takes a name resolution block, without its last four bytes."""
+        for address, name in options.names(data[8:], self.order):
+            self._info.names.setdefault(address, name)
+
+    def times_and_links(
+        self, interface: NDArray[np.int64], ticks: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Nanoseconds and LINKTYPE of each packet (n); every interface is one of ours."""
+        if not len(interface):
+            return np.zeros(0, np.int64), np.zeros(0, np.int32)
+        first = int(interface[0])
+        if bool((interface == first).all()):
+            return self._clocks[first].nanoseconds(ticks), np.full(len(ticks), self._links[first], np.int32)
+        time, link = np.empty(len(ticks), np.int64), np.empty(len(ticks), np.int32)
+        order = np.argsort(interface, kind="stable")
+        starts = np.flatnonzero(np.diff(interface[order])) + 1
+        for rows in np.split(order, starts):
+            which = int(interface[rows[0]])
+            time[rows], link[rows] = self._clocks[which].nanoseconds(ticks[rows]), self._links[which]
+        return time, link
