@@ -12,6 +12,7 @@ import numpy as np
 
 from analyzer.cli.inputs import files_options, loaded, open_session, say
 from analyzer.cli.options import decode_as_option, limits_options
+from analyzer.columns import Ints
 from analyzer.errors import UserError
 from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line
 from analyzer.render.jsonable import JsonWriter, Limits
@@ -20,7 +21,8 @@ from analyzer.rows import ALIASES, ROW_KEYS, Rows, known_keys
 from analyzer.session import Session
 
 CHUNK = 4096
-"""Rows that are computed and written at once."""
+CHUNK_BYTES = 1 << 20
+"""Rows, and bytes of their messages, that are computed and written at once."""
 
 Lines = Callable[[Sequence[str], list[list[Any]]], bytes]
 
@@ -92,10 +94,16 @@ def _head(out: BinaryIO, form: str, keys: Sequence[str], chosen: bool) -> None:
 def _print(out: BinaryIO, session: Session, rows: range, keys: Sequence[str], writer: Lines) -> None:
     reader = Rows(session)
     names = [ALIASES.get(key, key) for key in keys]
-    for part in _chunks(rows):
+    for part in _chunks(session, rows):
         out.write(writer(keys, reader.columns(names, part)))
 
 
-def _chunks(rows: range) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
-    for first in range(rows.start, rows.stop, CHUNK):
-        yield np.arange(first, min(first + CHUNK, rows.stop))
+def _chunks(session: Session, rows: range) -> Iterator[Ints]:
+    """Row numbers in runs of at most CHUNK rows and about CHUNK_BYTES of messages: what is decoded at one time."""
+    sizes = np.cumsum(session.rows.column("length")[rows.start : rows.stop])
+    first = 0
+    while first < len(sizes):
+        before = int(sizes[first - 1]) if first else 0
+        last = min(first + CHUNK, int(np.searchsorted(sizes, before + CHUNK_BYTES)) + 1, len(sizes))
+        yield np.arange(rows.start + first, rows.start + last)
+        first = last
