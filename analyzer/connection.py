@@ -13,9 +13,8 @@ A row closes with the packet that completes its message. What is unfinished clos
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from heapq import merge
 from typing import NamedTuple
 
 from analyzer.framing import Frame, Framer, Reader
@@ -84,6 +83,7 @@ class Connection:
     conversation: Conversation | None = None
     undecided: list[tuple[int, Piece]] = field(default_factory=list)
     fin: list[int | None] = field(default_factory=lambda: [None, None])
+    fin_seen: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
     latest: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
     early: tuple[deque[Early], deque[Early]] = field(default_factory=lambda: (deque(), deque()))
     needs: dict[int, int] = field(default_factory=dict)
@@ -121,6 +121,11 @@ class Connection:
         early = self.early[side]
         return (early[0].piece.offset if early else self.halves[side].next) >= needed or self.finished(side)
 
+    def hunting_before(self, side: int, needed: int) -> bool:
+        """Whether a side's framer looks for the next message and has not passed offset `needed`."""
+        framer = None if self.framers is None or self.dissector is None else self.framers[side]
+        return framer is not None and not framer.synced and bool(framer.pieces) and framer.position < needed
+
 
 class Walker:
     """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut out."""
@@ -151,8 +156,8 @@ class Walker:
                 rows += self._hand_on(connection, each, ready, packet)
         if packet.flags & FIN and half.base is not None:
             ahead = (seq + packet.length - half.base - half.next + HALF & 0xFFFFFFFF) - HALF
-            if ahead >= 0:
-                connection.fin[side] = half.next + ahead
+            if 0 <= ahead <= WINDOW:
+                connection.fin[side], connection.fin_seen[side] = half.next + ahead, (packet.number, packet.time)
         if connection.needs or connection.early[0] or connection.early[1]:
             rows += self._release(connection, packet)
         if packet.flags & RST:
@@ -167,7 +172,10 @@ class Walker:
         if half.base is None:
             half.open(packet.seq)
         if packet.flags & ACK and other.base is None and not other.unopened:
-            other.open(packet.ack - 1)
+            other.open(packet.ack - 1 & 0xFFFFFFFF)
+        if connection.framers is not None:  # the other side's SYN brought enough to know the protocol
+            for framer, each in zip(connection.framers, connection.halves, strict=True):
+                framer.synced |= each.by_syn and not each.next
         if connection.client < 0:
             connection.client = 1 - packet.side if packet.flags & ACK else packet.side
 
@@ -217,15 +225,13 @@ class Walker:
     def end(self, connection: Connection, closed: int = AT_END) -> list[Row]:
         """RST or the end of the capture: everything that is held back becomes rows."""
         rows: list[Row] = []
-        left = [
-            [early.piece for early in connection.early[side]] + connection.halves[side].end()
-            for side in (0, 1)
-        ]
-        connection.early[0].clear()
-        connection.early[1].clear()
+        left = [_arrivals(connection, side) for side in (0, 1)]
+        while left[0] or left[1]:
+            side = 0 if not left[1] or (left[0] and left[0][0].latest <= left[1][0].latest) else 1
+            if left[1 - side] and connection.hunting_before(1 - side, left[side][0].needed):
+                side = 1 - side
+            rows += self._take(connection, side, [left[side].popleft().piece], closed)
         connection.needs.clear()
-        for _, side, piece in merge(*(_arrivals(side, left[side]) for side in (0, 1))):
-            rows += self._take(connection, side, [piece], closed)
         rows += self._decide(connection, closed, final=True)
         for side in (0, 1):
             rows += self._flush(connection, side, closed)
@@ -328,11 +334,25 @@ def partial(outcome: Outcome, from_client: bool) -> Outcome:
     return replace(outcome, header=replace(header, role=role, state=State.PARTIAL))
 
 
-def _arrivals(side: int, pieces: Sequence[Piece]) -> list[tuple[int, int, Piece]]:
-    """Pieces of one side, each with the packet by which it and all before it had come."""
+class _Arrival(NamedTuple):
+    """A piece that is left at the end; by packet `latest` it and all before it had come."""
+
+    latest: int
+    needed: int
+    piece: Piece
+
+
+def _arrivals(connection: Connection, side: int) -> deque[_Arrival]:
+    """What one side still holds, in order, with its gaps."""
+    half, early, fin = connection.halves[side], connection.early[side], connection.fin[side]
+    pieces = [(each.piece, each.needed) for each in early]
+    pieces += [(piece, connection.needs.get(piece.packet, 0)) for piece in half.end()]
+    if fin is not None:
+        pieces += [(piece, 0) for piece in half.lost_before(fin, *connection.fin_seen[side])]
+    early.clear()
     latest = 0
-    found = []
-    for piece in pieces:
+    found: deque[_Arrival] = deque()
+    for piece, needed in pieces:
         latest = max(latest, piece.packet)
-        found.append((latest, side, piece))
+        found.append(_Arrival(latest, needed, piece))
     return found

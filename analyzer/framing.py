@@ -3,10 +3,10 @@
 Theory. While we are in step, a message says itself how long it is, and the next one begins behind it; a gap inside a message
 does no harm, for its end is known. We fall out of step when a length makes no sense or when a gap swallowed one: then we hunt
 for the next place where a message plausibly begins, and what was passed over is a raw run. A place counts when the dissector
-finds it plausible and what follows confirms it: another plausible beginning behind the message, or an end where a segment
-ends. Some places claim more than has come, and may wait for long. Behind such a rival a place counts only with a proof: a
-row of messages, one behind the other, whose evidence sums up. What never comes is no message: at a gap and at the end the
-places that still wait are given up, and the first of the others is taken.
+finds it plausible and what follows confirms it: other plausible beginnings behind the message, or an end where a segment
+ends. How many must follow depends on what they prove: two requests are enough, answers look like much. Some places claim
+more than has come, and may wait for long; behind such a rival a place counts only with a proof, not with an end. What never
+comes is no message: at a gap and at the end the places that still wait are given up, and the first of the others is taken.
 
 The bulk twin of the way in step is analyzer.bulk.cut; tests/analyzer/test_engine.py holds them equal.
 """
@@ -33,7 +33,7 @@ JUDGED_BYTES = 16
 
 
 PROOF = 100
-"""Evidence (Dissector.probe) in a row of messages that outweighs a rival."""
+"""Evidence (Dissector.probe) that messages in a row must sum up to."""
 
 LEAST_EVIDENCE = 10
 """What each plausible message adds to a proof: so that a proof is short."""
@@ -166,12 +166,13 @@ class Framer:
         self.tried = max(self.tried, last - dissector.framing.width + 1)
 
     def _given_up(self, dissector: Dissector, reader: Reader) -> Frame | None:
-        """Nothing more will come before the gap: the first place that needs nothing, or all is a raw run."""
+        """Nothing more will come before the gap: the first place that needs nothing more, or all is a raw run."""
         waiting = sorted(place for _, place in self.due)
         self._look_from(self.tried)
-        for place in waiting:
-            if self._needed(place, dissector, reader) == 0:
-                return self._sync(place)
+        for proof in (PROOF, 0):
+            for place in waiting:
+                if self._needed(place, dissector, reader, proof) == 0:
+                    return self._sync(place)
         return self._until_gap()
 
     def _last_hunt(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
@@ -222,7 +223,7 @@ class Framer:
                 yield first + found
                 found = data.find(0, found + 1)
 
-    def _needed(self, place: int, dissector: Dissector, reader: Reader) -> int:
+    def _needed(self, place: int, dissector: Dissector, reader: Reader, proof: int = PROOF) -> int:
         """Whether a message begins at `place`: 0 yes, -1 no, else up to which offset bytes must come to tell."""
         rival = bool(self.open) and self.open[0] < place
         evidence, messages, at = 0, 0, place
@@ -232,7 +233,7 @@ class Framer:
             if size < 0:
                 return at - size if size < -1 else -1
             evidence += max(dissector.probe(prefix[:size], self.from_client), LEAST_EVIDENCE)
-            if messages and (evidence >= PROOF or not rival):
+            if messages and evidence >= proof:
                 return 0
             if at + size > self.end:
                 return at + size if at + size - self.end <= UNCONFIRMED_BYTES else -1

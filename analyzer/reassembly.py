@@ -145,6 +145,15 @@ class HalfStream:
             ready += self._give_up()
         return ready
 
+    def lost_before(self, fin: int, packet: int, time: int) -> list[Piece]:
+        """At the end: the gap before the FIN that `packet` brought, if there is one."""
+        gap = Piece(self.next, GAP, fin - self.next, packet, time)
+        if gap.length <= 0:
+            return []
+        self.next = fin
+        self.gaps.append(gap)
+        return [gap]
+
     def _open_without_syn(self) -> list[Piece]:
         first = self.unopened[0][0]
         self.base = min((seq - first + HALF & 0xFFFFFFFF, seq) for seq, *_ in self.unopened)[1]

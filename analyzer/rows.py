@@ -6,14 +6,15 @@ once; what needs the body (error, info, findings, fields) decodes each row once,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from analyzer.columns import NULL, NULL64, Array, Ints
 from analyzer.messages import FROM_CLIENT
-from analyzer.session import Session, iso_times
+from analyzer.session import Readable, Session, iso_times
 from dissectors.api import Body, Role, State
 from dissectors.finding import Finding
 
@@ -32,8 +33,35 @@ class Rows:
 
     def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
         """For each key the values of all `rows`, in order. Raises KeyError for an unknown key."""
-        bodies = _Bodies(self._session, rows) if BODY_KEYS & set(keys) else None
-        return [KEYS[key](self, rows) if key in KEYS else _BODY[key](bodies) for key in keys]
+        if not BODY_KEYS.intersection(keys):
+            return [KEYS[key](self, rows) for key in keys]
+        return [list(column) for column in zip(*self.records(keys, rows), strict=True)] or [[] for _ in keys]
+
+    def records(self, keys: Sequence[str], rows: Ints) -> Iterator[tuple[Any, ...]]:
+        """The same row by row. A body is decoded when its row is reached and then forgotten: it never gets cold."""
+        index = [key for key in keys if key in KEYS]
+        columns = dict(zip(index, (KEYS[key](self, rows) for key in index), strict=True))
+        body_keys = [key for key in keys if key not in KEYS]
+        if not body_keys:
+            return zip(*(columns[key] for key in keys), strict=True)
+        columns |= dict(zip(body_keys, self._body_columns(body_keys, rows), strict=True))
+        return zip(*(columns[key] for key in keys), strict=True)
+
+    def _body_columns(self, keys: Sequence[str], rows: Ints) -> list[Iterator[Any]]:
+        """One iterator for each key; the first to be asked for a row decodes its body."""
+        readers = [_BODY[key] for key in keys]
+        current: list[Any] = []
+
+        def lead() -> Iterator[Any]:
+            for body in _bodies(self._session, rows):
+                current[:] = [read(body) for read in readers]
+                yield current[0]
+
+        def follow(place: int) -> Iterator[Any]:
+            while True:
+                yield current[place]
+
+        return [lead(), *(islice(follow(place), len(rows)) for place in range(1, len(keys)))]
 
     def take(self, name: str, rows: Ints) -> Array:
         """One column of the index."""
@@ -100,37 +128,28 @@ class Rows:
         return np.array([text(number) for number in found.tolist()], object)[back].tolist()
 
 
-class _Bodies:
-    """Each row's body, decoded once, with its line of information when asked for."""
+class _Decoded(NamedTuple):
+    """One row's body, and what its line of information is made of."""
 
-    def __init__(self, session: Session, rows: Ints) -> None:
-        self.session = session
-        self.readable = session.readable(rows)
-        self.bodies: list[Body] = [
-            session.raw_body(message) if dissector is None else dissector.values(message, context)
-            for dissector, message, context in self.readable
-        ]
-        for place in session.remarkable(rows).tolist():
-            self.bodies[place] = session.remarked(int(rows[place]), self.bodies[place])
+    session: Session
+    readable: Readable
+    body: Body
 
-    def errors(self) -> Values:
-        """The first error that each message reports."""
-        return [None if body.error is None else _error(*body.error) for body in self.bodies]
-
-    def infos(self) -> Values:
+    def info(self) -> str:
         """One line for people."""
-        return [
-            self.session.raw_info(message, body) if dissector is None else dissector.info(body, context)
-            for (dissector, message, context), body in zip(self.readable, self.bodies, strict=True)
-        ]
+        dissector, message, context = self.readable
+        if dissector is None:
+            return self.session.raw_info(message, self.body)
+        return dissector.info(self.body, context)
 
-    def findings(self) -> Values:
-        """What there is to say."""
-        return [[_finding(finding) for finding in body.findings] for body in self.bodies]
 
-    def fields(self) -> Values:
-        """The decoded body."""
-        return [body.values for body in self.bodies]
+def _bodies(session: Session, rows: Ints) -> Iterator[_Decoded]:
+    """Each row's body, one after the other."""
+    remarkable = set(session.remarkable(rows).tolist())
+    for place, readable in enumerate(session.readable(rows)):
+        dissector, message, context = readable
+        body = session.raw_body(message) if dissector is None else dissector.values(message, context)
+        yield _Decoded(session, readable, session.remarked(int(rows[place]), body) if place in remarkable else body)
 
 
 def _error(code: int, name: str) -> dict[str, Any]:
@@ -177,11 +196,11 @@ KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {
     "state": lambda self, rows: np.array(STATES, object)[self.take("state", rows)].tolist(),
 }
 
-_BODY: Mapping[str, Callable[[Any], Values]] = {
-    "error": _Bodies.errors,
-    "info": _Bodies.infos,
-    "findings": _Bodies.findings,
-    "fields": _Bodies.fields,
+_BODY: Mapping[str, Callable[[_Decoded], Any]] = {
+    "error": lambda decoded: None if decoded.body.error is None else _error(*decoded.body.error),
+    "info": _Decoded.info,
+    "findings": lambda decoded: [_finding(finding) for finding in decoded.body.findings],
+    "fields": lambda decoded: decoded.body.values,
 }
 BODY_KEYS = frozenset(_BODY)
 

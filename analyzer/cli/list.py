@@ -24,7 +24,7 @@ CHUNK = 4096
 CHUNK_BYTES = 1 << 20
 """Rows, and bytes of their messages, that are computed and written at once."""
 
-Lines = Callable[[Sequence[str], list[list[Any]]], bytes]
+Lines = Callable[[Sequence[str], Ints, Rows], bytes]
 
 
 @click.command("list")
@@ -78,10 +78,15 @@ def chosen_keys(fields: Sequence[str], form: str, with_fields: bool) -> list[str
 def _writer(form: str, limits: Limits, chosen: bool) -> Lines:
     json = JsonWriter(limits)
     if form == "ndjson":
-        return lambda keys, columns: b"".join([json.line(dict(zip(keys, row, strict=True))) for row in zip(*columns, strict=True)])
+        return lambda keys, rows, reader: b"".join([json.line(dict(zip(keys, row, strict=True))) for row in reader.records(names(keys), rows)])
     if form in DELIMITERS:
-        return lambda keys, columns: delimited_lines(columns, DELIMITERS[form], json)
-    return lambda keys, columns: table_lines(keys, columns, json, aligned=not chosen)
+        return lambda keys, rows, reader: delimited_lines(reader.columns(names(keys), rows), DELIMITERS[form], json)
+    return lambda keys, rows, reader: table_lines(keys, reader.columns(names(keys), rows), json, aligned=not chosen)
+
+
+def names(keys: Sequence[str]) -> list[str]:
+    """The keys' own names."""
+    return [ALIASES.get(key, key) for key in keys]
 
 
 def _head(out: BinaryIO, form: str, keys: Sequence[str], chosen: bool) -> None:
@@ -93,9 +98,8 @@ def _head(out: BinaryIO, form: str, keys: Sequence[str], chosen: bool) -> None:
 
 def _print(out: BinaryIO, session: Session, rows: range, keys: Sequence[str], writer: Lines) -> None:
     reader = Rows(session)
-    names = [ALIASES.get(key, key) for key in keys]
     for part in _chunks(session, rows):
-        out.write(writer(keys, reader.columns(names, part)))
+        out.write(writer(keys, part, reader))
 
 
 def _chunks(session: Session, rows: range) -> Iterator[Ints]:

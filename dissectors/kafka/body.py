@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from dissectors.api import Body, Context, Role
 from dissectors.errors import Truncated
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.header import body_offset
+from dissectors.kafka.header import body_start
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
 from dissectors.kafka.tables import table
 from dissectors.wire.budget import Budget
-from dissectors.wire.emit import FAILURES, First, first_nonzero, values_decoder
+from dissectors.wire.emit import FAILURES, Decode, First, first_nonzero, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.plan import Plan, resolve
 from dissectors.wire.reader import Reader
@@ -82,33 +82,55 @@ def _fallback(message: bytes, version: int) -> Plan | None:
     return plan if stop == len(message) else None
 
 
+class Recipe(NamedTuple):
+    """All that decoding a body of one kind needs, made once: its plan, the decoder, where errors stand, the header."""
+
+    plan: Plan
+    read: Decode
+    first_error: First
+    header: int
+
+
 @lru_cache(maxsize=1024)
-def _first_error(plan: Plan) -> First:
-    return first_nonzero(plan, "error")
+def _recipe(plan: Plan, header: int) -> Recipe:
+    return Recipe(plan, values_decoder(plan), first_nonzero(plan, "error"), header)
+
+
+@lru_cache(maxsize=1024)
+def _usual(key: int | None, version: int | None, response: bool) -> Recipe | None:
+    """The recipe of a body in the version that was asked for; None where there is none."""
+    if key is None or version is None:
+        return None
+    plan = body_plan(key, version, response)
+    if plan is None or plan.version != version:
+        return None
+    return _recipe(plan, header_version(key, version, response))
 
 
 def decode(message: bytes, context: Context) -> Body:
     """The values of a frame's body, its first error, and what there is to say."""
-    plan = plan_of(message, context)
-    if plan is None:
-        return body_values(read(message, context))
-    key, version = context.code, context.version
-    assert key is not None
-    assert version is not None
+    role = context.role
+    response = role is Role.RESPONSE
+    recipe = None if role is Role.RAW else _usual(context.code, context.version, response)
+    findings: tuple[Finding, ...] = ()
+    if recipe is None or (response and context.code == _API_VERSIONS):
+        plan = plan_of(message, context)
+        if plan is None or context.code is None or context.version is None:
+            return body_values(read(message, context))
+        recipe = _recipe(plan, header_version(context.code, context.version, response))
+        findings = tuple(_doubts(plan, context))
     try:
         if _SIZE.unpack_from(message)[0] + 4 != len(message):
             raise Unfit
-        at = body_offset(message, key, version, context.role is Role.RESPONSE)
-        values, stop = values_decoder(plan)(message, at, Budget())
+        values, stop = recipe.read(message, body_start(message, recipe.header, response), Budget())
         if stop > len(message):
             raise Unfit
     except FAILURES:
         return body_values(read(message, context))
-    findings = () if version == plan.version else tuple(_doubts(plan, context))
     if stop < len(message):
         values["_rest"] = message[stop:]
         findings += (_trailing(stop, len(message)),)
-    code = _first_error(plan)(values)
+    code = recipe.first_error(values)
     return Body(values, (code, error_name(code)) if code else None, findings)
 
 

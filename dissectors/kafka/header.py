@@ -93,20 +93,24 @@ def acks(prefix: bytes, version: int) -> int | None:
 
 def body_offset(message: bytes, key: int, version: int, response: bool) -> int:
     """Where the body begins. Raises IndexError, struct.error or Unfit where the header does not end."""
-    kind = header_version(key, version, response)
+    return body_start(message, header_version(key, version, response), response)
+
+
+def body_start(message: bytes, header: int, response: bool) -> int:
+    """The same for a known version of the header."""
     if response:
-        at, tagged = 8, kind == 1
-    elif kind == 0:
+        at, tagged = 8, header == 1
+    elif header == 0:
         at, tagged = 12, False
     else:
-        length = _INT16.unpack_from(message, 12)[0]
-        if length < -1:
-            raise Unfit
-        at, tagged = 14 + max(length, 0), kind == 2
-    if tagged:
-        count, at = uvarint(message, at)
-        for _ in range(count):
-            _, at = uvarint(message, at)
-            size, at = uvarint(message, at)
-            at += size
+        at, tagged = 14 + max(_INT16.unpack_from(message, 12)[0], 0), header == 2
+    if not tagged:
+        return at
+    if message[at] == 0:
+        return at + 1
+    count, at = uvarint(message, at)
+    for _ in range(count):
+        _, at = uvarint(message, at)
+        size, at = uvarint(message, at)
+        at += size
     return at

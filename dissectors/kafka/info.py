@@ -7,7 +7,8 @@ first of all what went wrong. It looks only at what it finds; a new API gets a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Body, Context
@@ -67,31 +68,54 @@ def info_line(body: Body, context: Context) -> str:
     """The line for a decoded message; empty for one that says nothing but its name."""
     values = body.values
     parts = [body.error[1]] if body.error is not None else []
-    for key, word in _WORDS:
-        if key in values and values[key] not in _NOBODY:
-            parts.append(f"{word} {values[key]}")
-    if "acks" in values:
-        label = labels("acks")
-        parts.append(f"acks {(label and label(values['acks'])) or values['acks']}")
-    for key in _TOPICS:
-        if key in values:
-            parts.extend(_topics(key, values[key]))
-    for key, noun in _COUNTED:
-        items = values.get(key)
-        if items and isinstance(items, list):
-            parts.append(_count(len(items), noun))
-    if values.get("clientSoftwareName"):
-        parts.append(f"{values['clientSoftwareName']} {values.get('clientSoftwareVersion', '')}".rstrip())
-    if values.get("host"):
-        parts.append(f"{values['host']}:{values.get('port')}")
-    if values.get("errorMessage"):
-        parts.append(str(values["errorMessage"]))
-    if values.get("throttleTimeMs"):
-        parts.append(f"throttled {values['throttleTimeMs']} ms")
-    payload = values.get("payload")
-    if isinstance(payload, (bytes, Secret)):
-        parts.append(f"{'token, ' if isinstance(payload, Secret) else ''}{_count(len(payload), 'byte')}")
+    for key, say in _sayings(tuple(values)):
+        parts += say(key, values[key], values)
     return ", ".join(parts)
+
+
+Say = Callable[[str, Any, Mapping[str, Any]], Iterable[str]]
+"""What to say of a field: its name, its value, and the body that it stands in."""
+
+
+@lru_cache(maxsize=1024)
+def _sayings(keys: tuple[str, ...]) -> list[tuple[str, Say]]:
+    """What has something to say among these fields, in order of importance: few bodies have many of them."""
+    return [(key, _SAYINGS[key]) for key in _SAYINGS if key in keys]
+
+
+def _word(word: str) -> Say:
+    return lambda _, value, __: () if value in _NOBODY else (f"{word} {value}",)
+
+
+def _counted(noun: str) -> Say:
+    return lambda _, items, __: (_count(len(items), noun),) if items and isinstance(items, list) else ()
+
+
+def _acks(_: str, value: object, __: object) -> Iterable[str]:
+    label = labels("acks")
+    return (f"acks {(label and label(value)) or value}",)
+
+
+def _client_software(_: str, value: object, values: Mapping[str, Any]) -> Iterable[str]:
+    return (f"{value} {values.get('clientSoftwareVersion', '')}".rstrip(),) if value else ()
+
+
+def _host(_: str, value: object, values: Mapping[str, Any]) -> Iterable[str]:
+    return (f"{value}:{values.get('port')}",) if value else ()
+
+
+def _error_message(_: str, value: object, __: object) -> Iterable[str]:
+    return (str(value),) if value else ()
+
+
+def _throttled(_: str, value: object, __: object) -> Iterable[str]:
+    return (f"throttled {value} ms",) if value else ()
+
+
+def _payload(_: str, value: object, __: object) -> Iterable[str]:
+    if not isinstance(value, (bytes, Secret)):
+        return ()
+    return (f"{'token, ' if isinstance(value, Secret) else ''}{_count(len(value), 'byte')}",)
 
 
 def _count(number: int, noun: str) -> str:
@@ -99,7 +123,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else plural}"
 
 
-def _topics(key: str, topics: object) -> list[str]:
+def _topics(key: str, topics: object, _: object) -> Iterable[str]:
     if topics is None:
         return ["all topics"]
     if not isinstance(topics, list) or not topics:
@@ -155,3 +179,16 @@ def _entry(entry: Mapping[str, Any]) -> int:
     if "messages" in entry:
         return _records(entry["messages"])
     return 0 if "partial" in entry else 1
+
+
+_SAYINGS: Mapping[str, Say] = {
+    **{key: _word(word) for key, word in _WORDS},
+    "acks": _acks,
+    **dict.fromkeys(_TOPICS, _topics),
+    **{key: _counted(noun) for key, noun in _COUNTED},
+    "clientSoftwareName": _client_software,
+    "host": _host,
+    "errorMessage": _error_message,
+    "throttleTimeMs": _throttled,
+    "payload": _payload,
+}
