@@ -64,8 +64,7 @@ class Chunk:
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
         columns = {name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]}
-        keys = ("offset", "side", "stream", "last", "closed")
-        order = np.lexsort([columns[name] for name in keys])
+        order = _closing_order(columns)
         columns = {name: column[order] for name, column in columns.items()}
         base = len(pieces)
         for part in self.pieces:
@@ -74,6 +73,16 @@ class Chunk:
         first = messages.append(len(order), {**columns, "partner": NULL})
         serials(columns["serial"], np.arange(first, first + len(order)))
         return columns["ask"], range(first, first + len(order))
+
+
+def _closing_order(columns: Mapping[str, Array]) -> Ints:
+    """Rows by closing packet. One packet closes rows of one direction, in order; only RST and the end close more at once."""
+    order = np.argsort(columns["closed"], kind="stable")
+    closed, offset, side = (columns[name][order] for name in ("closed", "offset", "side"))
+    tied = closed[1:] == closed[:-1]
+    if not (tied & ((offset[1:] <= offset[:-1]) | (side[1:] != side[:-1]))).any():
+        return order
+    return np.lexsort([columns[name] for name in ("offset", "side", "stream", "last", "closed")])
 
 
 CELLS = (

@@ -145,6 +145,8 @@ class Walker:
         if packet.flags & SYN:
             self._open(connection, packet)
             seq = seq + 1 & 0xFFFFFFFF
+        if packet.flags & ACK and connection.halves[other].base is None:
+            self._open_by_ack(connection, packet)
         if packet.flags & ACK and (ready := connection.halves[other].acknowledge(packet.ack)):
             rows += self._hand_on(connection, other, ready, packet)
         if packet.length:
@@ -167,12 +169,10 @@ class Walker:
         return rows
 
     def _open(self, connection: Connection, packet: Packet) -> None:
-        """A SYN opens its side; one that also acknowledges tells where the other side began."""
-        half, other = connection.halves[packet.side], connection.halves[1 - packet.side]
+        """A SYN opens its side."""
+        half = connection.halves[packet.side]
         if half.base is None:
             half.open(packet.seq)
-        if packet.flags & ACK and other.base is None and not other.unopened:
-            other.open(packet.ack - 1 & 0xFFFFFFFF)
         if connection.framers is not None:  # the other side's SYN brought enough to know the protocol
             for framer, each in zip(connection.framers, connection.halves, strict=True):
                 framer.synced |= each.by_syn and not each.next
@@ -186,6 +186,12 @@ class Walker:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
             if 0 < ahead <= WINDOW or connection.early[1 - packet.side]:
                 connection.needs[packet.number] = other.next + ahead
+
+    def _open_by_ack(self, connection: Connection, packet: Packet) -> None:
+        """What a side acknowledges between its SYN and its first byte is the other side's SYN."""
+        half, other = connection.halves[packet.side], connection.halves[1 - packet.side]
+        if half.by_syn and not half.next and not half.waiting and not other.unopened:
+            other.open(packet.ack - 1 & 0xFFFFFFFF)
 
     def _hand_on(self, connection: Connection, side: int, ready: list[Piece], packet: Packet) -> list[Row]:
         """Takes what is ready, up to the first piece that is early."""
@@ -217,10 +223,22 @@ class Walker:
                 early.popleft()
                 rows += self._take(connection, side, [piece], packet.number)
                 idle = 0
+            if idle == 2 and self._deadlocked(connection):
+                rows += self._take(connection, connection.client, [connection.early[connection.client].popleft().piece], packet.number)
+                idle = 0
             side = 1 - side
         if not (connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting):
             connection.needs.clear()  # of packets that brought nothing new
         return rows
+
+    def _deadlocked(self, connection: Connection) -> bool:
+        """Both sides wait for each other, as a segment sent again may acknowledge more than it did first: then requests go first."""
+        first, second = connection.early
+        if not first or not second or connection.client < 0:
+            return False
+        return all(
+            connection.halves[1 - side].next >= early[0].needed for side, early in enumerate(connection.early)
+        )
 
     def end(self, connection: Connection, closed: int = AT_END) -> list[Row]:
         """RST or the end of the capture: everything that is held back becomes rows."""

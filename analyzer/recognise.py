@@ -18,6 +18,9 @@ from dissectors.registry import Ports
 
 SURE = 80
 WEAK = 20
+TELLING_BYTES = 16
+"""Fewer bytes of the client (a gap may follow them) speak neither for a protocol nor against it."""
+
 ENOUGH_BYTES = 256
 ENOUGH_SEGMENTS = 64
 
@@ -74,11 +77,10 @@ def _best(
 
 
 def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> int:
-    """The client's bytes decide where there are any; the server's alone are weak evidence."""
+    """The client's bytes decide where there are enough; the server's alone are weak evidence."""
     prefix = prefixes[client]
-    if prefix:
-        return dissector.probe(prefix, True)
-    return dissector.probe(prefixes[1 - client], False)
+    score = dissector.probe(prefix, True) if prefix else 0
+    return score if score or len(prefix) >= TELLING_BYTES else dissector.probe(prefixes[1 - client], False)
 
 
 def _by_port(ports: tuple[int, int], known: Ports) -> int:

@@ -7,15 +7,16 @@ once; what needs the body (error, info, findings, fields) decodes each row once,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any, NamedTuple
+from itertools import repeat
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from analyzer.columns import NULL, NULL64, Array, Ints
 from analyzer.messages import FROM_CLIENT
-from analyzer.session import Readable, Session, iso_times
-from dissectors.api import Body, Role, State
+from analyzer.session import Session, iso_times
+from dissectors.api import Role, State
 from dissectors.finding import Finding
 
 Values = list[Any]
@@ -25,43 +26,53 @@ STATES = [state.name.lower() for state in State]
 
 
 class Rows:
-    """Reads keys of rows. Holds nothing but what was asked for the rows of one call."""
+    """Reads keys of rows. Keeps the names of streams that it has met; of rows and bodies nothing."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._index = session.rows
+        self._stream_ids = _Texts(session.stream_id)
+        self._endpoints = _Texts(lambda number: session.endpoint(number // 2, number % 2))
 
     def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
         """For each key the values of all `rows`, in order. Raises KeyError for an unknown key."""
         if not BODY_KEYS.intersection(keys):
             return [KEYS[key](self, rows) for key in keys]
-        return [list(column) for column in zip(*self.records(keys, rows), strict=True)] or [[] for _ in keys]
+        objects = list(self.objects(keys, rows))
+        return [[found[key] for found in objects] for key in keys]
 
-    def records(self, keys: Sequence[str], rows: Ints) -> Iterator[tuple[Any, ...]]:
-        """The same row by row. A body is decoded when its row is reached and then forgotten: it never gets cold."""
-        index = [key for key in keys if key in KEYS]
-        columns = dict(zip(index, (KEYS[key](self, rows) for key in index), strict=True))
-        body_keys = [key for key in keys if key not in KEYS]
-        if not body_keys:
-            return zip(*(columns[key] for key in keys), strict=True)
-        columns |= dict(zip(body_keys, self._body_columns(body_keys, rows), strict=True))
-        return zip(*(columns[key] for key in keys), strict=True)
+    def objects(self, keys: Sequence[str], rows: Ints) -> Iterator[dict[str, Any]]:
+        """The same as one dict for each row. A body is decoded when its row is reached and then forgotten, still hot."""
+        columns = [KEYS[key](self, rows) if key in KEYS else repeat(None, len(rows)) for key in keys]
+        cells = zip(*columns, strict=True)
+        if not BODY_KEYS.intersection(keys):
+            return (dict(zip(keys, row, strict=True)) for row in cells)
+        return self._with_bodies(keys, rows, cells)
 
-    def _body_columns(self, keys: Sequence[str], rows: Ints) -> list[Iterator[Any]]:
-        """One iterator for each key; the first to be asked for a row decodes its body."""
-        readers = [_BODY[key] for key in keys]
-        current: list[Any] = []
-
-        def lead() -> Iterator[Any]:
-            for body in _bodies(self._session, rows):
-                current[:] = [read(body) for read in readers]
-                yield current[0]
-
-        def follow(place: int) -> Iterator[Any]:
-            while True:
-                yield current[place]
-
-        return [lead(), *(islice(follow(place), len(rows)) for place in range(1, len(keys)))]
+    def _with_bodies(
+        self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]]
+    ) -> Iterator[dict[str, Any]]:
+        session, error, info, findings, fields = self._session, *(key in keys for key in BODY_KEYS_IN_ORDER)
+        remarkable = np.zeros(len(rows), bool)
+        remarkable[session.remarkable(rows)] = True
+        readable = session.readable(rows)
+        for row, (dissector, message, context), number, remark in zip(
+            cells, readable, rows.tolist(), remarkable.tolist(), strict=True
+        ):
+            body = session.raw_body(message) if dissector is None else dissector.values(message, context)
+            if remark:
+                body = session.remarked(number, body)
+            found = dict(zip(keys, row, strict=True))
+            if error and body.error is not None:
+                found["error"] = {"code": body.error[0], "name": body.error[1]}
+            if info:
+                said = session.raw_info(message, body) if dissector is None else dissector.info(body, context)
+                found["info"] = said
+            if findings:
+                found["findings"] = [_finding(finding) for finding in body.findings] if body.findings else []
+            if fields:
+                found["fields"] = body.values
+            yield found
 
     def take(self, name: str, rows: Ints) -> Array:
         """One column of the index."""
@@ -83,7 +94,7 @@ class Rows:
 
     def stream_ids(self, rows: Ints) -> Values:
         """`CLIENT>SERVER`."""
-        return self._by_stream(self.take("stream", rows), self._session.stream_id)
+        return self._stream_ids.of(self.take("stream", rows))
 
     def ids(self, rows: Ints) -> Values:
         """`stream_id/c/OFFSET` or `/s/OFFSET`."""
@@ -116,44 +127,36 @@ class Rows:
         """`address:port` of who sent the row, or of who received it."""
         side = self.take("side", rows).astype(np.int64)
         key = self.take("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
-        return self._by_stream(key, lambda number: self._session.endpoint(number // 2, number % 2))
+        return self._endpoints.of(key)
 
     def protocols(self, rows: Ints) -> Values:
         """Protocol names; `unknown` for raw bytes."""
         names = [dissector.name for dissector in self._session.engine.known.dissectors]
         return np.array([*names, "unknown"], object)[self.take("protocol", rows)].tolist()
 
-    def _by_stream(self, numbers: Array, text: Callable[[int], str]) -> Values:
-        found, back = np.unique(numbers, return_inverse=True)
-        return np.array([text(number) for number in found.tolist()], object)[back].tolist()
 
 
-class _Decoded(NamedTuple):
-    """One row's body, and what its line of information is made of."""
+class _Texts:
+    """A text for each small number, made when first asked for."""
 
-    session: Session
-    readable: Readable
-    body: Body
+    def __init__(self, text: Callable[[int], str]) -> None:
+        self._text = text
+        self._table: npt.NDArray[np.object_] = np.empty(0, object)
+        self._made = np.zeros(0, bool)
 
-    def info(self) -> str:
-        """One line for people."""
-        dissector, message, context = self.readable
-        if dissector is None:
-            return self.session.raw_info(message, self.body)
-        return dissector.info(self.body, context)
-
-
-def _bodies(session: Session, rows: Ints) -> Iterator[_Decoded]:
-    """Each row's body, one after the other."""
-    remarkable = set(session.remarkable(rows).tolist())
-    for place, readable in enumerate(session.readable(rows)):
-        dissector, message, context = readable
-        body = session.raw_body(message) if dissector is None else dissector.values(message, context)
-        yield _Decoded(session, readable, session.remarked(int(rows[place]), body) if place in remarkable else body)
-
-
-def _error(code: int, name: str) -> dict[str, Any]:
-    return {"code": code, "name": name}
+    def of(self, numbers: Ints) -> Values:
+        """The texts of many numbers."""
+        if not len(numbers):
+            return []
+        missing = int(numbers.max()) + 1 - len(self._table)
+        if missing > 0:
+            self._table = np.concatenate((self._table, np.empty(missing + len(self._table), object)))
+            self._made = np.concatenate((self._made, np.zeros(len(self._table) - len(self._made), bool)))
+        if not self._made[numbers].all():
+            for number in np.unique(numbers[~self._made[numbers]], return_index=True)[0].tolist():
+                self._table[number] = self._text(number)
+                self._made[number] = True
+        return self._table[numbers].tolist()
 
 
 def _finding(finding: Finding) -> dict[str, str]:
@@ -196,13 +199,9 @@ KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {
     "state": lambda self, rows: np.array(STATES, object)[self.take("state", rows)].tolist(),
 }
 
-_BODY: Mapping[str, Callable[[_Decoded], Any]] = {
-    "error": lambda decoded: None if decoded.body.error is None else _error(*decoded.body.error),
-    "info": _Decoded.info,
-    "findings": lambda decoded: [_finding(finding) for finding in decoded.body.findings],
-    "fields": lambda decoded: decoded.body.values,
-}
-BODY_KEYS = frozenset(_BODY)
+BODY_KEYS_IN_ORDER = ("error", "info", "findings", "fields")
+BODY_KEYS = frozenset(BODY_KEYS_IN_ORDER)
+"""Keys that need the body."""
 
 ALIASES = {"latency": "latency_ns"}
 

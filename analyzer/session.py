@@ -295,15 +295,17 @@ def _about_raw(message: bytes) -> list[Finding]:
 
 def iso_times(times: Ints) -> list[str]:
     """`2026-11-21T10:00:00.123456789Z`, from ns since 1970. Digits are made in columns, the text is cut out of one string."""
-    seconds, rest = np.divmod(times, SECOND)
+    seconds = times // SECOND
+    rest = (times - seconds * SECOND).astype(np.int32)
     second, back = np.unique(seconds, return_inverse=True)
     heads = np.datetime_as_string(second.astype("datetime64[s]")).astype("S19")
     text = np.empty((len(times), ISO_WIDTH), np.uint8)
     text[:, :19] = heads.view(np.uint8).reshape(-1, 19)[back]
     text[:, 19], text[:, 29] = ord("."), ord("Z")
     for place in range(28, 19, -1):
-        rest, digit = np.divmod(rest, 10)
-        text[:, place] = digit + ord("0")
+        tenth = rest // 10
+        text[:, place] = rest - tenth * 10 + ord("0")
+        rest = tenth
     whole = text.tobytes().decode("ascii")
     return [whole[at : at + ISO_WIDTH] for at in range(0, len(whole), ISO_WIDTH)]
 

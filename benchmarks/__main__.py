@@ -24,7 +24,11 @@ from benchmarks.batches import batch_exchanges
 from benchmarks.captures import MSS, exchanges, write
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "kafka"
-SMALL = ("k4_java_classic", "k4_py_kp", "k4_java_kip848", "k4_java_txn", "k4_cli_topics", "k4_go_franz", "k4_java_admin")
+SMALL = ("k4_py_aio", "k010_py_old", "k4_go_segment", "zk39_ibp_1.1", "zk39_ibp_2.4")
+"""Clients and brokers whose API versions tshark 4.0 knows, so that both sides have everything to decode."""
+
+SMALL_BATCHES, SMALL_RECORDS = 400, 4
+LARGE_BATCHES, LARGE_RECORDS = 100, 1000
 
 KEYS = "number,time,stream,source,destination,role,operation,version,correlation,client,length,latency_ns"
 KAFKA_FIELDS = (
@@ -93,9 +97,10 @@ def make_captures(folder: Path, packets: int) -> dict[str, Path]:
     made = {"small": folder / f"small-{packets}.pcap", "large": folder / f"large-{packets}.pcap"}
     if not made["small"].exists():
         pairs = [pair for name in SMALL for pair in exchanges(GOLDEN / f"{name}.pcap.zst")]
+        pairs += batch_exchanges(SMALL_BATCHES, SMALL_RECORDS)
         write(made["small"], [pair for pair in pairs if max(map(len, pair)) <= MSS], packets, connections=40)
     if not made["large"].exists():
-        write(made["large"], batch_exchanges(100), packets, connections=20)
+        write(made["large"], batch_exchanges(LARGE_BATCHES, LARGE_RECORDS), packets, connections=20)
     return made
 
 

@@ -78,7 +78,7 @@ def chosen_keys(fields: Sequence[str], form: str, with_fields: bool) -> list[str
 def _writer(form: str, limits: Limits, chosen: bool) -> Lines:
     json = JsonWriter(limits)
     if form == "ndjson":
-        return lambda keys, rows, reader: b"".join([json.line(dict(zip(keys, row, strict=True))) for row in reader.records(names(keys), rows)])
+        return lambda keys, rows, reader: b"".join([json.line(found) for found in reader.objects(names(keys), rows)])
     if form in DELIMITERS:
         return lambda keys, rows, reader: delimited_lines(reader.columns(names(keys), rows), DELIMITERS[form], json)
     return lambda keys, rows, reader: table_lines(keys, reader.columns(names(keys), rows), json, aligned=not chosen)

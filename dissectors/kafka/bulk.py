@@ -20,6 +20,9 @@ from dissectors.wire.bulk import NULL, NULL64, BulkHeaders, Column, be
 
 WIDTH = 96
 NOTED = tuple(GROUP)
+FACTORS = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, WIDTH // 8 + 2)], np.uint64)
+"""Odd multipliers of a hash; any will do, for equal hashes are compared."""
+
 PRODUCE, CONTROLLED_SHUTDOWN = 0, 7
 HEADER = 14
 """Bytes before the client id: length, API key, version, correlation id, the client id's length."""
@@ -79,8 +82,7 @@ def _clients(view: Column, size: Column, wanted: Column) -> tuple[Column, list[s
     width = min(words * 8, view.shape[1] - HEADER)
     text[:, :width] = view[rows, HEADER : HEADER + width]
     keys = (text * inside).view(np.uint64)
-    factors = np.random.default_rng(0).integers(1, 2**63, words, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    hashes = (keys * factors).sum(axis=1, dtype=np.uint64) + size[rows].astype(np.uint64)
+    hashes = (keys * FACTORS[:words]).sum(axis=1, dtype=np.uint64) + size[rows].astype(np.uint64)
     _, first, back = np.unique(hashes, return_index=True, return_inverse=True)
     if (keys != keys[first][back]).any() or (size[rows] != size[rows][first][back]).any():
         _, first, back = np.unique(np.column_stack((keys, size[rows])), axis=0, return_index=True, return_inverse=True)
