@@ -1,10 +1,11 @@
 """Many steady connections at once: the fast road from clean packets to rows.
 
-Theory. Most packets of most captures are dull: the next bytes of an open connection, all there. For them sequence numbers are
-checked with one cumulative sum for each half-stream, and messages are cut by a guess: a segment that begins with be32(start) ==
-length - 4 is one message, tested for all segments at once; only half-streams where the guess fails somewhere are walked, a step
-for each message. Bytes are never joined; a message is a run of pieces. Offsets of all half-streams lie on one line here
-(`line`), one half-stream after the other, so that one searchsorted serves all of them.
+Theory. Most packets of most captures are dull: the next bytes of an open connection, all there. For them sequence
+numbers are checked with one cumulative sum for each half-stream, and messages are cut by a guess: a segment that
+begins with be32(start) == length - 4 is one message, tested for all segments at once; only half-streams where the
+guess fails somewhere are walked, a step for each message. Bytes are never joined; a message is a run of pieces.
+Offsets of all half-streams lie on one line here (`line`), one half-stream after the other, so that one searchsorted
+serves all of them.
 
 The plain twin is analyzer.connection; tests/analyzer/test_engine.py holds the two equal.
 """
@@ -32,7 +33,8 @@ MASK = 0xFFFFFFFF
 class Bytes(Reader, Protocol):
     """The capture room's Store, as far as it is needed here."""
 
-    def gather(self, locations: Ints, width: int) -> Array: ...
+    def gather(self, locations: Ints, width: int) -> Array:
+        """Rows of `width` bytes at many places."""
 
 
 @dataclass(slots=True)
@@ -46,6 +48,7 @@ class Work:
 
     @property
     def left(self) -> int:
+        """Packets still to do."""
         return len(self.packets) - self.at
 
 
@@ -62,6 +65,7 @@ class Segments(NamedTuple):
 
     @property
     def line_end(self) -> Ints:
+        """Where each segment ends on the line."""
         return self.line + self.length
 
 
@@ -75,7 +79,7 @@ class Messages(NamedTuple):
 
 
 def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
-    """For each work the number of packets from its `at` on that are dull: in order, complete, without SYN, FIN or RST."""
+    """For each work how many packets from its `at` on are dull: in order, complete, without SYN, FIN or RST."""
     counts = np.array([work.left for work in works], np.int64)
     packets = np.concatenate([work.packets[work.at :] for work in works])
     owner = np.repeat(np.arange(len(works)), counts)
@@ -94,7 +98,8 @@ def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
     places = np.append(np.flatnonzero(bad), len(packets))
     start = np.cumsum(counts) - counts
     first_bad = places[np.searchsorted(places, start)]
-    return np.minimum(first_bad - start, counts).tolist()
+    clean: list[int] = np.minimum(first_bad - start, counts).tolist()
+    return clean
 
 
 def _next_seq(connection: Connection, side: int) -> int:
@@ -289,4 +294,10 @@ def pieces_of(parts: Segments, cutting: Messages) -> tuple[Ints, ...]:
     segment = np.repeat(cutting.first, count) + ranks(count)
     begin = np.maximum(parts.line[segment], np.repeat(cutting.line, count))
     end = np.minimum(parts.line_end[segment], np.repeat(cutting.line + cutting.length, count))
-    return count, parts.at[segment] + begin - parts.line[segment], end - begin, parts.packet[segment], parts.time[segment]
+    return (
+        count,
+        parts.at[segment] + begin - parts.line[segment],
+        end - begin,
+        parts.packet[segment],
+        parts.time[segment],
+    )

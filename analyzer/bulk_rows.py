@@ -1,4 +1,4 @@
-"""From messages on the line to rows of the index: headers, pairing, columns, for many steady connections of one protocol."""
+"""From messages on the line to rows of the index, for many steady connections: headers, pairing, columns."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ class Desk(Numbers, Protocol):
     """What the engine lends: bytes, names, serials."""
 
     @property
-    def store(self) -> Bytes: ...
+    def store(self) -> Bytes:
+        """Where bytes are read."""
 
-    def text(self, number: int) -> str | None: ...
+    def text(self, number: int) -> str | None:
+        """The name of a number."""
 
-    def serials(self, count: int) -> Ints: ...
+    def serials(self, count: int) -> Ints:
+        """`count` new serials."""
 
 
 class BulkRows:

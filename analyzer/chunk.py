@@ -23,11 +23,14 @@ EXTRA = ("closed", "serial", "ask")
 class Numbers(Protocol):
     """What turns names into the numbers that columns hold: the engine."""
 
-    def name(self, text: str | None) -> int: ...
+    def name(self, text: str | None) -> int:
+        """Of an operation's or client's name."""
 
-    def extra(self, extra: Mapping[str, str] | None) -> int: ...
+    def extra(self, extra: Mapping[str, str] | None) -> int:
+        """Of an extra context."""
 
-    def protocol(self, dissector: Dissector | None) -> int: ...
+    def protocol(self, dissector: Dissector | None) -> int:
+        """Of a dissector."""
 
 
 @dataclass(slots=True)
@@ -58,8 +61,10 @@ class Chunk:
         self.add(dict(zip(CELLS, columns, strict=True)), count, *places)
         self.plain.clear()
 
-    def append_to(self, messages: Messages, pieces: Pieces, serials: Callable[[Ints, Ints], None]) -> tuple[Ints, range]:
-        """Sorts and appends; `serials(serial, row)` learns the numbers. Returns the partners' serials by row (-1: none)."""
+    def append_to(
+        self, messages: Messages, pieces: Pieces, serials: Callable[[Ints, Ints], None]
+    ) -> tuple[Ints, range]:
+        """Sorts and appends; `serials(serial, row)` learns the numbers. Returns partners' serials by row (-1: none)."""
         self.add_plain()
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
@@ -76,7 +81,7 @@ class Chunk:
 
 
 def _closing_order(columns: Mapping[str, Array]) -> Ints:
-    """Rows by closing packet. One packet closes rows of one direction, in order; only RST and the end close more at once."""
+    """Rows by closing packet. One packet closes rows of one direction, in order; only RST and the end close more."""
     order = np.argsort(columns["closed"], kind="stable")
     closed, offset, side = (columns[name][order] for name in ("closed", "offset", "side"))
     tied = closed[1:] == closed[:-1]

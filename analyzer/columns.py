@@ -1,8 +1,8 @@
 """Growing columns: what the analyzer keeps instead of objects.
 
-Theory. A capture of a million messages must cost tens of bytes a message and no Python object. A Columns subclass names its
-columns and their types; rows are appended a block at a time; the arrays grow by half, so that appending is linear and at
-most a third of the memory is spare (and never touched, so never resident).
+Theory. A capture of a million messages must cost tens of bytes a message and no Python object. A Columns subclass
+names its columns and their types; rows are appended a block at a time; the arrays grow by half, so that appending is
+linear and at most a third of the memory is spare (and never touched, so never resident).
 """
 
 from __future__ import annotations

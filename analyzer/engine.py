@@ -1,12 +1,13 @@
 """Blocks of packets in, rows out: the one road that files, pipes, live captures and Spark partitions share.
 
-Theory. Each block is taken in rounds. A connection that is steady (both directions open, in order, in step) goes through
-analyzer.bulk as far as its packets stay clean; the packet that breaks the peace, and all packets of connections that are not
-steady, go through analyzer.connection one by one. What is carried from block to block is the same state for both roads, so
-the rows depend neither on where blocks are cut nor on which road they took.
+Theory. Each block is taken in rounds. A connection that is steady (both directions open, in order, in step) goes
+through analyzer.bulk as far as its packets stay clean; the packet that breaks the peace, and all packets of
+connections that are not steady, go through analyzer.connection one by one. What is carried from block to block is the
+same state for both roads, so the rows depend neither on where blocks are cut nor on which road they took.
 
-Rows are numbered in the order in which they close. While a block is under way its messages carry serials, given as they are
-cut out; at its end they are sorted by closing packet and appended, and partners are translated from serials to rows.
+Rows are numbered in the order in which they close. While a block is under way its messages carry serials, given as
+they are cut out; at its end they are sorted by closing packet and appended, and partners are translated from serials
+to rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from analyzer.bulk_rows import BulkRows
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import Store
 from analyzer.chunk import Chunk
-from analyzer.columns import NULL, Array, Columns, Ints, Names, runs
+from analyzer.columns import NULL, Columns, Ints, Names, runs
 from analyzer.connection import Connection, Packet, Row, Walker
 from analyzer.messages import NO_PROTOCOL, Messages, Pieces, Repeats
 from analyzer.remarks import Remarks
@@ -46,11 +47,11 @@ STEPS, MOST_STEPS = 8, 4096
 class Serials(Columns):
     """The row of each message, by serial."""
 
-    TYPES = {"row": np.int32}
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"row": np.int32}
 
 
 class Engine:
-    """`feed` blocks, then `finish`; the tables grow with each call. `use_bulk` off: the plain road alone (tests compare)."""
+    """`feed` blocks, then `finish`; the tables grow with each call. `use_bulk` off: the plain road alone, for tests."""
 
     def __init__(self, store: Store, flows: FlowTable, known: Ports, *, use_bulk: bool = True) -> None:
         self.store, self.flows, self.known = store, flows, known
@@ -152,7 +153,9 @@ class Engine:
         restless = [work for work in todo if work.patience > 0 or not self._steady(work.connection)]
         counts = [min(work.left, max(min(work.patience, MOST_STEPS), STEPS)) for work in restless]
         if restless:
-            some = np.concatenate([work.packets[work.at :][:count] for work, count in zip(restless, counts, strict=True)])
+            some = np.concatenate(
+                [work.packets[work.at :][:count] for work, count in zip(restless, counts, strict=True)]
+            )
             columns = (block.number, block.time, block.direction, block.seq, block.ack, block.flags, block.at)
             lists = (column[some].tolist() for column in (*columns, block.length, block.captured))
             packets = map(Packet._make, zip(*lists, strict=True))
@@ -176,7 +179,12 @@ class Engine:
         self.remarks.of(connection, rows)
 
     def _steady(self, connection: Connection) -> bool:
-        return self._use_bulk and connection.steady and connection.dissector is not None and bool(connection.dissector.bulk)
+        return (
+            self._use_bulk
+            and connection.steady
+            and connection.dissector is not None
+            and bool(connection.dissector.bulk)
+        )
 
     def _bulk_round(self, block: PacketBlock, todo: Sequence[Work], chunk: Chunk) -> None:
         """Takes what is clean through the bulk road; what is not gets the patience to be walked."""
@@ -197,7 +205,8 @@ class Engine:
     def _take(self, block: PacketBlock, taken: list[tuple[Work, int]], chunk: Chunk) -> None:
         """The bulk road for connections of one protocol."""
         dissector = taken[0][0].connection.dissector
-        assert dissector is not None and dissector.bulk is not None
+        assert dissector is not None
+        assert dissector.bulk is not None
         parts = bulk.segments(block, taken)
         cutting, refused = bulk.cut(parts, dissector.framing, self.store)
         if refused:

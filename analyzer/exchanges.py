@@ -1,9 +1,9 @@
 """Bulk pairing: which response answers which request, for many connections at once.
 
-Theory. Where answers come in the order of the questions, the i-th response of a connection answers its i-th request that
-expects one. That is checked, not trusted: the correlation must be equal and the request earlier. A connection where one pair
-fails the check, or that carries a message which changes the meaning of later ones, is stepped through its Conversation, the
-plain twin.
+Theory. Where answers come in the order of the questions, the i-th response of a connection answers its i-th request
+that expects one. That is checked, not trusted: the correlation must be equal and the request earlier. A connection
+where one pair fails the check, or that carries a message which changes the meaning of later ones, is stepped through
+its Conversation, the plain twin.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def pair(
     if len(asked.owner):
         fits &= asked.correlation[target] == headers.correlation[answers]
         fits &= asked.place[target] < answers
-    steady = np.array([protocol.steady(connection.conversation) for connection in connections if connection.conversation])
+    steady = np.array(
+        [protocol.steady(connection.conversation) for connection in connections if connection.conversation]
+    )
     odd = ~steady
     odd[headers.owner[stepped]] = True
     odd[answer_owner[~fits]] = True

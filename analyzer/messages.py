@@ -5,7 +5,9 @@ Bytes stay in the capture: a row points at its pieces, and a piece at a place in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntFlag
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,13 +28,14 @@ class Mark(IntFlag):
 
 
 class Messages(Columns):
-    """`first`, `last` are packet numbers, `time` is that of `last` (ns), `partner` a row; NULL and NULL64 stand for null.
+    """`first`, `last` are packet numbers, `time` is that of `last` (ns), `partner` a row; NULL and NULL64 stand for
+    null.
 
     `offset` counts from the half-stream's origin; `operation`, `client` and `extra` are numbers of the engine's Names;
     `protocol` is a number of its dissectors; `pieces` and `count` name rows of Pieces.
     """
 
-    TYPES = {
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
         "stream": np.int32,
         "side": np.int8,
         "role": np.int8,
@@ -57,15 +60,20 @@ class Messages(Columns):
 
 
 class Pieces(Columns):
-    """Where a message's bytes lie: `length` bytes at Store location `at` (negative: lost), brought by `packet` at `time`."""
+    """Where a message's bytes lie: `length` bytes at location `at` (negative: lost), brought by `packet` at `time`."""
 
-    TYPES = {"at": np.int64, "length": np.int32, "packet": np.int64, "time": np.int64}
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
+        "at": np.int64,
+        "length": np.int32,
+        "packet": np.int64,
+        "time": np.int64,
+    }
 
 
 class Repeats(Columns):
-    """Retransmitted bytes: what came again at `offset` of a stream's direction (a flow's side), in `packet` at `time`."""
+    """Retransmitted bytes: what came again at `offset` of a stream's direction (a flow's side) in `packet`."""
 
-    TYPES = {
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
         "stream": np.int32,
         "side": np.int8,
         "offset": np.int64,
@@ -82,5 +90,3 @@ def marks_of(pieces: tuple[Piece, ...]) -> Mark:
         if piece.lost:
             marks |= Mark.SNAPPED if piece.at == SNAPPED else Mark.GAP
     return marks
-
-

@@ -1,7 +1,8 @@
 """Rows as other programs read them: the keys of CONTRACT.md, computed a column at a time.
 
-Theory. A key is a function from many row numbers to as many plain values. What the index holds is looked up for all rows at
-once; what needs the body (error, info, findings, fields) decodes each row once, and only when such a key was asked for.
+Theory. A key is a function from many row numbers to as many plain values. What the index holds is looked up for all
+rows at once; what needs the body (error, info, findings, fields) decodes each row once, and only when such a key was
+asked for.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Rows:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._index = session.rows
+        self._names = _Texts(lambda number: session.names.text(number - 1) if number else None)
         self._stream_ids = _Texts(session.stream_id)
         self._endpoints = _Texts(lambda number: session.endpoint(number // 2, number % 2))
 
@@ -42,7 +44,7 @@ class Rows:
         return [[found[key] for found in objects] for key in keys]
 
     def objects(self, keys: Sequence[str], rows: Ints) -> Iterator[dict[str, Any]]:
-        """The same as one dict for each row. A body is decoded when its row is reached and then forgotten, still hot."""
+        """The same as one dict for each row. A body is decoded when its row is reached, and forgotten while still hot."""
         columns = [KEYS[key](self, rows) if key in KEYS else repeat(None, len(rows)) for key in keys]
         cells = zip(*columns, strict=True)
         if not BODY_KEYS.intersection(keys):
@@ -84,9 +86,8 @@ class Rows:
 
     def named(self, name: str, rows: Ints) -> Values:
         """Numbers of Names as their strings."""
-        texts = np.array([*self._session.names.texts, None], object)
         numbers = self.take(name, rows)
-        return texts[np.where(numbers == NULL, len(texts) - 1, numbers)].tolist()
+        return self._names.of(np.where(numbers == NULL, 0, numbers + 1))
 
     def times(self, rows: Ints) -> Values:
         """ISO 8601, UTC, nanoseconds."""
@@ -98,7 +99,7 @@ class Rows:
 
     def ids(self, rows: Ints) -> Values:
         """`stream_id/c/OFFSET` or `/s/OFFSET`."""
-        sides = np.array(["/c/", "/s/"], object)[self.take("side", rows)].tolist()
+        sides = picked(("/c/", "/s/"), self.take("side", rows))
         offsets = self.take("offset", rows).tolist()
         return [f"{stream}{side}{at}" for stream, side, at in zip(self.stream_ids(rows), sides, offsets, strict=True)]
 
@@ -132,14 +133,13 @@ class Rows:
     def protocols(self, rows: Ints) -> Values:
         """Protocol names; `unknown` for raw bytes."""
         names = [dissector.name for dissector in self._session.engine.known.dissectors]
-        return np.array([*names, "unknown"], object)[self.take("protocol", rows)].tolist()
-
+        return picked([*names, "unknown"], self.take("protocol", rows))
 
 
 class _Texts:
     """A text for each small number, made when first asked for."""
 
-    def __init__(self, text: Callable[[int], str]) -> None:
+    def __init__(self, text: Callable[[int], str | None]) -> None:
         self._text = text
         self._table: npt.NDArray[np.object_] = np.empty(0, object)
         self._made = np.zeros(0, bool)
@@ -156,7 +156,13 @@ class _Texts:
             for number in np.unique(numbers[~self._made[numbers]], return_index=True)[0].tolist():
                 self._table[number] = self._text(number)
                 self._made[number] = True
-        return self._table[numbers].tolist()
+        return picked(self._table, numbers)
+
+
+def picked(texts: Sequence[str] | npt.NDArray[np.object_], numbers: Array) -> Values:
+    """The text of each number."""
+    values: Values = np.asarray(texts, object)[numbers].tolist()
+    return values
 
 
 def _finding(finding: Finding) -> dict[str, str]:
@@ -166,11 +172,11 @@ def _finding(finding: Finding) -> dict[str, str]:
 def nullable(numbers: Array) -> Values:
     """A column as plain integers, None where it is NULL or NULL64."""
     null = numbers == (NULL64 if numbers.dtype == np.int64 else NULL)
-    if not null.any():
-        return numbers.tolist()
-    values = numbers.astype(object)
-    values[null] = None
-    return values.tolist()
+    if null.any():
+        numbers = numbers.astype(object)
+        numbers[null] = None
+    values: Values = numbers.tolist()
+    return values
 
 
 KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {
@@ -184,7 +190,7 @@ KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {
     "source": lambda self, rows: self.endpoints(rows, True),
     "destination": lambda self, rows: self.endpoints(rows, False),
     "from_client": lambda self, rows: (self.take("side", rows) == FROM_CLIENT).tolist(),
-    "role": lambda self, rows: np.array(ROLES, object)[self.take("role", rows)].tolist(),
+    "role": lambda self, rows: picked(ROLES, self.take("role", rows)),
     "operation": lambda self, rows: self.named("operation", rows),
     "code": lambda self, rows: self.integers("code", rows),
     "version": lambda self, rows: self.integers("version", rows),
@@ -196,7 +202,7 @@ KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {
     "last_packet": lambda self, rows: self.integers("last", rows),
     "partner": Rows.partners,
     "latency_ns": Rows.latencies,
-    "state": lambda self, rows: np.array(STATES, object)[self.take("state", rows)].tolist(),
+    "state": lambda self, rows: picked(STATES, self.take("state", rows)),
 }
 
 BODY_KEYS_IN_ORDER = ("error", "info", "findings", "fields")

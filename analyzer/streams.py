@@ -7,7 +7,9 @@ their first packet. Who opened it is the sender of the SYN; without one it stays
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,7 +27,7 @@ class Streams(Columns):
     `protocol` is a number of the engine's dissectors (NO_PROTOCOL while nothing is known); times in ns.
     """
 
-    TYPES = {
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
         "flow": np.int32,
         "reuse": np.int32,
         "client": np.int8,

@@ -3,7 +3,8 @@
     python -m benchmarks [--quick] [--packets N] [--keep DIR]
 
 CPU time is user + system of the finished process, as the kernel counts it; each command runs once to warm up and then
-in alternation with its counterpart, and medians are compared. Where tshark is not installed, only our figures are shown.
+in alternation with its counterpart, and medians are compared. Where tshark is not installed, only our figures are
+shown.
 """
 
 from __future__ import annotations
@@ -49,9 +50,15 @@ class Work(NamedTuple):
 
 
 WORKS = (
-    Work("list -e, twelve header keys", "small", ["list", "--format", "tsv", "-e", KEYS], ["-T", "fields", *FIELDS], 12),
-    Work("list ndjson with fields", "small", ["list", "--format", "ndjson", "--fields"], ["-T", "ek", "-J", "kafka"], 6),
-    Work("list ndjson with fields", "large", ["list", "--format", "ndjson", "--fields"], ["-T", "ek", "-J", "kafka"], 6),
+    Work(
+        "list -e, twelve header keys", "small", ["list", "--format", "tsv", "-e", KEYS], ["-T", "fields", *FIELDS], 12
+    ),
+    Work(
+        "list ndjson with fields", "small", ["list", "--format", "ndjson", "--fields"], ["-T", "ek", "-J", "kafka"], 6
+    ),
+    Work(
+        "list ndjson with fields", "large", ["list", "--format", "ndjson", "--fields"], ["-T", "ek", "-J", "kafka"], 6
+    ),
     Work("list, default table", "small", ["list"], [], 2.5),
 )
 

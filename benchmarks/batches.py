@@ -1,4 +1,4 @@
-"""Produce and Fetch exchanges with record batches of up to the usual size (batch.size 16,384), made with kafka-python's encoder."""
+"""Produce and Fetch exchanges with batches of up to the usual size (batch.size 16,384), by kafka-python's encoder."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ CLIENT = b"bench-client"
 
 
 def batch(chance: random.Random, base: int, most: int) -> bytes:
-    """One uncompressed batch of at most `most` records with key, value and a header."""
+    """One uncompressed batch of at most `most` records with key and value, every fourth with a header."""
     builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, BATCH_BYTES)
     for offset in range(most):
         value = chance.randbytes(VALUE_BYTES // 2).hex().encode()
         key = f"customer-{chance.randrange(100_000)}".encode()
-        if builder.append(offset, 1_795_000_000_000 + offset, key, value, [("trace", chance.randbytes(8))]) is None:
+        headers = [("trace", chance.randbytes(8))] if offset % 4 == 0 else []
+        if builder.append(offset, 1_795_000_000_000 + offset, key, value, headers) is None:
             break
     data = bytearray(builder.build())
     data[:8] = struct.pack(">q", base)

@@ -1,7 +1,7 @@
 """Makes the captures that the benchmarks read: real exchanges from captures/, replayed over fresh connections.
 
-A capture is made of request and response frames of a recorded one, of which only the correlation ids are renumbered: what is
-decoded is what real brokers and clients wrote. The same arguments give the same bytes.
+A capture is made of request and response frames of a recorded one, of which only the correlation ids are renumbered:
+what is decoded is what real brokers and clients wrote. The same arguments give the same bytes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,16 @@ class Writer:
         """One TCP segment over IPv4 and Ethernet, 50 us after the last."""
         self.time += 50_000
         tcp = struct.pack(
-            ">HHIIBBHHH", sender.port, receiver.port, sender.seq, receiver.seq if flags & ACK else 0, 0x50, flags, 512, 0, 0
+            ">HHIIBBHHH",
+            sender.port,
+            receiver.port,
+            sender.seq,
+            receiver.seq if flags & ACK else 0,
+            0x50,
+            flags,
+            512,
+            0,
+            0,
         )
         length = 40 + len(data)
         ip = struct.pack(">BBHHHBBH", 0x45, 0, length, sender.ident & 0xFFFF, 0x4000, 64, 6, 0)
@@ -79,7 +88,7 @@ class Writer:
         sender.seq = sender.seq + len(data) + bool(flags & (SYN | FIN)) & 0xFFFFFFFF
 
     def message(self, sender: Side, receiver: Side, data: bytes) -> None:
-        """One write: as many segments as it takes; every second full one is acknowledged (RFC 9293, section 3.8.6.3)."""
+        """One write: as many segments as it takes; every second one is acknowledged (RFC 9293, section 3.8.6.3)."""
         for number, begin in enumerate(range(0, len(data), MSS)):
             self.packet(sender, receiver, PSH | ACK, data[begin : begin + MSS])
             if number % 2:

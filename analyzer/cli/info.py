@@ -58,7 +58,12 @@ def _file(info: CaptureInfo) -> dict[str, Any]:
         "bits_per_second": info.original * 8 / seconds if seconds else None,
         "snaplen": info.snaplen or None,
         "interfaces": [
-            {"name": each.name, "link_type": each.link, "snaplen": each.snaplen or None, "ticks_per_second": each.tsresol}
+            {
+                "name": each.name,
+                "link_type": each.link,
+                "snaplen": each.snaplen or None,
+                "ticks_per_second": each.tsresol,
+            }
             for each in info.interfaces
         ],
         "application": info.application,
@@ -107,7 +112,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         for name, value in file.items():
             if isinstance(value, list):
                 for number, each in enumerate(value):
-                    yield _line(f"{name[:-1]} {number}", ", ".join(f"{key} {_shown(key, of)}" for key, of in each.items()))
+                    yield _line(
+                        f"{name[:-1]} {number}", ", ".join(f"{key} {_shown(key, of)}" for key, of in each.items())
+                    )
             elif value is not None and value != 0:
                 yield _line(name, _shown(name, value))
     yield _line("packets", ", ".join(f"{count:,} {_words(name)}" for name, count in found["packets"].items() if count))

@@ -1,7 +1,7 @@
 """Rows as csv and tsv: a header line, null as nothing, an error by its name, findings by their codes.
 
-tsv escapes tab, line breaks and backslash as \\t, \\n, \\r, \\\\; csv quotes as RFC 4180 says, behind the same escapes, so that a
-row is always one line. Other control characters of the capture go through safe_text.
+tsv escapes tab, line breaks and backslash as \\t, \\n, \\r, \\\\; csv quotes as RFC 4180 says, behind the same
+escapes, so that a row is always one line. Other control characters of the capture go through safe_text.
 """
 
 from __future__ import annotations

@@ -1,25 +1,28 @@
 """Decoded values as JSON, at orjson's speed.
 
 Theory. orjson writes what it knows and asks a hook for the rest, so bytes and secrets cost one call each and all else
-nothing. It refuses integers beyond 64 bits and lone surrogates; decoders mark floats that are no numbers (NonFinite), so
-that it asks for them too. And it knows no limit for lists. So its output is looked at: a refusal, or enough bytes to hold
-a list that is too long, send the value the careful way. Few values go it.
+nothing. It refuses integers beyond 64 bits and lone surrogates; decoders mark floats that are no numbers (NonFinite),
+so that it asks for them too. And it knows no limit for lists. So its output is looked at: a refusal, or enough bytes
+to hold a list that is too long, send the value the careful way. Few values go it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
 
+from dissectors.wire.flat import FlatRows
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
 # A Secret is a dataclass, and orjson would write it by itself.
-_LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATACLASS
+_LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
 _BYTES_OF_A_LIST_ITEM = 2  # the least: a digit and a comma
 
 
@@ -62,17 +65,53 @@ class JsonWriter:
 
     def _slow_line(self, value: Any) -> bytes:
         """Huge integers and lone surrogates; the latter stay the escapes that JSON has for them."""
-        text = json.dumps(self._copy(value), ensure_ascii=False, separators=(",", ":"), default=self._plain)
+        text = json.dumps(self._copy(value), ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace") + b"\n"
 
     def _plain(self, value: Any) -> Any:
-        if isinstance(value, bytes | bytearray | memoryview):
-            return {"hex": value[: self.limits.bytes_limit].hex(), "length": len(value)}
+        if isinstance(value, bytes):
+            return orjson.Fragment(self._bytes(value))
+        if isinstance(value, FlatRows):
+            return self._flat(value)
         if isinstance(value, Secret):
             return value.reveal() if self.limits.show_secrets else {"redacted": True, "length": len(value)}
         if isinstance(value, NonFinite):
             return str(value)
         raise TypeError(f"{type(value).__name__} has no JSON form")
+
+    def _bytes(self, value: bytes) -> str:
+        return f'{{"hex":"{value[: self.limits.bytes_limit].hex()}","length":{len(value)}}}'
+
+    def _flat(self, rows: FlatRows) -> Any:
+        """The rows a column at a time, put together by one template."""
+        most = self.limits.max_items
+        if not rows or (most is not None and len(rows) > most):
+            return list(rows)
+        return orjson.Fragment("[" + ",".join(self._alike(rows)) + "]")
+
+    def _alike(self, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+        """The text of each of several dicts with the same keys in the same order."""
+        template = "{" + ",".join(f"{json.dumps(key)}:%s" for key in rows[0]) + "}"
+        columns = [self._column(column) for column in zip(*map(dict.values, rows), strict=True)]
+        return map(template.__mod__, zip(*columns, strict=True))
+
+    def _column(self, column: tuple[Any, ...]) -> Sequence[str]:
+        kinds = set(map(type, column))
+        if kinds == {str}:
+            known = {value: self.dumps(value).decode() for value in set(column)}
+            return [known[value] for value in column]
+        if kinds == {int}:
+            return list(map(str, column))
+        if kinds <= {bytes, type(None)}:
+            limit = self.limits.bytes_limit
+            return [
+                "null" if value is None else f'{{"hex":"{value[:limit].hex()}","length":{len(value)}}}'
+                for value in column
+            ]
+        if kinds == {list} and (inner := [item for items in column for item in items]) and _are_alike(inner):
+            texts = self._alike(inner)
+            return ["[" + ",".join(islice(texts, len(items))) + "]" for items in column]
+        return [self.dumps(value).decode() for value in column]
 
     def _copy(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -82,6 +121,10 @@ class JsonWriter:
             if most is None or len(value) <= most:
                 return [self._copy(item) for item in value]
             return [*(self._copy(item) for item in value[:most]), {"truncated": True, "length": len(value)}]
+        if isinstance(value, bytes):
+            return {"hex": value[: self.limits.bytes_limit].hex(), "length": len(value)}
+        if isinstance(value, Secret):
+            return self._copy(self._plain(value))
         return str(value) if isinstance(value, NonFinite) else value
 
     def _has_long_list(self, value: Any) -> bool:
@@ -96,3 +139,7 @@ class JsonWriter:
                 seen.extend(item)
         return False
 
+
+def _are_alike(rows: Sequence[Any]) -> bool:
+    """Whether these are dicts with the same keys in the same order."""
+    return all(type(row) is dict for row in rows) and len(set(map(tuple, rows))) == 1

@@ -1,40 +1,34 @@
 """One Kafka frame to values or to a tree.
 
 Theory. Which plan reads a body follows from key, version and direction, with one exception: a broker that does not know
-the asked version of ApiVersions answers in version 0, which can be seen only in the bytes (error 35). Values come from
-the emitted decoder. Where that fails the frame is read again into a tree, and the values are folded from it: so what
-broken bytes still tell, and why they are broken, has one source.
+the asked version of ApiVersions answers in version 0, which can be seen only in the bytes (error 35). What is
+the same for all protocols about reading a frame, fast or annotated, is in dissectors.wire.message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache, partial
-from struct import Struct
-from typing import Any, NamedTuple
 
 from dissectors.api import Body, Context, Role
-from dissectors.errors import Truncated
-from dissectors.field import Field, FieldSpec, Tree
+from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.header import body_start
+from dissectors.kafka.header import BODY_START
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
 from dissectors.kafka.tables import table
 from dissectors.wire.budget import Budget
-from dissectors.wire.emit import FAILURES, Decode, First, first_nonzero, values_decoder
+from dissectors.wire.emit import FAILURES, first_nonzero, values_decoder
 from dissectors.wire.fields import read_members
+from dissectors.wire.message import Recipe, folded, framed, values_by
 from dissectors.wire.plan import Plan, resolve
+from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, members
-from dissectors.wire.varint import Unfit
+from dissectors.wire.specs import Layout, Wrapping
 
-_SIZE = Struct(">i")
-_LENGTH = FieldSpec("length", "int32")
-_HEADER = FieldSpec("header", "struct")
+_HEADER = Wrapping("header", "struct")
 _BODY = Layout("body", "struct")
-_REST = FieldSpec("_rest", "bytes")
 _PAYLOAD = FieldSpec("payload", "bytes")
 _TOKEN = FieldSpec("payload", "bytes", secret=True)
 _API_VERSIONS = 18
@@ -82,18 +76,9 @@ def _fallback(message: bytes, version: int) -> Plan | None:
     return plan if stop == len(message) else None
 
 
-class Recipe(NamedTuple):
-    """All that decoding a body of one kind needs, made once: its plan, the decoder, where errors stand, the header."""
-
-    plan: Plan
-    read: Decode
-    first_error: First
-    header: int
-
-
 @lru_cache(maxsize=1024)
-def _recipe(plan: Plan, header: int) -> Recipe:
-    return Recipe(plan, values_decoder(plan), first_nonzero(plan, "error"), header)
+def _recipe(plan: Plan, header: int, response: bool) -> Recipe:
+    return Recipe(INT32, BODY_START[response, header], values_decoder(plan), first_nonzero(plan, "error"), error_name, read)
 
 
 @lru_cache(maxsize=1024)
@@ -104,7 +89,7 @@ def _usual(key: int | None, version: int | None, response: bool) -> Recipe | Non
     plan = body_plan(key, version, response)
     if plan is None or plan.version != version:
         return None
-    return _recipe(plan, header_version(key, version, response))
+    return _recipe(plan, header_version(key, version, response), response)
 
 
 def decode(message: bytes, context: Context) -> Body:
@@ -112,26 +97,13 @@ def decode(message: bytes, context: Context) -> Body:
     role = context.role
     response = role is Role.RESPONSE
     recipe = None if role is Role.RAW else _usual(context.code, context.version, response)
-    findings: tuple[Finding, ...] = ()
-    if recipe is None or (response and context.code == _API_VERSIONS):
-        plan = plan_of(message, context)
-        if plan is None or context.code is None or context.version is None:
-            return body_values(read(message, context))
-        recipe = _recipe(plan, header_version(context.code, context.version, response))
-        findings = tuple(_doubts(plan, context))
-    try:
-        if _SIZE.unpack_from(message)[0] + 4 != len(message):
-            raise Unfit
-        values, stop = recipe.read(message, body_start(message, recipe.header, response), Budget())
-        if stop > len(message):
-            raise Unfit
-    except FAILURES:
-        return body_values(read(message, context))
-    if stop < len(message):
-        values["_rest"] = message[stop:]
-        findings += (_trailing(stop, len(message)),)
-    code = recipe.first_error(values)
-    return Body(values, (code, error_name(code)) if code else None, findings)
+    if recipe is not None and not (response and context.code == _API_VERSIONS):
+        return values_by(recipe, message, context)
+    plan = plan_of(message, context)
+    if plan is None or context.code is None or context.version is None:
+        return folded(read(message, context), error_name)
+    recipe = _recipe(plan, header_version(context.code, context.version, response), response)
+    return values_by(recipe, message, context, tuple(_doubts(plan, context)))
 
 
 def _doubts(plan: Plan | None, context: Context) -> Iterator[Finding]:
@@ -148,76 +120,35 @@ def _doubts(plan: Plan | None, context: Context) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, "unsupported-version", text)
 
 
-def _trailing(stop: int, length: int) -> Finding:
-    return Finding(Severity.NOTE, "trailing-bytes", f"{length - stop} bytes behind the body", 0, stop, length - stop)
-
-
 def _is_fallback(plan: Plan, context: Context) -> bool:
     return context.role is Role.RESPONSE and context.code == _API_VERSIONS and plan.version == 0
 
 
 def read(message: bytes, context: Context) -> Tree:
     """The annotated tree of a frame: `length`, `header`, `body`, and what is left."""
-    reader = Reader.start(message, Budget())
     plan = plan_of(message, context)
-    length = len(message)
-    findings = reader.tree.findings
-    findings.extend(_doubts(plan, context))
-    if not reader.guard(partial(_frame, context=context, plan=plan), length):
-        return reader.tree
-    if reader.at < length:
-        if plan is not None:
-            findings.append(_trailing(reader.at, length))
-        _payload(reader, context, plan)
-    declared = _SIZE.unpack_from(message)[0]
-    if declared > length - 4 and not any(finding.code == "malformed-body" for finding in findings):
-        reader.find(Truncated("message", 4, declared, length - 4))
-    return reader.tree
+    return framed(message, INT32, partial(_content, context=context, plan=plan), _doubts(plan, context))
 
 
-def _frame(reader: Reader, context: Context, plan: Plan | None) -> None:
-    reader.need(4, 0, "length")
-    reader.leaf(_LENGTH, _SIZE.unpack_from(reader.data)[0], 4)
-    response = context.role is Role.RESPONSE
-    if context.role is Role.RAW:
-        return
-    if plan is None:
+def _content(reader: Reader, context: Context, plan: Plan | None) -> None:
+    """All behind the length. A body that no plan reads, or a SASL token, which has no header, is one leaf."""
+    if context.role is not Role.RAW:
+        response = context.role is Role.RESPONSE
         kind = 0
-    else:
-        assert context.code is not None
-        assert context.version is not None
-        kind = header_version(context.code, context.version, response)
-    reader.enter(_HEADER)
-    read_members(reader, resolve(named_schema("ResponseHeader" if response else "RequestHeader"), kind).steps)
-    reader.leave()
+        if plan is not None:
+            assert context.code is not None
+            assert context.version is not None
+            kind = header_version(context.code, context.version, response)
+        reader.enter(_HEADER)
+        read_members(reader, resolve(named_schema("ResponseHeader" if response else "RequestHeader"), kind).steps)
+        reader.leave()
     if plan is not None:
         reader.enter(_BODY)
         read_members(reader, plan.steps)
         reader.leave()
-
-
-def _payload(reader: Reader, context: Context, plan: Plan | None) -> None:
-    """What stands behind what could be read: a client's leftovers, a SASL token, or an unknown body."""
-    content = reader.data[reader.at :]
-    stop = len(reader.data)
-    if plan is not None:
-        reader.leaf(_REST, content, stop)
-    elif context.role is Role.RAW:
-        reader.leaf(_TOKEN, Secret(content), stop)
-    else:
-        reader.leaf(_PAYLOAD, content, stop)
-
-
-def body_values(tree: Tree) -> Body:
-    """The values that a tree holds: what could be read, and what its Findings say."""
-    kept = [node for node in tree.fields if node.spec not in (_LENGTH, _HEADER)]
-    values: dict[str, Any] = members(kept)
-    code = next(_errors(kept), 0)
-    return Body(values, (code, error_name(code)) if code else None, tuple(tree.findings))
-
-
-def _errors(nodes: Iterable[Field]) -> Iterator[int]:
-    for node in nodes:
-        if node.spec.label is error_name and node.value:
-            yield node.value
-        yield from _errors(node.children)
+    elif reader.at < reader.end:
+        content = reader.data[reader.at : reader.end]
+        if context.role is Role.RAW:
+            reader.leaf(_TOKEN, Secret(content), reader.end)
+        else:
+            reader.leaf(_PAYLOAD, content, reader.end)

@@ -16,7 +16,7 @@ from dissectors.api import Conversation, MessageHeader, Role, State
 from dissectors.kafka.conversation import GROUP, JOIN_GROUP, SASL_HANDSHAKE, KafkaConversation, Waiting
 from dissectors.kafka.header import NEWER
 from dissectors.kafka.schemas import apis
-from dissectors.wire.bulk import NULL, NULL64, BulkHeaders, Column, be
+from dissectors.wire.bulk import NULL, BulkHeaders, Column, be
 
 WIDTH = 96
 NOTED = tuple(GROUP)

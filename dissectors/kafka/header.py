@@ -9,6 +9,7 @@ fields), so which operation it answers is known only from its request.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Mapping
 from struct import Struct
 
 from dissectors.api import MessageHeader, Role, State
@@ -93,19 +94,30 @@ def acks(prefix: bytes, version: int) -> int | None:
 
 def body_offset(message: bytes, key: int, version: int, response: bool) -> int:
     """Where the body begins. Raises IndexError, struct.error or Unfit where the header does not end."""
-    return body_start(message, header_version(key, version, response), response)
+    return BODY_START[response, header_version(key, version, response)](message)
 
 
-def body_start(message: bytes, header: int, response: bool) -> int:
-    """The same for a known version of the header."""
-    if response:
-        at, tagged = 8, header == 1
-    elif header == 0:
-        at, tagged = 12, False
-    else:
-        at, tagged = 14 + max(_INT16.unpack_from(message, 12)[0], 0), header == 2
-    if not tagged:
-        return at
+def _behind_correlation(message: bytes) -> int:
+    return 12
+
+
+def _behind_client(message: bytes) -> int:
+    return 14 + max(_INT16.unpack_from(message, 12)[0], 0)
+
+
+def _behind_request_tags(message: bytes) -> int:
+    return _behind_tags(message, 14 + max(_INT16.unpack_from(message, 12)[0], 0))
+
+
+def _behind_response(message: bytes) -> int:
+    return 8
+
+
+def _behind_response_tags(message: bytes) -> int:
+    return _behind_tags(message, 8)
+
+
+def _behind_tags(message: bytes, at: int) -> int:
     if message[at] == 0:
         return at + 1
     count, at = uvarint(message, at)
@@ -114,3 +126,13 @@ def body_start(message: bytes, header: int, response: bool) -> int:
         size, at = uvarint(message, at)
         at += size
     return at
+
+
+BODY_START: Mapping[tuple[bool, int], Callable[[bytes], int]] = {
+    (False, 0): _behind_correlation,
+    (False, 1): _behind_client,
+    (False, 2): _behind_request_tags,
+    (True, 0): _behind_response,
+    (True, 1): _behind_response_tags,
+}
+"""Where the body begins, as body_offset says, by direction (True: a response) and version of the header."""

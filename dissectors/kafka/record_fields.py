@@ -10,8 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from functools import partial
-from struct import Struct
-from typing import Any
 
 from dissectors.errors import Malformed, TooLarge
 from dissectors.field import Field, FieldSpec
@@ -30,23 +28,24 @@ from dissectors.kafka.records import (
     codec_name,
 )
 from dissectors.wire.codecs import decompress
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT32, Fixed, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout, Many, element
 from dissectors.wire.varint import zigzag
 
-_BATCH: tuple[tuple[FieldSpec, Struct], ...] = tuple(
-    (FieldSpec(name, kind, timestamp if name.endswith("Timestamp") else None), Struct(">" + code))
-    for name, kind, code in (
-        ("lastOffsetDelta", "int32", "i"),
-        ("baseTimestamp", "int64", "q"),
-        ("maxTimestamp", "int64", "q"),
-        ("producerId", "int64", "q"),
-        ("producerEpoch", "int16", "h"),
-        ("baseSequence", "int32", "i"),
-        ("count", "int32", "i"),
+_BATCH: tuple[tuple[FieldSpec, Fixed], ...] = tuple(
+    (FieldSpec(name, kind.type, timestamp if name.endswith("Timestamp") else None), kind)
+    for name, kind in (
+        ("lastOffsetDelta", INT32),
+        ("baseTimestamp", INT64),
+        ("maxTimestamp", INT64),
+        ("producerId", INT64),
+        ("producerEpoch", INT16),
+        ("baseSequence", INT32),
+        ("count", INT32),
     )
 )
-_INT8, _INT16, _INT32, _UINT32, _INT64 = (Struct(">" + code) for code in "bhiIq")
+_CONTENT = Length("int32", "i")
 _OFFSET = FieldSpec("offset", "int64")
 _BASE_OFFSET = FieldSpec("baseOffset", "int64")
 _LENGTH = FieldSpec("length", "int32")
@@ -108,53 +107,38 @@ def _partial(reader: Reader, index: int, stop: int) -> None:
     reader.leaf(element(index, "partial"), {"partial": True, "length": stop - reader.at}, stop)
 
 
-def _take(reader: Reader, spec: FieldSpec, layout: Struct) -> Any:
-    reader.need(layout.size, reader.at, spec.name)
-    value = layout.unpack_from(reader.data, reader.at)[0]
-    reader.leaf(spec, value, reader.at + layout.size)
-    return value
-
-
-def _bit(node: Field, spec: FieldSpec, value: object, mask: int) -> None:
-    node.children.append(Field(spec, value, node.offset, node.length, node.source, bits=mask))
-
-
 def _crc(reader: Reader, start: int, checksum: Callable[[bytes], int]) -> None:
     """The checksum, held against the bytes from `start` to the end of the entry."""
-    stored = _take(reader, _CRC, _UINT32)
+    stored = reader.take(_CRC, UINT32)
     computed = checksum(reader.data[start : reader.end])
-    node = reader.into[-1]
-    _bit(node, _CRC_VALID, stored == computed, 0xFFFF_FFFF)
+    reader.bits(_CRC_VALID, stored == computed, 0xFFFF_FFFF)
     if stored != computed:
         text = f"{reader.path('crc')} is {stored:#010x}, the bytes have {computed:#010x}"
-        reader.tree.findings.append(
-            Finding(Severity.WARNING, "crc-mismatch", text, reader.source, node.offset, node.length)
-        )
+        at, size = reader.at - UINT32.size, UINT32.size
+        reader.tree.findings.append(Finding(Severity.WARNING, "crc-mismatch", text, reader.source, at, size))
 
 
 def _codec_bits(reader: Reader, attributes: int) -> None:
     """Compression and kind of timestamp, as every format has them in its attributes."""
-    node = reader.into[-1]
     number = attributes & 7
-    _bit(node, _COMPRESSION, CODECS[number] if number < len(CODECS) else f"unknown-{number}", 7)
+    reader.bits(_COMPRESSION, CODECS[number] if number < len(CODECS) else f"unknown-{number}", 7)
 
 
 def _batch(reader: Reader) -> None:
     from crc32c import crc32c
 
     start = reader.at
-    base = _take(reader, _BASE_OFFSET, _INT64)
-    _take(reader, _LENGTH, _INT32)
-    _take(reader, _EPOCH, _INT32)
-    _take(reader, _MAGIC, _INT8)
+    base = reader.take(_BASE_OFFSET, INT64)
+    reader.take(_LENGTH, INT32)
+    reader.take(_EPOCH, INT32)
+    reader.take(_MAGIC, INT8)
     _crc(reader, start + CHECKED_FROM, crc32c)
-    attributes = _take(reader, _ATTRIBUTES, _INT16)
-    node = reader.into[-1]
+    attributes = reader.take(_ATTRIBUTES, INT16)
     _codec_bits(reader, attributes)
-    _bit(node, _TIMESTAMP_TYPE, TIMESTAMP_TYPES[attributes >> 3 & 1], 8)
+    reader.bits(_TIMESTAMP_TYPE, TIMESTAMP_TYPES[attributes >> 3 & 1], 8)
     for spec, mask in _FLAGS:
-        _bit(node, spec, attributes & mask != 0, mask)
-    header = {spec.name: _take(reader, spec, layout) for spec, layout in _BATCH}
+        reader.bits(spec, attributes & mask != 0, mask)
+    header = {spec.name: reader.take(spec, layout) for spec, layout in _BATCH}
     count: int = header["count"]
     if count < 0:
         raise Malformed(reader.path("count"), reader.at - 4, f"is {count}")
@@ -206,7 +190,7 @@ def _records(reader: Reader, count: int, base: int, first_time: int, append_time
         reader.end = content + size
         reader.enter(element(index, "struct"))
         reader.leaf(_RECORD_LENGTH, size, content)
-        _take(reader, _RECORD_ATTRIBUTES, _INT8)
+        reader.take(_RECORD_ATTRIBUTES, INT8)
         unsigned, stop = reader.uvarlong(reader.at, "timestamp")
         reader.leaf(_RECORD_TIME, _wrapped(first_time + zigzag(unsigned)) if append_time is None else append_time, stop)
         unsigned, stop = reader.uvarint(reader.at, "offset")
@@ -267,8 +251,8 @@ def _text(content: bytes) -> bytes | str:
 
 def _message(reader: Reader, depth: int) -> None:
     start = reader.at
-    offset = _take(reader, _OFFSET, _INT64)
-    size = _take(reader, _SIZE, _INT32)
+    offset = reader.take(_OFFSET, INT64)
+    size = reader.take(_SIZE, INT32)
     magic = reader.data[start + MAGIC_AT]
     least = MESSAGE_MINIMUM.get(magic)
     if least is None:
@@ -276,15 +260,14 @@ def _message(reader: Reader, depth: int) -> None:
     if size < least:
         raise Malformed(reader.path(), start, f"has length {size}, the least is {least}")
     _crc(reader, start + MESSAGE_CHECKED_FROM, zlib.crc32)
-    _take(reader, _MAGIC, _INT8)
-    attributes = _take(reader, _MESSAGE_ATTRIBUTES, _INT8)
-    node = reader.into[-1]
+    reader.take(_MAGIC, INT8)
+    attributes = reader.take(_MESSAGE_ATTRIBUTES, INT8)
     _codec_bits(reader, attributes)
     if magic == 1:
-        _bit(node, _TIMESTAMP_TYPE, TIMESTAMP_TYPES[attributes >> 3 & 1], 8)
-        _take(reader, _TIMESTAMP, _INT64)
-    _int32_bytes(reader, _KEY)
-    content = _int32_bytes(reader, _VALUE)
+        reader.bits(_TIMESTAMP_TYPE, TIMESTAMP_TYPES[attributes >> 3 & 1], 8)
+        reader.take(_TIMESTAMP, INT64)
+    reader.content(_KEY, _CONTENT)
+    content = reader.content(_VALUE, _CONTENT)
     if reader.at != reader.end:
         raise Malformed(reader.path(), start, f"ends {reader.end - reader.at} bytes before its length")
     if not attributes & 7:
@@ -319,18 +302,3 @@ def _settle(wrapper: list[Field], entries: list[Field], offset: int, attributes:
             for bit in message["attributes"].children:
                 if bit.spec is _TIMESTAMP_TYPE:
                     bit.value = TIMESTAMP_TYPES[1]
-
-
-def _int32_bytes(reader: Reader, spec: FieldSpec) -> bytes | None:
-    at = reader.at
-    reader.need(4, at, spec.name)
-    size = _INT32.unpack_from(reader.data, at)[0]
-    if size < -1:
-        raise Malformed(reader.path(spec.name), at, f"has length {size}")
-    if size < 0:
-        reader.leaf(spec, None, at + 4, 4)
-        return None
-    reader.need(size, at + 4, spec.name)
-    value = reader.data[at + 4 : at + 4 + size]
-    reader.leaf(spec, value, at + 4 + size, 4)
-    return value

@@ -19,6 +19,7 @@ from typing import Any
 
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.flat import FlatRows
 from dissectors.wire.varint import Unfit, uvarint, uvarlong, zigzag
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -133,7 +134,7 @@ def _records(  # noqa: C901
     """
     if count * RECORD_MINIMUM > end - p:
         raise Unfit
-    records = []
+    records = FlatRows()
     for _ in range(count):
         n = d[p]
         p += 1
@@ -195,7 +196,7 @@ def _records(  # noqa: C901
             value = d[p:q]
             p = q
         if d[p]:
-            headers, p = _headers(d, p, stop)
+            headers, p = _short_headers(d, p, stop) or _headers(d, p, stop)
         else:
             headers = []
             p += 1
@@ -205,6 +206,25 @@ def _records(  # noqa: C901
     if p != end:
         raise Unfit
     return records
+
+
+def _short_headers(d: bytes, p: int, stop: int) -> tuple[list[dict[str, Any]], int] | None:
+    """Headers of which each number fits into one byte and no value is null, as nearly all are; None for others."""
+    n = d[p]
+    if n > 127 or n & 1 or n > stop - p:
+        return None
+    headers = []
+    for _ in range(n >> 1):
+        n = d[p + 1]
+        p += 2
+        q = p + (n >> 1)
+        m = d[q]
+        end = q + (m >> 1)
+        if n > 127 or m > 127 or n & 1 or m & 1 or end >= stop:
+            return None
+        headers.append({"key": d[p:q].decode(), "value": d[q + 1 : end + 1]})
+        p = end
+    return headers, p + 1
 
 
 def _headers(data: bytes, at: int, stop: int) -> tuple[list[dict[str, Any]], int]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from dissectors.kafka.labels import is_sensitive, labels
 from dissectors.wire.budget import Budget
 from dissectors.wire.nonfinite import float_value
-from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT16, UINT32, Dialect, Fixed, Length, Sized
 from dissectors.wire.reader import Reader
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
@@ -26,12 +26,7 @@ def uuid_text(raw: bytes) -> str:
 
 
 _FIXED = {
-    "int8": Fixed("int8", "b"),
-    "int16": Fixed("int16", "h"),
-    "uint16": Fixed("uint16", "H"),
-    "int32": Fixed("int32", "i"),
-    "uint32": Fixed("uint32", "I"),
-    "int64": Fixed("int64", "q"),
+    **{each.type: each for each in (INT8, INT16, UINT16, INT32, UINT32, INT64)},
     "float64": Fixed("float64", "d", float_value),
     "bool": Fixed("bool", "?"),
     "uuid": Fixed("uuid", "16s", uuid_text),

@@ -96,3 +96,7 @@ class Dialect:
     array: Callable[[bool, bool], str]
     labels: Callable[[str], Label | None]
     sensitive: Callable[[object], bool] = lambda key: False
+
+
+INT8, INT16, INT32, INT64 = (Fixed(f"int{8 << power}", code) for power, code in enumerate("bhiq"))
+UINT8, UINT16, UINT32, UINT64 = (Fixed(f"uint{8 << power}", code) for power, code in enumerate("BHIQ"))

@@ -14,8 +14,8 @@ from dissectors.errors import DecodeError, Malformed, TooLarge, Truncated
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
-from dissectors.wire.primitive import Length
-from dissectors.wire.specs import UNDECODED, Layout, Many
+from dissectors.wire.primitive import Fixed, Length
+from dissectors.wire.specs import UNDECODED, Layout, Many, element
 
 Read: TypeAlias = Callable[["Reader"], None]
 
@@ -72,6 +72,45 @@ class Reader:
         self.into.append(node)
         self.at = stop
         return node
+
+    def take(self, spec: FieldSpec, primitive: Fixed) -> Any:
+        """Reads a value of fixed width; adds its leaf and returns it."""
+        stop = self.at + primitive.layout.size
+        if stop > self.end:
+            self.need(primitive.layout.size, self.at, spec.name)
+        value = primitive.layout.unpack_from(self.data, self.at)[0]
+        if primitive.convert is not None:
+            value = primitive.convert(value)
+        self.leaf(spec, value, stop)
+        return value
+
+    def bits(self, spec: FieldSpec, value: object, mask: int) -> None:
+        """Adds what some bits of the leaf added last mean."""
+        node = self.into[-1]
+        node.children.append(Field(spec, value, node.offset, node.length, node.source, bits=mask))
+
+    def content(self, spec: FieldSpec, length: Length) -> bytes | None:
+        """Reads a length and that many bytes as one leaf, and returns them; None for length -1."""
+        size, at = self.number(length, self.at, spec.name)
+        if size < 0:
+            self.leaf(spec, None, at, at - self.at)
+            return None
+        self.need(size, at, spec.name)
+        value = self.data[at : at + size]
+        self.leaf(spec, value, at + size, at - self.at)
+        return value
+
+    def repeat(self, spec: FieldSpec, count: int, least: int, read: Read) -> None:
+        """Reads an array of `count` structs of at least `least` bytes each; none of them if so many do not fit."""
+        if count < 0:
+            raise Malformed(self.path(spec.name), self.at, f"has count {count}")
+        self.need(count * least, self.at, f"{spec.name} ({count} elements)")
+        self.enter(spec)
+        for index in range(count):
+            self.enter(element(index, "struct"))
+            read(self)
+            self.leave()
+        self.leave()
 
     def enter(self, spec: FieldSpec) -> None:
         """Opens a container at the cursor."""

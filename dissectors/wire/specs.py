@@ -1,7 +1,7 @@
 """Kinds of nodes that a tree needs beside plain fields, and the way from a tree back to plain values.
 
 Theory. A tree shows every byte, so it has nodes that carry the layout and no value of their own: counts, presence
-marks, tag numbers. They are of the class Layout. What remains folds into exactly what the values decoder gives, which
+marks, tag numbers. They are of the class Layout; what is around the values is Wrapping. What remains folds into exactly what the values decoder gives, which
 makes the two decoders comparable, and lets a message that broke half-way still give the values read so far.
 """
 
@@ -18,6 +18,11 @@ from dissectors.wire.primitive import Label
 @dataclass(frozen=True, slots=True)
 class Layout(FieldSpec):
     """A node that is there for the layout: its value is not one of the message's, its parts may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping(FieldSpec):
+    """A node around the message's values, its length prefix or header: neither it nor its parts are among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ def members(nodes: list[Field]) -> dict[str, Any]:
     unknown: list[dict[str, Any]] = []
     for node in nodes:
         spec = node.spec
+        if isinstance(spec, Wrapping):
+            continue
         if isinstance(spec, Layout):
             values.update(members(node.children))
         elif isinstance(spec, UnknownTag):

@@ -8,7 +8,8 @@ import pytest
 
 from dissectors.api import Role, State
 from dissectors.kafka import Kafka
-from dissectors.kafka.body import body_values
+from dissectors.kafka.labels import error_name
+from dissectors.wire.message import folded
 from tests.dissectors.kafka.truth import GOLDEN, SHARED, Frame, difference, frames, printed
 from tests.dissectors.trees import assert_tiles
 
@@ -45,7 +46,7 @@ def test_trees(truth: list[Frame]) -> None:
     for frame in truth:
         tree = KAFKA.tree(frame.data, frame.context)
         assert_tiles(tree)
-        assert body_values(tree) == KAFKA.values(frame.data, frame.context), frame.name
+        assert folded(tree, error_name) == KAFKA.values(frame.data, frame.context), frame.name
 
 
 def test_headers(truth: list[Frame]) -> None:
