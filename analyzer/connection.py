@@ -195,9 +195,9 @@ class Walker:
 
     def _hand_on(self, connection: Connection, side: int, ready: list[Piece], packet: Packet) -> list[Row]:
         """Takes what is ready, up to the first piece that is early."""
-        if not connection.needs:
-            return self._take(connection, side, ready, packet.number)
         early = connection.early[side]
+        if not early and not connection.needs:
+            return self._take(connection, side, ready, packet.number)
         for count, piece in enumerate(ready):
             needed = connection.needs.pop(piece.packet, 0)
             if early or not connection.reached(1 - side, needed):

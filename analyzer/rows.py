@@ -27,10 +27,14 @@ STATES = [state.name.lower() for state in State]
 
 
 class Rows:
-    """Reads keys of rows. Keeps the names of streams that it has met; of rows and bodies nothing."""
+    """Reads keys of rows. Keeps the names of streams that it has met; of rows and bodies nothing.
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    `streaming`: rows are read as they close, so a row knows no partner that closes later, even if it is known by now.
+    """
+
+    def __init__(self, session: Session, *, streaming: bool = False) -> None:
+        self._streaming = streaming
+        self.session = session
         self._index = session.rows
         self._names = _Texts(lambda number: session.names.text(number - 1) if number else None)
         self._stream_ids = _Texts(session.stream_id)
@@ -44,7 +48,7 @@ class Rows:
         return [[found[key] for found in objects] for key in keys]
 
     def objects(self, keys: Sequence[str], rows: Ints) -> Iterator[dict[str, Any]]:
-        """The same as one dict for each row. A body is decoded when its row is reached, and forgotten while still hot."""
+        """The same as one dict for each row; a body is decoded when its row is reached, and forgotten while hot."""
         columns = [KEYS[key](self, rows) if key in KEYS else repeat(None, len(rows)) for key in keys]
         cells = zip(*columns, strict=True)
         if not BODY_KEYS.intersection(keys):
@@ -54,7 +58,7 @@ class Rows:
     def _with_bodies(
         self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]]
     ) -> Iterator[dict[str, Any]]:
-        session, error, info, findings, fields = self._session, *(key in keys for key in BODY_KEYS_IN_ORDER)
+        session, error, info, findings, fields = self.session, *(key in keys for key in BODY_KEYS_IN_ORDER)
         remarkable = np.zeros(len(rows), bool)
         remarkable[session.remarkable(rows)] = True
         readable = session.readable(rows)
@@ -105,8 +109,8 @@ class Rows:
 
     def partner_ids(self, rows: Ints) -> Values:
         """The id of the other half of the exchange."""
-        partners = self.take("partner", rows).astype(np.int64)
-        found = np.flatnonzero(partners != NULL)
+        partners = self._partners(rows)
+        found = np.flatnonzero(partners != NULL64)
         values: Values = [None] * len(rows)
         for place, value in zip(found.tolist(), self.ids(partners[found]), strict=True):
             values[place] = value
@@ -114,13 +118,19 @@ class Rows:
 
     def partners(self, rows: Ints) -> Values:
         """The number of the other half of the exchange."""
+        partners = self._partners(rows)
+        return nullable(np.where(partners == NULL64, NULL64, partners + 1))
+
+    def _partners(self, rows: Ints) -> Ints:
+        """Rows of partners, NULL64 for none."""
         partners = self.take("partner", rows).astype(np.int64)
-        return nullable(np.where(partners == NULL, NULL64, partners + 1))
+        unknown = (partners == NULL) | (partners > rows) if self._streaming else partners == NULL
+        return np.where(unknown, NULL64, partners)
 
     def latencies(self, rows: Ints) -> Values:
         """Nanoseconds, of responses whose request is known."""
-        partners = self.take("partner", rows).astype(np.int64)
-        answer = (partners != NULL) & (self.take("role", rows) == Role.RESPONSE)
+        partners = self._partners(rows)
+        answer = (partners != NULL64) & (self.take("role", rows) == Role.RESPONSE)
         request = self._index.column("time")[np.where(answer, partners, 0)]
         return nullable(np.where(answer, self.take("time", rows) - request, NULL64))
 
@@ -132,7 +142,7 @@ class Rows:
 
     def protocols(self, rows: Ints) -> Values:
         """Protocol names; `unknown` for raw bytes."""
-        names = [dissector.name for dissector in self._session.engine.known.dissectors]
+        names = [dissector.name for dissector in self.session.engine.known.dissectors]
         return picked([*names, "unknown"], self.take("protocol", rows))
 
 

@@ -1,9 +1,16 @@
 """What a protocol implements.
 
-Theory. A message is decoded in two steps that are far apart in time. While a capture is indexed, only `framing`, `header`
-and the Conversation see it: they cut it out, name it and pair it. Whenever somebody looks, `values` or `tree` reads the
-whole of it, alone, helped only by the Context that the conversation kept for it. So a row can be decoded later,
-elsewhere and in any order, and decoding one message never needs another.
+Theory. A message is decoded in two steps that are far apart in time. While a capture is indexed, only `framing`,
+`header` and the Conversation see it: they cut it out, name it and pair it. Whenever somebody looks, `values` or `tree`
+reads the whole of it, alone, helped only by the Context that the conversation kept for it. So a row can be decoded
+later, elsewhere and in any order, and decoding one message never needs another.
+
+All bytes are hostile. `probe`, `plausible`, `header` and `Conversation.step` get whatever is there, as little as
+nothing, and never raise; nor do `values` and `tree`, which get a message as far as it was captured and say in
+Findings what they could not read. An exception that escapes is a bug and is reported as one.
+
+CONTRIBUTING.md shows a whole protocol in one block. dissectors.pairing has a Conversation for protocols whose answers
+repeat a number, dissectors.wire.message what decoding a message has in common everywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +26,11 @@ from dissectors.finding import Finding
 
 
 class Role(IntEnum):
-    """What a message is in its conversation; printed in lower case without underscore."""
+    """What a message is in its conversation; printed in lower case.
+
+    A REQUEST expects an answer, a ONEWAY message none, whoever sends it. A RESPONSE answers a request, a PUSH is what a
+    server sends unasked. RAW is what has no header: a token between messages, or bytes too few for one.
+    """
 
     REQUEST = 0
     RESPONSE = 1
@@ -29,7 +40,11 @@ class Role(IntEnum):
 
 
 class State(IntEnum):
-    """How far a message can be trusted, known from framing, header and pairing alone."""
+    """How far a message can be trusted, known from framing, header and pairing alone.
+
+    A dissector says COMPLETE, GUESSED where the layout is not certain (an answer without its request, a version newer
+    than its tables), UNDECODED where there is none. PARTIAL is the engine's: bytes are missing.
+    """
 
     COMPLETE = 0
     PARTIAL = 1
@@ -39,7 +54,11 @@ class State(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MessageHeader:
-    """What framing, pairing and the list need, read without a full decode. None: unknown."""
+    """What pairing and the list need, read without a full decode. None: unknown.
+
+    operation: the protocol's own name for what is done, and `code` its number on the wire. correlation: the number that
+    an answer repeats. client: how the client calls itself.
+    """
 
     role: Role
     operation: str | None = None
@@ -48,6 +67,10 @@ class MessageHeader:
     correlation: int | None = None
     client: str | None = None
     state: State = State.COMPLETE
+
+
+HEADLESS = MessageHeader(Role.RAW, state=State.UNDECODED)
+"""The header of bytes that are too few for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +88,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a conversation says of one message: its header with what the partner tells, the partner, and the extra context."""
+    """What a conversation says of one message.
+
+    header: its own, completed with what its partner tells (with_request). partner: the handle of the request that it
+    answers. extra: what decoding it needs besides role, code and version; kept with the row as Context.extra.
+    """
 
     header: MessageHeader
     partner: int | None = None
@@ -74,7 +101,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A message decoded to plain values. `error` is the first error that it reports, as (code, name)."""
+    """A message decoded to plain values. `error` is the first error that the message itself reports, as (code, name).
+
+    Values are what JSON knows (int, float, str, bool, None, list, dict with str keys), bytes, and wire.secret.Secret.
+    """
 
     values: dict[str, Any]
     error: tuple[int, str] | None
@@ -91,40 +121,64 @@ class LengthPrefixed:
 
 
 class Conversation(ABC):
-    """The state of one connection: requests not yet answered, and what decoding needs later. Plain data: it pickles."""
+    """The state of one connection: requests not yet answered, and what decoding needs later.
+
+    It is pickled between blocks and processes, so it is plain data (a dissector's bound method pickles too), and what
+    it remembers is bounded, for a capture may hold requests and no answers. dissectors.pairing.PairByKey is a ready
+    one.
+    """
 
     @abstractmethod
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """Takes the next message in order of completion.
+        """Takes the next message of either direction, in order of completion. Never raises.
 
         handle: the engine's number for it, given back as `partner` of its answer. prefix: its first bytes (PREFIX at
-        most), length prefix included.
+        most, fewer if the message is shorter or cut), length prefix included.
         """
 
 
 class Dissector(ABC):
-    """One protocol. Stateless: everything that a connection remembers is in its Conversation."""
+    """One protocol. Stateless: everything that a connection remembers is in its Conversation.
+
+    name: as printed and typed (-d PORT=NAME), lower case, the same as in the registry or entry point. ports: where its
+    servers usually listen; a hint only, for bytes say more. framing: how messages are cut out of the stream.
+    """
 
     name: str
     ports: tuple[int, ...]
     framing: LengthPrefixed
     bulk: str | None = None
-    """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one."""
+    """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one; never needed, only faster."""
 
     @abstractmethod
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """How sure the first bytes of a direction make us that they are ours: 0 (surely not) to 100 (no doubt).
+        """How sure the first bytes of a direction make us that they are ours.
 
-        `from_client` is None when nobody knows which side opened the connection.
+        0 surely not; below WEAK (20) as good as nothing; up to SURE (80) believed only when no more bytes come to
+        tell, and if no other dissector says more; from SURE on believed at once. Say 90 and more for bytes of which
+        nearly all are checked, about 25 for what only a length that makes sense speaks for. The same scale counts
+        behind a gap, message by message, until messages in a row sum up to 100.
+
+        prefix: from the first byte of a direction, or of a message; as few as one byte at first, later hundreds, and
+        more than one message. from_client is None when nobody knows which side opened the connection.
         """
 
-    @abstractmethod
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether a message can begin with these bytes: used to find the way back behind a gap."""
+        """Whether a message can begin with these bytes: used to find the way back behind a gap.
+
+        prefix: one message's bytes, PREFIX at most, length prefix included. By default, whether probe says WEAK or
+        more.
+        """
+        return self.probe(prefix, from_client) >= WEAK
 
     @abstractmethod
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Reads what the list needs from the first bytes of a message; never raises."""
+        """Reads what the list needs from the first bytes of a message; HEADLESS where they are too few. Never raises.
+
+        prefix: as Conversation.step gets it. The role is what the message says of itself; where only the direction
+        tells, what a client sends is a request. Nothing from other messages: an answer's operation is added by the
+        Conversation.
+        """
 
     @abstractmethod
     def conversation(self) -> Conversation:
@@ -132,16 +186,24 @@ class Dissector(ABC):
 
     @abstractmethod
     def values(self, message: bytes, context: Context) -> Body:
-        """The fast way to plain values. Never raises DecodeError: what could be read is there, the rest is a Finding."""
+        """A whole message to plain values. Never raises: what could be read is there, the rest is a Finding.
+
+        message: all its bytes, length prefix included, or those before the first that is missing.
+        """
 
     @abstractmethod
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The annotated way; its leaves tile each source, also where the bytes break."""
+        """The same annotated. The leaves of each source cover it without gap or overlap, also where the bytes break."""
 
-    @abstractmethod
     def info(self, body: Body, context: Context) -> str:
-        """One line for people, from this message alone."""
+        """One line for people, from this message alone. By default its error, and the first few numbers and words."""
+        error = [] if body.error is None else [body.error[1]]
+        plain = [f"{name} {value}" for name, value in body.values.items() if isinstance(value, (int, float, str))]
+        return ", ".join(error + plain[:4])
 
+
+WEAK, SURE = 20, 80
+"""Where Dissector.probe's evidence begins to count, and where it is believed at once."""
 
 PREFIX = 512
 """Bytes of a message that header() and Conversation.step() may look at."""

@@ -58,14 +58,15 @@ def command(
     if "-" in files:
         with open_session(files, decode_as, reader) as session:
             _head(out, form, keys, chosen=bool(fields))
+            reading = Rows(session, streaming=True)
             for rows in session.grow():
-                _print(out, session, rows, keys, writer)
+                _print(out, reading, rows, keys, writer)
                 out.flush()
             say(session.findings)
         return
     with loaded(files, decode_as, reader) as session:
         _head(out, form, keys, chosen=bool(fields))
-        _print(out, session, range(len(session.rows)), keys, writer)
+        _print(out, Rows(session), range(len(session.rows)), keys, writer)
 
 
 def chosen_keys(fields: Sequence[str], form: str, with_fields: bool) -> list[str]:
@@ -101,9 +102,8 @@ def _head(out: BinaryIO, form: str, keys: Sequence[str], chosen: bool) -> None:
         out.write(table_head(keys, aligned=not chosen))
 
 
-def _print(out: BinaryIO, session: Session, rows: range, keys: Sequence[str], writer: Lines) -> None:
-    reader = Rows(session)
-    out.writelines(writer(keys, part, reader) for part in _chunks(session, rows))
+def _print(out: BinaryIO, reader: Rows, rows: range, keys: Sequence[str], writer: Lines) -> None:
+    out.writelines(writer(keys, part, reader) for part in _chunks(reader.session, rows))
 
 
 def _chunks(session: Session, rows: range) -> Iterator[Ints]:

@@ -78,7 +78,8 @@ def _fallback(message: bytes, version: int) -> Plan | None:
 
 @lru_cache(maxsize=1024)
 def _recipe(plan: Plan, header: int, response: bool) -> Recipe:
-    return Recipe(INT32, BODY_START[response, header], values_decoder(plan), first_nonzero(plan, "error"), error_name, read)
+    first_error = first_nonzero(plan, "error")
+    return Recipe(INT32, BODY_START[response, header], values_decoder(plan), first_error, error_name, read)
 
 
 @lru_cache(maxsize=1024)

@@ -1,7 +1,7 @@
 """Kafka's headers for many messages at once, and its queue: the bulk twin of Kafka.header and KafkaConversation.
 
-tests/dissectors/kafka/test_bulk.py holds the twins equal. Requests stand at fixed offsets up to the client id; whether a
-Produce wants an answer is a little further on.
+tests/dissectors/kafka/test_bulk.py holds the twins equal. Requests stand at fixed offsets up to the client id; whether
+a Produce wants an answer is a little further on.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from functools import cache
 import numpy as np
 
 from dissectors.api import Conversation, MessageHeader, Role, State
-from dissectors.kafka.conversation import GROUP, JOIN_GROUP, SASL_HANDSHAKE, KafkaConversation, Waiting
+from dissectors.kafka.conversation import GROUP, JOIN_GROUP, SASL_HANDSHAKE, KafkaConversation
 from dissectors.kafka.header import NEWER
 from dissectors.kafka.schemas import apis
+from dissectors.pairing import Waiting
 from dissectors.wire.bulk import NULL, BulkHeaders, Column, be
 
 WIDTH = 96
@@ -99,7 +100,8 @@ def _silent(view: Column, available: Column, size: Column, version: Column, rows
     each = np.arange(len(rows))
 
     def byte(place: Column) -> Column:
-        return data[each, np.minimum(place, WIDTH - 1)].astype(np.int64)
+        found: Column = data[each, np.minimum(place, WIDTH - 1)].astype(np.int64)
+        return found
 
     plain, compact = (kind >= 3) & (kind < 9), kind >= 9
     length = (byte(at) << 8 | byte(at + 1)) & 0x7FFF

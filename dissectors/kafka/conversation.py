@@ -1,13 +1,13 @@
 """Who answers whom on a Kafka connection.
 
-Theory. A broker answers the requests of one connection strictly in order, so pairing is a queue; the correlation id, which
-the client chose and the broker repeats, is the check, not the key: clients may repeat it. A Produce with acks=0 is never
-answered (its header says one-way). When the id at the head does not fit, a request was lost or dropped: everything
-before the first that fits is given up. An answer that fits none is an orphan.
+Theory. A broker answers the requests of one connection strictly in order, so pairing is a queue; the correlation id,
+which the client chose and the broker repeats, is the check, not the key: clients may repeat it. A Produce with acks=0
+is never answered (its header says one-way). When the id at the head does not fit, a request was lost or dropped:
+everything before the first that fits is given up. An answer that fits none is an orphan.
 
-SASL (KIP-12, KIP-43): after SaslHandshake version 0 the client's tokens are bare frames without any header, and so are the
-broker's; the exchange is over when a frame from the client is a request header again. A client of the 0.9 days may even
-begin with a bare GSSAPI token (its first byte is 0x60, the ASN.1 application tag of RFC 2743, section 3.1).
+SASL (KIP-12, KIP-43): after SaslHandshake version 0 the client's tokens are bare frames without any header, and so are
+the broker's; the exchange is over when a frame from the client is a request header again. A client of the 0.9 days may
+even begin with a bare GSSAPI token (its first byte is 0x60, the ASN.1 application tag of RFC 2743, section 3.1).
 """
 
 from __future__ import annotations
@@ -16,27 +16,17 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from struct import unpack_from
-from typing import NamedTuple
 
 from dissectors.api import Context, Conversation, MessageHeader, Outcome, Role, State, with_request
 from dissectors.kafka.dissector import Kafka
+from dissectors.pairing import MOST_WAITING, Waiting
 
 JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE, API_VERSIONS = 11, 14, 17, 18
 UNSUPPORTED_VERSION = 35
 GROUP = frozenset({JOIN_GROUP, SYNC_GROUP})
 
-MOST_WAITING = 65_536
-"""Requests that are remembered where a capture has only one direction; far more than any client keeps in flight."""
-
 GSSAPI_TOKEN = 0x60
 TOKEN = MessageHeader(Role.RAW, state=State.COMPLETE)
-
-
-class Waiting(NamedTuple):
-    """A request that has no answer yet."""
-
-    handle: int
-    header: MessageHeader
 
 
 @dataclass(slots=True)
@@ -50,6 +40,7 @@ class KafkaConversation(Conversation):
     begun: bool = False
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
+        """A request joins the queue, a response takes its place; tokens have a queue of their own."""
         header = KAFKA.header(prefix, from_client)
         outcome = self._from_client(handle, prefix, header) if from_client else self._from_broker(prefix, header)
         self.begun = True
@@ -90,7 +81,7 @@ class KafkaConversation(Conversation):
         return None
 
     def note(self, code: int | None, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
-        """What decoding needs to know of a group's messages (`version` None for a response, which tells nothing itself).
+        """What decoding needs to know of a group's messages; `version` is None for a response, which tells nothing itself.
 
         JoinGroup says what kind of group this is; SyncGroup before version 5 and the answers do not.
         """

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Mapping
 from struct import Struct
 
-from dissectors.api import MessageHeader, Role, State
+from dissectors.api import HEADLESS, MessageHeader, Role, State
 from dissectors.kafka.schemas import Api, apis, header_version
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -27,7 +27,6 @@ _PREFIX = Struct(">ihh")
 _RESPONSE = Struct(">ii")
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
-_RAW = MessageHeader(Role.RAW, state=State.UNDECODED)
 _PRODUCE = 0
 
 
@@ -37,10 +36,10 @@ def request_header(prefix: bytes) -> MessageHeader:
     A header without client id has the empty one, as Kafka's own reader says.
     """
     if len(prefix) < 8:
-        return _RAW
+        return HEADLESS
     size, key, version = _PREFIX.unpack_from(prefix)
     if size < 8:
-        return _RAW
+        return HEADLESS
     correlation = _INT32.unpack_from(prefix, 8)[0] if len(prefix) >= 12 else None
     api = apis().get(key)
     if api is None:
@@ -53,10 +52,10 @@ def request_header(prefix: bytes) -> MessageHeader:
 def response_header(prefix: bytes) -> MessageHeader:
     """What the first bytes of a broker's frame tell: without its request, an orphan and a guess."""
     if len(prefix) < 8:
-        return _RAW
+        return HEADLESS
     size, correlation = _RESPONSE.unpack_from(prefix)
     if size < 4:
-        return _RAW
+        return HEADLESS
     return MessageHeader(Role.RESPONSE, correlation=correlation, state=State.GUESSED)
 
 
@@ -102,11 +101,12 @@ def _behind_correlation(message: bytes) -> int:
 
 
 def _behind_client(message: bytes) -> int:
-    return 14 + max(_INT16.unpack_from(message, 12)[0], 0)
+    size: int = _INT16.unpack_from(message, 12)[0]
+    return 14 + size if size > 0 else 14
 
 
 def _behind_request_tags(message: bytes) -> int:
-    return _behind_tags(message, 14 + max(_INT16.unpack_from(message, 12)[0], 0))
+    return _behind_tags(message, _behind_client(message))
 
 
 def _behind_response(message: bytes) -> int:

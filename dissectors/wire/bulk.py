@@ -1,7 +1,7 @@
 """What a protocol's bulk twin gives the engine: headers as columns, and its conversation's queue.
 
-Only modules named bulk import NumPy in this package, and only the analyzer loads them; the plain twin is the dissector's
-header() and its Conversation, and tests hold the two equal.
+Only modules named bulk import NumPy in this package, and only the analyzer loads them; the plain twin is the
+dissector's header() and its Conversation, and tests hold the two equal.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NULL64 = -(2**63)
 class BulkHeaders:
     """n rows: role and state (int8), code, version (int32, NULL), correlation (int64, NULL64), client (int32).
 
-    `client` is a number in `clients`, or NULL. `unsure` rows must be read by header(); a connection with a `stepped` row must
-    go through its Conversation message by message.
+    `client` is a number in `clients`, or NULL. `unsure` rows must be read by header(); a connection with a `stepped`
+    row must go through its Conversation message by message.
     """
 
     role: Column

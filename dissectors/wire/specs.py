@@ -1,8 +1,9 @@
 """Kinds of nodes that a tree needs beside plain fields, and the way from a tree back to plain values.
 
 Theory. A tree shows every byte, so it has nodes that carry the layout and no value of their own: counts, presence
-marks, tag numbers. They are of the class Layout; what is around the values is Wrapping. What remains folds into exactly what the values decoder gives, which
-makes the two decoders comparable, and lets a message that broke half-way still give the values read so far.
+marks, tag numbers. They are of the class Layout; what is around the values is Wrapping. What remains folds into
+exactly what the values decoder gives, which makes the two decoders comparable, and lets a message that broke half-way
+still give the values read so far.
 """
 
 from __future__ import annotations

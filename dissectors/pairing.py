@@ -1,0 +1,65 @@
+"""Who answers whom, where a number in the message says so and answers come in any order.
+
+Theory. Many protocols number their requests, and an answer repeats the number: it belongs to the request of the other
+side that carries it. Both sides may ask, each with numbers of its own, so the side is part of the key. Where a number
+is used again before it was answered, answers come in the order of the requests. A protocol whose answers come in
+order of their requests, or whose messages change how later ones are read, writes a Conversation of its own
+(dissectors/kafka/conversation.py).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from dissectors.api import Conversation, MessageHeader, Outcome, Role, State, with_request
+
+MOST_WAITING = 65_536
+"""Requests that are remembered where answers are missing; far more than any client keeps in flight."""
+
+
+class Waiting(NamedTuple):
+    """A request that has no answer yet."""
+
+    handle: int
+    header: MessageHeader
+
+
+@dataclass(slots=True)
+class PairByKey(Conversation):
+    """Pairs by MessageHeader.correlation; `header` is the dissector's own. An answer that nobody asked for is a guess."""
+
+    header: Callable[[bytes, bool], MessageHeader]
+    waiting: OrderedDict[tuple[bool, int], deque[Waiting]] = field(default_factory=OrderedDict)
+    count: int = 0
+
+    def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
+        """A request waits under its side and number; a response takes the oldest that waits under its own."""
+        header = self.header(prefix, from_client)
+        if header.correlation is None or header.role not in (Role.REQUEST, Role.RESPONSE):
+            return Outcome(header)
+        if header.role is Role.REQUEST:
+            self._remember((from_client, header.correlation), Waiting(handle, header))
+            return Outcome(header)
+        request = self._claim((not from_client, header.correlation))
+        if request is None:
+            return Outcome(replace(header, state=max(header.state, State.GUESSED)))
+        return Outcome(with_request(header, request.header), request.handle)
+
+    def _remember(self, key: tuple[bool, int], request: Waiting) -> None:
+        if self.count == MOST_WAITING:
+            self._claim(next(iter(self.waiting)))
+        self.waiting.setdefault(key, deque()).append(request)
+        self.count += 1
+
+    def _claim(self, key: tuple[bool, int]) -> Waiting | None:
+        queue = self.waiting.get(key)
+        if queue is None:
+            return None
+        request = queue.popleft()
+        self.count -= 1
+        if not queue:
+            del self.waiting[key]
+        return request
