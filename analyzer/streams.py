@@ -95,12 +95,12 @@ class StreamAssigner:
         self, block: PacketBlock, by_flow: Ints, flow: int, first: int, places: list[int], silent: Array
     ) -> list[Split]:
         memory = self._flows
-        begun = first
+        begun, fresh = first, -1
         splits: list[Split] = []
 
         def split(position: int) -> None:
-            nonlocal begun
-            begun = position
+            nonlocal begun, fresh
+            begun = fresh = position
             memory.syn[flow] = -1
             memory.seen[flow] = False
             splits.append(Split(int(block.number[by_flow[position]]), position, flow))
@@ -112,9 +112,9 @@ class StreamAssigner:
             side, seq = int(block.direction[packet]), int(block.seq[packet])
             if block.flags[packet] & SYN and memory.syn[flow, side] != seq:
                 seen = bool(memory.seen[flow, side]) or side in block.direction[by_flow[begun:position]]
-                if seen and begun != position:
+                if seen and fresh != position:
                     split(position)
-            elif silent[position] and not block.flags[packet] & SYN and begun != position:
+            elif silent[position] and not block.flags[packet] & SYN and fresh != position:
                 split(position)
             if block.flags[packet] & SYN:
                 memory.syn[flow, side] = seq

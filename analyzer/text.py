@@ -49,6 +49,24 @@ def safe_text(text: str | bytes, limit: int | None = None) -> str:
     return text
 
 
+def safe_json(line: bytes) -> bytes:
+    """JSON that means the same, in which no character can act on a terminal: those become JSON's own `\\u` escapes."""
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    text = line.decode()
+    acting = {
+        ord(character): "".join(f"\\u{unit:04x}" for unit in _utf16(character))
+        for character in set(text)
+        if character != "\n" and (not character.isprintable() or ord(character) in _UNSEEN)
+    }
+    return text.translate(acting).encode() if acting else line
+
+
+def _utf16(character: str) -> tuple[int, ...]:
+    data = character.encode("utf-16-be", "surrogatepass")
+    return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
+
+
 def _escaped(text: str) -> str:
     out: list[str] = []
     marks = MARKS_IN_A_ROW  # a mark at the very beginning would sit on whatever is printed before this text

@@ -148,16 +148,16 @@ class Dissector(ABC):
     ports: tuple[int, ...]
     framing: LengthPrefixed
     bulk: str | None = None
-    """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one; never needed, only faster."""
+    """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one: for speed alone."""
 
     @abstractmethod
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """How sure the first bytes of a direction make us that they are ours.
 
-        0 surely not; below WEAK (20) as good as nothing; up to SURE (80) believed only when no more bytes come to
-        tell, and if no other dissector says more; from SURE on believed at once. Say 90 and more for bytes of which
-        nearly all are checked, about 25 for what only a length that makes sense speaks for. The same scale counts
-        behind a gap, message by message, until messages in a row sum up to 100.
+        0 surely not; below WEAK (20) enough only on one of our ports; up to SURE (80) believed only when no more
+        bytes come to tell, and if no other dissector says more; from SURE on believed at once. Say 90 and more for
+        bytes of which nearly all are checked, about 25 for what only a length that makes sense speaks for. The same
+        scale counts behind a gap, message by message, until messages in a row sum up to 100.
 
         prefix: from the first byte of a direction, or of a message; as few as one byte at first, later hundreds, and
         more than one message. from_client is None when nobody knows which side opened the connection.

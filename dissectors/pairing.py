@@ -29,7 +29,7 @@ class Waiting(NamedTuple):
 
 @dataclass(slots=True)
 class PairByKey(Conversation):
-    """Pairs by MessageHeader.correlation; `header` is the dissector's own. An answer that nobody asked for is a guess."""
+    """Pairs by MessageHeader.correlation; `header` is the dissector's own. An answer without its request is a guess."""
 
     header: Callable[[bytes, bool], MessageHeader]
     waiting: OrderedDict[tuple[bool, int], deque[Waiting]] = field(default_factory=OrderedDict)

@@ -12,11 +12,13 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 import orjson
 
+from analyzer.text import safe_json
 from dissectors.wire.flat import FlatRows
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
@@ -24,6 +26,15 @@ from dissectors.wire.secret import Secret
 # A Secret is a dataclass, and orjson would write it by itself.
 _LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
 _BYTES_OF_A_LIST_ITEM = 2  # the least: a digit and a comma
+
+
+_WORTH_COLUMNS = 6
+"""Rows below which a list is written like any other."""
+
+
+@lru_cache(maxsize=256)
+def _template(keys: tuple[str, ...]) -> str:
+    return "{" + ",".join(f"{json.dumps(key).replace('%', '%%')}:%s" for key in keys) + "}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +65,19 @@ class JsonWriter:
         except TypeError:
             return self._slow_line(value)
         if len(out) <= self._suspicious or not self._has_long_list(value):
-            return out
+            return safe_json(out)
         return self._line_of_copy(value, self._copy(value))
 
     def _line_of_copy(self, value: Any, copy: Any) -> bytes:
         try:
-            return orjson.dumps(copy, self._plain, _LINE)
+            return safe_json(orjson.dumps(copy, self._plain, _LINE))
         except TypeError:
             return self._slow_line(value)
 
     def _slow_line(self, value: Any) -> bytes:
         """Huge integers and lone surrogates; the latter stay the escapes that JSON has for them."""
         text = json.dumps(self._copy(value), ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "backslashreplace") + b"\n"
+        return safe_json(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def _plain(self, value: Any) -> Any:
         if isinstance(value, bytes):
@@ -85,13 +96,13 @@ class JsonWriter:
     def _flat(self, rows: FlatRows) -> Any:
         """The rows a column at a time, put together by one template."""
         most = self.limits.max_items
-        if not rows or (most is not None and len(rows) > most):
+        if len(rows) < _WORTH_COLUMNS or (most is not None and len(rows) > most):
             return list(rows)
         return orjson.Fragment("[" + ",".join(self._alike(rows)) + "]")
 
     def _alike(self, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         """The text of each of several dicts with the same keys in the same order."""
-        template = "{" + ",".join(f"{json.dumps(key)}:%s" for key in rows[0]) + "}"
+        template = _template(tuple(rows[0]))
         columns = [self._column(column) for column in zip(*map(dict.values, rows), strict=True)]
         return map(template.__mod__, zip(*columns, strict=True))
 

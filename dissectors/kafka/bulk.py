@@ -108,7 +108,7 @@ def _silent(view: Column, available: Column, size: Column, version: Column, rows
     length[byte(at) >= 0x80] = 0
     skipped = np.where(plain, 2 + length, 0)
     skipped = np.where(compact, 2 + np.maximum(byte(at + 1) - 1, 0), skipped)
-    unsure = compact & ((byte(at) != 0) | (byte(at + 1) >= 0x80))
+    unsure: Column = compact & ((byte(at) != 0) | (byte(at + 1) >= 0x80))
     unsure |= at + skipped + 2 > edge
     silent = (byte(at + skipped) == 0) & (byte(at + skipped + 1) == 0)
     role[rows[silent & ~unsure]] = Role.ONEWAY

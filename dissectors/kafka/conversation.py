@@ -81,7 +81,7 @@ class KafkaConversation(Conversation):
         return None
 
     def note(self, code: int | None, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
-        """What decoding needs to know of a group's messages; `version` is None for a response, which tells nothing itself.
+        """What decoding a group's messages needs; `version` is None for a response, which tells nothing itself.
 
         JoinGroup says what kind of group this is; SyncGroup before version 5 and the answers do not.
         """

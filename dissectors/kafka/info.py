@@ -142,8 +142,9 @@ def _topic(topic: object) -> str:
         return topic
     if not isinstance(topic, dict):
         return ""
-    name = next((topic[key] for key in _TOPIC if topic.get(key)), "")
-    partitions = next((topic[key] for key in _PARTITIONS if key in topic), None)
+    names, listed, _ = _keys(tuple(topic), _TOPIC, _PARTITIONS)
+    name = next((topic[key] for key in names if topic[key]), "")
+    partitions = topic[listed[0]] if listed else None
     if not name or not isinstance(partitions, list):
         return str(name)
     shown = [_partition(partition) for partition in partitions[:_SHOWN]]
@@ -155,15 +156,25 @@ def _topic(topic: object) -> str:
 def _partition(partition: object) -> str:
     if not isinstance(partition, dict):
         return str(partition)
-    text = str(next((partition[key] for key in _PARTITION if key in partition), "?"))
-    for key in _OFFSETS:
-        if key in partition:
-            text += f" at {partition[key]}"
-            break
-    for key in _RECORDS:
-        if key in partition:
-            text += f": {_count(_records(partition[key]), 'record')}"
+    index, offset, records = _keys(tuple(partition), _PARTITION, _OFFSETS, _RECORDS)
+    text = str(partition[index[0]]) if index else "?"
+    if offset:
+        text += f" at {partition[offset[0]]}"
+    if records:
+        text += f": {_count(_records(partition[records[0]]), 'record')}"
     return text
+
+
+@lru_cache(maxsize=1024)
+def _keys(
+    keys: tuple[str, ...], first: tuple[str, ...], second: tuple[str, ...], third: tuple[str, ...] = ()
+) -> tuple[list[str], list[str], list[str]]:
+    """Which of some names a struct has: there are few kinds of structs, and many of each."""
+    return (
+        [key for key in first if key in keys],
+        [key for key in second if key in keys],
+        [key for key in third if key in keys],
+    )
 
 
 def _records(entries: object) -> int:

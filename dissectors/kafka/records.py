@@ -17,6 +17,8 @@ import zlib
 from struct import Struct
 from typing import Any
 
+from crc32c import crc32c
+
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.flat import FlatRows
@@ -86,8 +88,6 @@ def _entries(data: bytes, budget: Budget, depth: int) -> list[dict[str, Any]]:
 
 
 def _batch(data: bytes, at: int, stop: int, budget: Budget) -> dict[str, Any]:
-    from crc32c import crc32c
-
     base, length, epoch, magic, crc, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
         data, at
     )

@@ -8,7 +8,8 @@ nullable struct has an int8 in front, negative for null; a tagged one an unsigne
 from __future__ import annotations
 
 from binascii import b2a_base64
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 from dissectors.kafka.labels import is_sensitive, labels
 from dissectors.wire.budget import Budget
@@ -39,9 +40,14 @@ _UVARINT = Length("uvarint", None, bias=1)
 
 
 def _record_values(data: bytes, budget: Budget) -> object:
+    return _record_reader()(data, budget)
+
+
+@cache
+def _record_reader() -> Callable[[bytes, Budget], object]:
     from dissectors.kafka.records import record_values  # a message without records does not pay for them
 
-    return record_values(data, budget)
+    return record_values
 
 
 def _unfold_records(reader: Reader, stop: int) -> None:

@@ -1,7 +1,8 @@
 """Long lists of small alike things, as record batches have them.
 
-Theory. Writing a list of dicts as JSON asks for each bytes value on its own, which costs more than decoding it did. A list that
-says of itself that its rows are alike can be written a column at a time; to everybody else it is the list that it looks like.
+Theory. Writing a list of dicts as JSON asks for each bytes value on its own, which costs more than decoding it did. A
+list that says of itself that its rows are alike can be written a column at a time; to everybody else it is the list
+that it looks like.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+import analyzer.capture.records
 import analyzer.engine
 from analyzer.capture.packets import Packets
 from analyzer.session import Session
@@ -57,10 +58,11 @@ Effect = Callable[[Talk, Random], list[Segment]]
 
 
 @pytest.fixture(autouse=True)
-def _bulk_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bulk road takes even one packet, so that small captures test it."""
+def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bulk road takes even one packet, and blocks do not grow: so that small captures test what large ones do."""
     monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
     monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
 
 
 def golden(name: str) -> Path:

@@ -26,7 +26,7 @@ from analyzer.render.table import TABLE_KEYS, table_lines
 from analyzer.render.tree_json import node_object
 from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session
-from tests.analyzer.capture.writers import Frame, Ng, pcap
+from tests.analyzer.capture.writers import T0, Frame, Ng, pcap
 from tests.analyzer.wire import Talk, frames, in_parts, segments, talks
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka"
@@ -132,7 +132,7 @@ def shuffled(packets: list[Frame], random: Random) -> list[Frame]:
         elif kind == 2:
             packets[index], packets[other] = packets[other], packets[index]
         else:
-            time = random.choice((0, packets[index].time + 7200 * 10**9, 0xFFFFFFFF * 10**9))
+            time = random.choice((0, T0 + 7200 * 10**9, 0xFFFFFFFF * 10**9))
             packets[index] = replace(packets[index], time=time)
     return packets
 

@@ -41,6 +41,13 @@ def test_table(value: Any, expected: Any) -> None:
     assert b"hunter2" not in line
 
 
+@pytest.mark.parametrize("text", ["\x7f", "\x9b31m", "\u202eabc", "\u200b", "\U000e0041", "é中😀"])
+def test_nothing_acts_on_a_terminal(text: str) -> None:
+    line = JsonWriter().line({"client": text})
+    assert json.loads(line) == {"client": text}
+    assert line.decode().rstrip("\n").isprintable()
+
+
 def test_limits_are_lifted() -> None:
     writer = JsonWriter(Limits(bytes_limit=None, max_items=None, show_secrets=True))
     assert json.loads(writer.dumps([b"a" * 70])) == [{"hex": "61" * 70, "length": 70}]
