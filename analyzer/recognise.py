@@ -1,23 +1,21 @@
 """Which protocol a connection speaks, and which side opened it.
 
-Theory. What the user says (-d PORT=PROTOCOL) wins; then what the bytes say, for real clusters use any port; then the port.
-The first bytes of a request are nearly proof, those of an answer are weak; so with little evidence we wait for more, until
-enough has been seen to fall back on the weaker signs.
+Theory. What the user says (-d PORT=PROTOCOL) wins; then what the bytes say, for real clusters use any port; then the
+port. The first bytes of a request are nearly proof, those of an answer are weak; so with little evidence we wait for
+more, until enough has been seen to fall back on the weaker signs.
 
-Where no SYN says who opened the connection, an answer may by accident read like a request. So the ports say which side is
-looked at first, and against them one direction alone is believed only when there is no more to come.
+Where no SYN says who opened the connection, an answer may by accident read like a request. So the ports say which
+side is looked at first, and against them one direction alone is believed only when there is no more to come.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from dissectors.api import Dissector
+from dissectors.api import SURE, WEAK, Dissector
 from dissectors.foreign import Foreign, foreign
 from dissectors.registry import Ports
 
-SURE = 80
-WEAK = 20
 TELLING_BYTES = 16
 """Fewer bytes of the client (a gap may follow them) speak neither for a protocol nor against it."""
 
@@ -42,10 +40,10 @@ def recognise(
     """
     likely = _by_port(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
-    for side in orientations:
-        told = known.told(ports[1 - side])
+    for each in orientations:
+        told = known.told(ports[1 - each])
         if told is not None:
-            return Decision(told, side)
+            return Decision(told, each)
     best, score, side = _best(prefixes, orientations, known.dissectors)
     if score >= SURE and (side == likely or all(prefixes)):
         return Decision(best, side)
@@ -53,10 +51,10 @@ def recognise(
     if other is not None:
         return Decision(None, likely, other)
     enough = final or segments >= ENOUGH_SEGMENTS or max(map(len, prefixes)) >= ENOUGH_BYTES
-    for side in orientations:
-        by_port = known.by_port(ports[1 - side])
-        if by_port is not None and enough and _score(by_port, prefixes, side) > 0:
-            return Decision(by_port, side)
+    for each in orientations:
+        by_port = known.by_port(ports[1 - each])
+        if by_port is not None and enough and _score(by_port, prefixes, each) > 0:
+            return Decision(by_port, each)
     if not enough:
         return None
     if score >= WEAK:

@@ -150,7 +150,6 @@ class Dissector(ABC):
     bulk: str | None = None
     """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one: for speed alone."""
 
-    @abstractmethod
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """How sure the first bytes of a direction make us that they are ours.
 
@@ -161,7 +160,15 @@ class Dissector(ABC):
 
         prefix: from the first byte of a direction, or of a message; as few as one byte at first, later hundreds, and
         more than one message. from_client is None when nobody knows which side opened the connection.
+
+        By default, 25 for a length within bounds and a header with an operation and a role that this side may have.
         """
+        framing = self.framing
+        size = int.from_bytes(prefix[: framing.width])
+        header = self.header(prefix, from_client is not False)
+        if header.operation is None or not framing.minimum <= size <= framing.maximum:
+            return 0
+        return 0 if from_client is True and header.role is Role.RESPONSE else WEAK + 5
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Whether a message can begin with these bytes: used to find the way back behind a gap.

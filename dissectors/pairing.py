@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from dissectors.api import Conversation, MessageHeader, Outcome, Role, State, with_request
+from dissectors.api import Conversation, Dissector, MessageHeader, Outcome, Role, State, with_request
 
 MOST_WAITING = 65_536
 """Requests that are remembered where answers are missing; far more than any client keeps in flight."""
@@ -63,3 +63,8 @@ class PairByKey(Conversation):
         if not queue:
             del self.waiting[key]
         return request
+
+
+def pair_by_key(dissector: Dissector) -> Conversation:
+    """The method `conversation` of a dissector whose answers repeat the number of their request."""
+    return PairByKey(dissector.header)

@@ -113,10 +113,11 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             if isinstance(value, list):
                 for number, each in enumerate(value):
                     yield _line(
-                        f"{name[:-1]} {number}", ", ".join(f"{key} {_shown(key, of)}" for key, of in each.items())
+                        f"{name[:-1]} {number}",
+                        ", ".join(f"{_words(key)} {_shown(of)}" for key, of in each.items() if of),
                     )
             elif value is not None and value != 0:
-                yield _line(name, _shown(name, value))
+                yield _line(name, _shown(value))
     yield _line("packets", ", ".join(f"{count:,} {_words(name)}" for name, count in found["packets"].items() if count))
     yield _line("streams", f"{found['streams']:,}")
     yield _line("messages", f"{found['messages']:,}")
@@ -133,7 +134,7 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _shown(name: str, value: Any) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.3f}"
     if isinstance(value, int):

@@ -1,53 +1,93 @@
 """How much a frame looks like Kafka: on a first look at a connection, and behind a gap.
 
-Theory. A request gives itself away: its key is one of ninety-odd, its version in a narrow range, and the length of its
-client id must fit into the frame. A response has nothing but a size and a correlation id, which any bytes may be, so it
-counts for little where the protocol is in question, and is just good enough to find the next frame in a stream that is
-known to be Kafka.
+Theory. A request gives itself away: its key is one of ninety-odd, its version in a narrow range, and the length of
+its client id must fit into the frame. Two kinds of requests need a second look. One with a key or version that nobody
+knows may still be a client's mistake: a client id of printable text that fits is weak evidence. And zeros read like a
+Produce with an empty client id, as ZooKeeper's first frame does; so that one must also name a topic. A response has
+nothing but a size and a correlation id, which any bytes may be, so it counts for little where the protocol is in
+question, and is just good enough to find the next frame in a stream that is known to be Kafka.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 
+from dissectors.api import Context, Role
+from dissectors.kafka.body import decode
 from dissectors.kafka.header import MAXIMUM, NEWER
-from dissectors.kafka.schemas import apis, header_version
+from dissectors.kafka.schemas import apis, body_schema, header_version
+from dissectors.wire.plan import resolve
 
 _REQUEST = Struct(">ihhih")
 _RESPONSE = Struct(">ii")
+_BEGIN = Struct(">ihh")
+_PRINTABLE = frozenset(range(0x20, 0x7F))
+_SMALL = 0x10_0000
+"""Sizes from here on are no evidence where little else is."""
+
 _SANE = 0x0100_0000
 """Sizes from here on are rare in Kafka, and what text or TLS looks like when it is read as a size."""
 
 REQUEST = 95
 NEWER_REQUEST = 60
 GSSAPI = 40
+UNKNOWN_REQUEST = 30
 RESPONSE = 25
+SHORT = 15
 
 
 def request_evidence(prefix: bytes) -> int:
     """How sure the first bytes of a frame make us that it is a request."""
-    if len(prefix) < 12:
+    if len(prefix) < 14:
         return _short_evidence(prefix)
-    size, key, version, correlation = _REQUEST.unpack_from(prefix.ljust(14, b"\0"))[:4]
+    size, key, version, correlation, client = _REQUEST.unpack_from(prefix)
     if not 8 <= size <= MAXIMUM:
         return _gssapi(prefix)
     api = apis().get(key)
     if api is None or not api.versions.low <= version <= api.versions.high + NEWER:
+        return _gssapi(prefix) or _unknown_request(prefix)
+    if header_version(key, version, False) > 0 and not _client_fits(prefix, size, _least(key, version)):
         return _gssapi(prefix)
-    if header_version(key, version, False) > 0 and not _client_fits(prefix, size):
-        return _gssapi(prefix)
+    if key == client == 0:
+        return _produce_of_zeros(prefix, size, version)
     if version not in api.versions:
         return NEWER_REQUEST
     return REQUEST if correlation >= 0 else REQUEST - 15
 
 
-def _client_fits(prefix: bytes, size: int) -> bool:
-    if size < 10:
-        return False
-    if len(prefix) < 14:
-        return True
+def _unknown_request(prefix: bytes) -> int:
+    """What has the form of a request, with a key or version that is in no table."""
+    size, _, _, correlation, length = _REQUEST.unpack_from(prefix)
+    text = prefix[14 : 14 + max(length, 0)]
+    if size >= _SMALL or correlation < 0 or not 0 < len(text) == length <= size - 10:
+        return 0
+    return UNKNOWN_REQUEST if _PRINTABLE.issuperset(text) else 0
+
+
+def _produce_of_zeros(prefix: bytes, size: int, version: int) -> int:
+    """A Produce with an empty client id is believed for its acks and the first of its topics."""
+    body = decode(prefix[: size + 4], Context(Role.REQUEST, 0, version)).values
+    if body.get("acks", 0) not in (-1, 0, 1) or body.get("timeoutMs", 0) < 0:
+        return 0
+    topics = body.get("topicData")
+    name = topics[0].get("name", topics[0].get("topicId")) if topics else None
+    if name is None:
+        return SHORT if len(prefix) < size + 4 else 0
+    return REQUEST if isinstance(name, str) and name.isprintable() and name else 0
+
+
+@lru_cache(maxsize=1024)
+def _least(key: int, version: int) -> int:
+    """The fewest bytes of a body; of the newest known version for a newer one."""
+    plan = resolve(body_schema(key, False), min(version, apis()[key].versions.high))
+    return sum(step.minimum for step in plan.steps)
+
+
+def _client_fits(prefix: bytes, size: int, body: int) -> bool:
+    """Whether the client id is text, and it and at least `body` bytes more fit into the frame."""
     length = _REQUEST.unpack_from(prefix)[4]
-    if length < -1 or 10 + length > size:
+    if length < -1 or 10 + max(length, 0) + body > size:
         return False
     text = prefix[14 : 14 + max(length, 0)]
     try:
@@ -61,9 +101,11 @@ def _short_evidence(prefix: bytes) -> int:
     """The first bytes of what may become a request, too few to be sure."""
     if len(prefix) < 8:
         return 0
-    size, key, version = Struct(">ihh").unpack_from(prefix)
+    size, key, version = _BEGIN.unpack_from(prefix)
     api = apis().get(key)
-    return RESPONSE if api is not None and version in api.versions and 8 <= size <= MAXIMUM else 0
+    if api is None or version not in api.versions or not 8 <= size <= MAXIMUM:
+        return 0
+    return REQUEST if len(prefix) - 4 == size == 8 and header_version(key, version, False) == 0 else SHORT
 
 
 def _gssapi(prefix: bytes) -> int:

@@ -2,12 +2,36 @@
 
 A `Schema` (schema.py) says what fields an operation has in which versions. `resolve` (plan.py) turns it, for one
 version, into a Plan: a short tuple of steps. `emit` writes a plan out as Python source, the fast decoder to plain
-values; `fields` walks the same steps and keeps where every value lies.
+values; `fields` walks the same steps and keeps where every value lies. `message` is about a message as a whole.
+
+A protocol that no schema fits is read by hand with a `Reader`, and its values are folded out of the tree.
 """
 
-from dissectors.wire.plan import Plan, resolve
-from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
+from dissectors.wire.fields import read_array, read_leaves, read_members
+from dissectors.wire.message import folded, framed
+from dissectors.wire.plan import Plan, leaves, resolve
+from dissectors.wire.primitive import (
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    UINT16,
+    UINT32,
+    UINT64,
+    Dialect,
+    Fixed,
+    Length,
+    Scanned,
+    Sized,
+)
+from dissectors.wire.reader import Reader
 from dissectors.wire.schema import FieldSchema, Schema, Versions
 from dissectors.wire.secret import Secret
+from dissectors.wire.varint import Unfit
 
-__all__ = ["Dialect", "FieldSchema", "Fixed", "Length", "Plan", "Schema", "Secret", "Sized", "Versions", "resolve"]
+__all__ = [
+    "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64",
+    "Dialect", "FieldSchema", "Fixed", "Length", "Plan", "Reader", "Scanned", "Schema", "Secret", "Sized", "Unfit",
+    "Versions", "folded", "framed", "leaves", "read_array", "read_leaves", "read_members", "resolve",
+]  # fmt: skip

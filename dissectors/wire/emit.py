@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Length, Sized
+from dissectors.wire.primitive import Fixed, Length, Scanned, Sized
 from dissectors.wire.secret import Secret
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -213,6 +213,11 @@ class _Writer:
             name = self.variable("v")
             self.run.append((primitive.code, name))
             return self.converted(name, step)
+        if isinstance(primitive, Scanned):
+            self.flush()
+            name = self.variable("v")
+            self.line(f"{name}, p = {self.constant('f', primitive.scan)}(d, p)")
+            return f"Secret({name})" if step.spec.secret else name
         count = self.number(primitive.length)
         if not keep:
             self.line(f"if {count} > 0: p += {count}")

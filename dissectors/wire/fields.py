@@ -7,10 +7,13 @@ cannot read is read again here. tests/dissectors/wire hold the two equal.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dissectors.errors import Malformed, Truncated
 from dissectors.field import FieldSpec
+from dissectors.wire.emit import FAILURES
 from dissectors.wire.plan import Array, Leaf, SecretBy, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Sized
+from dissectors.wire.primitive import Fixed, Primitive, Scanned, Sized
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Many, element, unknown_tag
@@ -23,6 +26,27 @@ def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
             _tags(reader, step)
         else:
             _member(reader, step, reader.at)
+
+
+def read_leaves(reader: Reader, row: tuple[Leaf, ...]) -> list[Any]:
+    """Reads values in a row, and returns them."""
+    for leaf in row:
+        _leaf(reader, leaf.spec, leaf.primitive, reader.at)
+    return [node.value for node in reader.into[len(reader.into) - len(row) :]]
+
+
+def read_array(reader: Reader, name: str, count: int, steps: tuple[Step, ...]) -> None:
+    """Reads an array of structs whose count stands elsewhere; none of them if so many do not fit."""
+    if count < 0:
+        raise Malformed(reader.path(name), reader.at, f"has count {count}")
+    least = max(sum(step.minimum for step in steps), 1)
+    reader.need(count * least, reader.at, f"{name} ({count} elements)")
+    reader.enter(Many(name, "array"))
+    for index in range(count):
+        reader.enter(element(index, "struct"))
+        read_members(reader, steps)
+        reader.leave()
+    reader.leave()
 
 
 def _member(reader: Reader, step: Leaf | Struct | Array, at: int) -> None:
@@ -42,7 +66,7 @@ def _spec_by(reader: Reader, rule: SecretBy, plain: FieldSpec) -> FieldSpec:
     return rule.spec if rule.sensitive(key) else plain
 
 
-def _leaf(reader: Reader, spec: FieldSpec, primitive: Fixed | Sized, at: int) -> None:
+def _leaf(reader: Reader, spec: FieldSpec, primitive: Primitive, at: int) -> None:
     plain: object
     if isinstance(primitive, Fixed):
         stop = at + primitive.layout.size
@@ -51,6 +75,8 @@ def _leaf(reader: Reader, spec: FieldSpec, primitive: Fixed | Sized, at: int) ->
         plain = primitive.layout.unpack_from(reader.data, at)[0]
         if primitive.convert is not None:
             plain = primitive.convert(plain)
+    elif isinstance(primitive, Scanned):
+        plain, stop = _scanned(reader, spec, primitive, at)
     else:
         size, content = reader.number(primitive.length, at, spec.name)
         if size < 0:
@@ -68,6 +94,15 @@ def _leaf(reader: Reader, spec: FieldSpec, primitive: Fixed | Sized, at: int) ->
         assert isinstance(plain, (bytes, str))
         plain = Secret(plain)
     reader.leaf(spec, plain, stop, at - reader.at)
+
+
+def _scanned(reader: Reader, spec: FieldSpec, primitive: Scanned, at: int) -> tuple[object, int]:
+    try:
+        plain, stop = primitive.scan(reader.data, at)
+    except FAILURES as error:
+        raise Malformed(reader.path(spec.name), at, f"is no {primitive.type}") from error
+    reader.need(stop - at, at, spec.name)
+    return plain, stop
 
 
 def _converted(content: bytes, primitive: Sized) -> object:

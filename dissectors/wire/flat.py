@@ -11,6 +11,6 @@ from typing import Any
 
 
 class FlatRows(list[dict[str, Any]]):
-    """A list of dicts with the same keys in the same order; in each column values of few types: int, bytes, None, list."""
+    """A list of dicts with the same keys in the same order; a column holds few types: int, bytes, None, list."""
 
     __slots__ = ()

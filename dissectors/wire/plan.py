@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from dissectors.field import FieldSpec
-from dissectors.wire.primitive import Fixed, Length, Sized
+from dissectors.wire.primitive import Length, Primitive
 from dissectors.wire.schema import FieldSchema, Schema
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Many
@@ -36,7 +36,7 @@ class Leaf:
     """A primitive value; `secret_by` has one that is secret only where another member says so."""
 
     spec: FieldSpec
-    primitive: Fixed | Sized
+    primitive: Primitive
     enum: str | None = None
     secret_by: SecretBy | None = None
 
@@ -97,6 +97,11 @@ class Plan:
     name: str
     version: int
     steps: tuple[Step, ...]
+
+
+def leaves(layout: Mapping[str, Primitive]) -> tuple[Leaf, ...]:
+    """Primitive values in a row, by name: the layout of a struct without a schema, for protocols read by hand."""
+    return tuple(Leaf(FieldSpec(name, primitive.type), primitive) for name, primitive in layout.items())
 
 
 @lru_cache(maxsize=1024)

@@ -1,8 +1,9 @@
 """The primitive types of a protocol, as data for both decoders.
 
-Theory. All that schema-driven protocols write is either of a fixed width, or a length and that many bytes. A Fixed is a
-code of the struct module, so that neighbours fuse into one Struct; a Sized has a Length in front. Which of them a
-type's name means, in a flexible or a nullable field, is a protocol's Dialect: its only part in the engine.
+Theory. Nearly all that protocols write is either of a fixed width, or a length and that many bytes. A Fixed is a code
+of the struct module, so that neighbours fuse into one Struct; a Sized has a Length in front; a Scanned is all else.
+Which of them a type's name means, in a flexible or a nullable field, is a protocol's Dialect: its only part in the
+engine.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from dissectors.wire.budget import Budget
@@ -82,6 +83,21 @@ class Sized:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Scanned:
+    """A value that ends where it says itself: a DNS name, a text up to a zero.
+
+    `scan` gets the source and an offset, and gives the value and the offset behind it. On bytes that do not fit it
+    raises Unfit, IndexError, struct.error or UnicodeDecodeError, as any careless reader does. It must come to an end on
+    all bytes.
+    """
+
+    type: str
+    scan: Callable[[bytes, int], tuple[Any, int]]
+    size: int = 1
+    """The fewest bytes on the wire."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """How a protocol writes what a schema names.
 
@@ -90,13 +106,15 @@ class Dialect:
     sensitive: whether what stands under a key is a secret.
     """
 
-    primitive: Callable[[str, bool, bool], Fixed | Sized]
+    primitive: Callable[[str, bool, bool], Primitive]
     count: Callable[[bool], Length]
     presence: Callable[[bool], Length]
     array: Callable[[bool, bool], str]
     labels: Callable[[str], Label | None]
     sensitive: Callable[[object], bool] = lambda key: False
 
+
+Primitive: TypeAlias = Fixed | Sized | Scanned
 
 INT8, INT16, INT32, INT64 = (Fixed(f"int{8 << power}", code) for power, code in enumerate("bhiq"))
 UINT8, UINT16, UINT32, UINT64 = (Fixed(f"uint{8 << power}", code) for power, code in enumerate("BHIQ"))

@@ -15,7 +15,7 @@ from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
 from dissectors.wire.primitive import Fixed, Length
-from dissectors.wire.specs import UNDECODED, Layout, Many, element
+from dissectors.wire.specs import UNDECODED, Layout, Many
 
 Read: TypeAlias = Callable[["Reader"], None]
 
@@ -64,7 +64,7 @@ class Reader:
     def need(self, size: int, at: int, name: str) -> None:
         """Raises Truncated unless there are `size` bytes from `at` on."""
         if size > self.end - at:
-            raise Truncated(self.path(name), at, size, self.end - at)
+            raise Truncated(self.path(name), at, size, max(self.end - at, 0))
 
     def leaf(self, spec: FieldSpec, value: Any, stop: int, head: int = 0) -> Field:
         """Adds a leaf from the cursor to `stop`, and goes there."""
@@ -99,18 +99,6 @@ class Reader:
         value = self.data[at : at + size]
         self.leaf(spec, value, at + size, at - self.at)
         return value
-
-    def repeat(self, spec: FieldSpec, count: int, least: int, read: Read) -> None:
-        """Reads an array of `count` structs of at least `least` bytes each; none of them if so many do not fit."""
-        if count < 0:
-            raise Malformed(self.path(spec.name), self.at, f"has count {count}")
-        self.need(count * least, self.at, f"{spec.name} ({count} elements)")
-        self.enter(spec)
-        for index in range(count):
-            self.enter(element(index, "struct"))
-            read(self)
-            self.leave()
-        self.leave()
 
     def enter(self, spec: FieldSpec) -> None:
         """Opens a container at the cursor."""

@@ -228,7 +228,9 @@ def test_any_order_gives_the_string_once(network: tuple[bytes, int, list[tuple[i
 
 
 @given(networks(), st.data())
-def test_with_losses_it_is_the_string_with_gaps(network: tuple[bytes, int, list[tuple[int, int]]], draw: st.DataObject) -> None:
+def test_with_losses_it_is_the_string_with_gaps(
+    network: tuple[bytes, int, list[tuple[int, int]]], draw: st.DataObject
+) -> None:
     data, base, segments = network
     kept = draw.draw(st.lists(st.sampled_from(segments), max_size=len(segments)))
     half = HalfStream()

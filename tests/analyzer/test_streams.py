@@ -77,7 +77,10 @@ CASES: dict[str, tuple[list[Seen], list[int]]] = {
     "an hour of silence": ([Seen(time=0), Seen(time=HOUR + 1), Seen(time=HOUR + 2)], [0, 1, 1]),
     "not quite an hour": ([Seen(time=0), Seen(time=HOUR), Seen(time=2 * HOUR)], [0, 0, 0]),
     "the clock goes back, then on": ([Seen(time=2 * HOUR), Seen(time=0), Seen(time=HOUR + 5)], [0, 0, 1]),
-    "silence, then a SYN": ([*OPEN, *(Seen(p.flow, p.side, p.seq, p.flags, 2 * HOUR) for p in AGAIN)], [0] * 3 + [1] * 3),
+    "silence, then a SYN": (
+        [*OPEN, *(Seen(p.flow, p.side, p.seq, p.flags, 2 * HOUR) for p in AGAIN)],
+        [0] * 3 + [1] * 3,
+    ),
 }
 
 

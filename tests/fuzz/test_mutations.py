@@ -100,7 +100,17 @@ def exchanged(data: bytearray, random: Random) -> None:
 
 
 Break = Callable[[bytearray, Random], None]
-BREAKS: tuple[Break, ...] = (flipped, flipped, overwritten, overwritten, cut_off, deleted, repeated, inserted, exchanged)
+BREAKS: tuple[Break, ...] = (
+    flipped,
+    flipped,
+    overwritten,
+    overwritten,
+    cut_off,
+    deleted,
+    repeated,
+    inserted,
+    exchanged,
+)
 
 
 def broken(data: bytes, random: Random) -> bytes:

@@ -29,16 +29,28 @@ def name_of(path: Path) -> str:
     return f"{'golden' if path.parent == HERE else 'shared'}-{path.name.removesuffix('.pcap.zst')}"
 
 
-KNOWN: dict[str, str] = {}
-"""Causes that are ours to explain, each with its reason."""
+KNOWN: dict[str, dict[str, int]] = {
+    # Answers whose requests are not in the capture: the truth leaves them undecoded; an orphan response is `guessed`.
+    "k4_election": {"state of None": 3},
+    # A bare GSSAPI token: the truth leaves it undecoded; a SASL token of its own is a raw row that is `complete`.
+    "k4_errors": {"state of None": 1},
+}
+"""How often a capture differs by which cause; the reasons are those of the output contract."""
+
+DECODE_AS: dict[str, dict[int, str]] = {
+    # Connections that hold one unreadable request each, on a port that is not Kafka's by default: somebody has to say so.
+    "k4_errors": {29092: "kafka"},
+}
 
 
 @pytest.mark.parametrize("use_bulk", [True, False], ids=["bulk", "plain"])
 @pytest.mark.parametrize("path", captures(), ids=name_of)
 def test_a_capture(path: Path, use_bulk: bool) -> None:
-    truth = read_ndjson(path.with_name(path.name.replace(".pcap.", ".expected.ndjson.")))
-    own = [json.loads(COMPLETE.line(row)) for row in rows(path, (*ROW_KEYS, "fields"), use_bulk=use_bulk)]
-    found = compare(own, truth, tuple(KNOWN))
+    name = path.name.removesuffix(".pcap.zst")
+    truth = read_ndjson(path.with_name(f"{name}.expected.ndjson.zst"))
+    keys = (*ROW_KEYS, "fields")
+    own = [json.loads(COMPLETE.line(row)) for row in rows(path, keys, use_bulk=use_bulk, decode_as=DECODE_AS.get(name))]
+    found = compare(own, truth)
     print(path.name, found.report())
     assert found.compared == len(truth)
-    assert not found.causes, found.report()
+    assert found.causes == KNOWN.get(name, {}), found.report()

@@ -1,0 +1,141 @@
+"""What a front end asks of a session: any row as bytes, values, tree and packets, also where bytes are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from analyzer.capture.errors import CaptureError
+from analyzer.session import Session
+from tests.analyzer.capture.writers import T0
+from tests.analyzer.test_rows import ANSWER, REQUEST
+from tests.analyzer.wire import ACK, CLIENT, FIN, SERVER, Segment, capture, opening, rows_of, snapped
+from tests.dissectors.trees import assert_tiles
+
+CUT = 14
+TAIL = [
+    Segment(SERVER, 0, flags=FIN | ACK, acked=len(REQUEST)),
+    Segment(CLIENT, len(REQUEST), flags=FIN | ACK, acked=1),
+]
+
+
+@contextmanager
+def loaded(tmp_path: Path, packets: Sequence[Segment], *, handshake: bool = True) -> Iterator[Session]:
+    path = capture(tmp_path / "a.pcap", [*opening() * handshake, *packets])
+    with Session([path]).load() as session:
+        yield session
+
+
+def codes(session: Session, row: int) -> list[str]:
+    return [finding.code for finding in session.remarks(row)]
+
+
+MISSING = {
+    "a gap in the middle": ([Segment(CLIENT, 0, REQUEST[:CUT]), Segment(CLIENT, 20, REQUEST[20:])], ["gap"]),
+    "a gap in the header": ([Segment(CLIENT, 0, REQUEST[:5]), Segment(CLIENT, 20, REQUEST[20:])], ["gap"]),
+    "a gap at the end": ([Segment(CLIENT, 0, REQUEST[:CUT]), *TAIL], ["gap"]),
+    "the snap length": (snapped([Segment(CLIENT, 0, REQUEST)], CUT), ["cut-by-snaplen"]),
+    "the snap length, twice": (
+        snapped([Segment(CLIENT, 0, REQUEST[:12]), Segment(CLIENT, 12, REQUEST[12:])], 8),
+        ["cut-by-snaplen"],
+    ),
+    "the end of the capture": ([Segment(CLIENT, 0, REQUEST[:CUT])], ["unfinished"]),
+    "the end in a length": ([Segment(CLIENT, 0, REQUEST[:3])], ["unfinished"]),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_a_message_that_is_not_whole(tmp_path: Path, case: str) -> None:
+    packets, expected = MISSING[case]
+    with loaded(tmp_path, packets) as session:
+        (row,) = rows_of(session)
+        assert (row["state"], row["role"], row["length"]) == (
+            "partial",
+            "request",
+            session.rows.cell("length", 0),
+        )
+        assert codes(session, 0) == expected
+        assert "malformed-body" not in [finding["code"] for finding in row["findings"]]
+        tree = session.tree(0)
+        assert_tiles(tree)
+        assert len(tree.sources[0].data) == row["length"]
+
+
+def test_a_gap_is_a_leaf_with_its_place(tmp_path: Path) -> None:
+    packets, _ = MISSING["a gap in the middle"]
+    with loaded(tmp_path, packets) as session:
+        leaves = [(field.spec.type, field.offset, field.length) for field in session.tree(0).fields[-2:]]
+        assert leaves == [("gap", CUT, 20 - CUT), ("undecoded", 20, len(REQUEST) - 20)]
+        assert session.message(0) == REQUEST[:CUT]
+        assert "6 bytes are missing at offset 14" in session.findings[0].text
+
+
+def test_packets_of_a_row_with_retransmissions(tmp_path: Path) -> None:
+    packets = [
+        Segment(CLIENT, 0, REQUEST[:10]),
+        Segment(CLIENT, 0, REQUEST[:10]),
+        Segment(CLIENT, 8, REQUEST[8:]),
+        Segment(SERVER, 0, ANSWER, acked=len(REQUEST)),
+    ]
+    with loaded(tmp_path, packets) as session:
+        found = [tuple(packet.values()) for packet in session.packets_of(0)]
+        assert [(number, offset, length, again) for number, _, offset, length, again in found] == [
+            (4, 0, 10, False),
+            (5, 0, 10, True),
+            (6, 8, 2, True),
+            (6, 10, len(REQUEST) - 10, False),
+        ]
+        assert [packet["retransmission"] for packet in session.packets_of(1)] == [False]
+
+
+def test_other_bytes_the_second_time(tmp_path: Path) -> None:
+    with loaded(tmp_path, [Segment(CLIENT, 0, REQUEST), Segment(CLIENT, 0, REQUEST[:-1] + b"?")]) as session:
+        assert session.message(0) == REQUEST
+        (finding,) = session.findings
+        assert finding.code == "conflicting-overlap"
+        assert "from the client" in finding.text
+        assert "packet 5" in finding.text
+
+
+def test_the_clock_goes_back(tmp_path: Path) -> None:
+    packets = [Segment(CLIENT, 0, REQUEST), Segment(SERVER, 0, ANSWER, acked=len(REQUEST), time=T0)]
+    with loaded(tmp_path, packets) as session:
+        assert session.latency(1) == -3_000_000
+        assert codes(session, 1) == ["clock-went-back"]
+        assert (session.latency(0), codes(session, 0)) == (None, [])
+
+
+def test_an_orphan(tmp_path: Path) -> None:
+    with loaded(tmp_path, [Segment(SERVER, 0, ANSWER)]) as session:
+        assert codes(session, 0) == ["orphan-response"]
+        assert session.latency(0) is None
+        assert_tiles(session.tree(0))
+
+
+def test_raw_bytes_are_one_leaf(tmp_path: Path) -> None:
+    with loaded(tmp_path, [Segment(CLIENT, 0, b"GET / HTTP/1.1\r\n\r\n")]) as session:
+        tree = session.tree(0)
+        assert_tiles(tree)
+        assert [finding.code for finding in tree.findings] == ["wrong-protocol"]
+        assert session.findings[0].code == "wrong-protocol"
+
+
+def test_who_sent_what_is_missing_is_known_afterwards(tmp_path: Path) -> None:
+    """The gap is found before anybody knows which side opened the connection."""
+    packets = [Segment(CLIENT, 0, REQUEST), Segment(CLIENT, 3 * len(REQUEST), REQUEST, acked=0)]
+    with loaded(tmp_path, packets, handshake=False) as session:
+        assert [finding.text.split(":")[0] for finding in session.findings] == ["stream 0, from the client"]
+
+
+def test_rows_come_as_they_close(tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, REQUEST), Segment(CLIENT, 26, REQUEST[:9])])
+    with Session([path]) as session:
+        assert [list(rows) for rows in session.grow()] == [[0], [1]]
+
+
+def test_what_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError):
+        Session([tmp_path / "missing.pcap"])
