@@ -102,7 +102,7 @@ class Framer:
         """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
         if dissector is not None and not self.synced:
             yield from self._last_hunt(dissector, reader)
-        if self.synced and self.pieces and not self.pieces[0].lost:
+        if dissector is not None and self.synced and self.pieces and not self.pieces[0].lost:
             yield self._claim(self.end, cut=True)
             self.synced = False  # should more come, it begins inside this message
         while self.pieces:

@@ -17,6 +17,9 @@ from dissectors.api import PREFIX, Context, Dissector, LengthPrefixed, MessageHe
 FITS = 50
 """From here on a probe's answer counts as recognition; below it is the best guess."""
 
+FITS_WHEN_TOLD = 20
+"""The same of a response whose operation the user names: its own bytes can't say much."""
+
 
 class Pasted(NamedTuple):
     """One message, with what is needed to decode it."""
@@ -27,16 +30,18 @@ class Pasted(NamedTuple):
 
 
 class Recognised(NamedTuple):
-    """Whose message it is, as far as its bytes tell, and how sure that is (0 to 100)."""
+    """Whose message it is, as far as its bytes tell, how sure that is (0 to 100), and whether that is enough."""
 
     dissector: Dissector
     confidence: int
+    fits: bool
 
 
-def recognise(data: bytes, dissectors: tuple[Dissector, ...]) -> Recognised:
+def recognise(data: bytes, dissectors: tuple[Dissector, ...], response_told: bool = False) -> Recognised:
     """The dissector that is surest of these bytes; the first of those that are equally sure."""
-    prefix = data[:PREFIX]
-    return max((Recognised(each, each.probe(prefix, None)) for each in dissectors), key=lambda found: found.confidence)
+    prefix, least = data[:PREFIX], FITS_WHEN_TOLD if response_told else FITS
+    probed = ((each, each.probe(prefix, False if response_told else None)) for each in dissectors)
+    return max((Recognised(each, sure, sure >= least) for each, sure in probed), key=lambda found: found.confidence)
 
 
 def cut(data: bytes, framing: LengthPrefixed) -> Iterator[bytes]:

@@ -57,7 +57,7 @@ def recognise(
             return Decision(by_port, each)
     if not enough:
         return None
-    if score >= WEAK:
+    if score >= WEAK and (side == likely or all(prefixes) or final):
         return Decision(best, side)
     return Decision(None, likely)
 

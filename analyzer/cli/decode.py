@@ -13,20 +13,16 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.options import color_option, limits_options
 from analyzer.errors import UserError
 from analyzer.hexinput import HexError, parse_dumps, strip_ip
-from analyzer.render.hexdump import hexdump_lines
 from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.lines import Line, print_lines
-from analyzer.render.masking import secret_spans
+from analyzer.render.lines import print_lines
+from analyzer.render.message_text import EMPTY, message_lines
 from analyzer.render.tree_json import Message, tree_object
-from analyzer.render.tree_text import finding_line, title, tree_lines
 from dissectors import registry
 from dissectors.api import Dissector, State
 from dissectors.field import Tree
 from dissectors.foreign import foreign
 
 NOTHING_FITS = 3
-DUMPED = 4096
-"""Bytes of a source that are dumped unless --bytes-limit is all."""
 
 
 @click.command("decode")
@@ -61,7 +57,7 @@ def command(
     if (api is not None or version is not None) and not (is_response and api is not None and version is not None):
         raise click.UsageError("--api and --version go together, and with --response")
     data = read_input(hex_)
-    dissector, doubt = _dissector(data, protocol)
+    dissector, doubt = _dissector(data, protocol, response_told=api is not None)
     messages = pasted.cut(data, dissector.framing)
     if api is not None and version is not None:
         code, operation = find_operation(dissector, api)
@@ -100,20 +96,20 @@ def _is_text(content: bytes) -> bool:
     return not content.translate(None, bytes(range(0x20, 0x7F)) + b"\t\r\n\f")
 
 
-def _dissector(data: bytes, protocol: str | None) -> tuple[Dissector, str | None]:
+def _dissector(data: bytes, protocol: str | None, response_told: bool) -> tuple[Dissector, str | None]:
     """The dissector to use, and why it may be the wrong one."""
     if protocol is not None:
         try:
             return registry.by_name(protocol), None
         except KeyError as error:
             raise UserError(error.args[0]) from None
-    found = pasted.recognise(data, registry.dissectors())
+    found = pasted.recognise(data, registry.dissectors(), response_told)
     for problem in registry.problems():
         click.echo(sentence(problem), err=True)
     other = foreign(data)
     if other is not None:
         return found.dissector, f"no protocol fits: {other.text}"
-    if found.confidence >= pasted.FITS:
+    if found.fits:
         return found.dissector, None
     name = found.dissector.name
     return found.dissector, f"no protocol fits; shown is the best guess, {name}: if it is right, say -p {name}"
@@ -140,8 +136,8 @@ def _print(
         if as_json:
             sys.stdout.buffer.write(writer.line(tree_object(message, tree)))
         else:
-            lines = _lines(message, tree, len(piece.data), limits)
-            print_lines([((("", ""),)), *lines] if number else lines, sys.stdout, color)
+            lines = message_lines(message, tree, limits)
+            print_lines([EMPTY, *lines] if number else lines, sys.stdout, color)
 
 
 def _decoded(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[Message, Tree]:
@@ -155,17 +151,3 @@ def _decoded(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[M
     said = {(finding.code, finding.text) for finding in tree.findings}
     more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in said)
     return Message(dissector.name, header, body.error, dissector.info(body, piece.context), more), tree
-
-
-def _lines(message: Message, tree: Tree, length: int, limits: Limits) -> Iterator[Line]:
-    yield title(message, length)
-    for finding in (*message.findings, *tree.findings):
-        yield finding_line(finding)
-    yield from tree_lines(tree, limits)
-    spans = {} if limits.show_secrets else secret_spans(tree)
-    for source in tree.sources:
-        yield (("", ""),)
-        if source.id:
-            yield (("title", f"source {source.id}: {source.name}, {len(source.data)} bytes"),)
-        most = None if limits.bytes_limit is None else DUMPED
-        yield from hexdump_lines(source.data, spans.get(source.id, ()), limit=most)

@@ -3,8 +3,8 @@
 Theory. A request gives itself away: its key is one of ninety-odd, its version in a narrow range, and the length of
 its client id must fit into the frame. Two kinds of requests need a second look. One with a key or version that nobody
 knows may still be a client's mistake: a client id of printable text that fits is weak evidence. And zeros read like a
-Produce with an empty client id, as ZooKeeper's first frame does; so that one must also name a topic. A response has
-nothing but a size and a correlation id, which any bytes may be, so it counts for little where the protocol is in
+Produce with an empty client id, as ZooKeeper's first frame does; so that one must also fit, or name a topic. A response
+has nothing but a size and a correlation id, which any bytes may be, so it counts for little where the protocol is in
 question, and is just good enough to find the next frame in a stream that is known to be Kafka.
 """
 
@@ -66,11 +66,11 @@ def _unknown_request(prefix: bytes) -> int:
 
 
 def _produce_of_zeros(prefix: bytes, size: int, version: int) -> int:
-    """A Produce with an empty client id is believed for its acks and the first of its topics."""
-    body = decode(prefix[: size + 4], Context(Role.REQUEST, 0, version)).values
-    if body.get("acks", 0) not in (-1, 0, 1) or body.get("timeoutMs", 0) < 0:
-        return 0
-    topics = body.get("topicData")
+    """A Produce with an empty client id is believed when its body fits exactly, or else for the first of its topics."""
+    body = decode(prefix[: size + 4], Context(Role.REQUEST, 0, version))
+    if not body.findings:
+        return REQUEST
+    topics = body.values.get("topicData")
     name = topics[0].get("name", topics[0].get("topicId")) if topics else None
     if name is None:
         return SHORT if len(prefix) < size + 4 else 0
@@ -79,9 +79,10 @@ def _produce_of_zeros(prefix: bytes, size: int, version: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _least(key: int, version: int) -> int:
-    """The fewest bytes of a body; of the newest known version for a newer one."""
-    plan = resolve(body_schema(key, False), min(version, apis()[key].versions.high))
-    return sum(step.minimum for step in plan.steps)
+    """The fewest bytes of a body; 0 where the layout is not known."""
+    if version > apis()[key].versions.high:
+        return 0
+    return sum(step.minimum for step in resolve(body_schema(key, False), version).steps)
 
 
 def _client_fits(prefix: bytes, size: int, body: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -41,7 +42,7 @@ def pieces(data: bytes, cuts: Sequence[int], lost: Sequence[tuple[int, int]] = (
     edges = sorted({0, len(data), *cuts, *(edge for span in lost for edge in span)})
     return [
         Piece(begin, GAP if any(a <= begin < b for a, b in lost) else begin, end - begin, number, number)
-        for number, (begin, end) in enumerate(zip(edges, edges[1:], strict=False))
+        for number, (begin, end) in enumerate(pairwise(edges))
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -202,7 +203,7 @@ def networks(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[int, int]]]:
     data = draw(st.binary(min_size=1, max_size=40))
     base = draw(st.integers(0, 0xFFFFFFFF) | st.integers(0xFFFFFFFF - 40, 0xFFFFFFFF))
     cuts = sorted(draw(st.sets(st.integers(1, len(data)), max_size=8)) | {0, len(data)})
-    firm = list(zip(cuts, cuts[1:], strict=False))
+    firm = list(pairwise(cuts))
     places = st.integers(0, len(data))
     loose = draw(st.lists(st.tuples(places, places), max_size=6))
     extra = [(min(pair), max(pair)) for pair in loose if pair[0] != pair[1]]
@@ -231,7 +232,7 @@ def test_any_order_gives_the_string_once(network: tuple[bytes, int, list[tuple[i
 def test_with_losses_it_is_the_string_with_gaps(
     network: tuple[bytes, int, list[tuple[int, int]]], draw: st.DataObject
 ) -> None:
-    data, base, segments = network
+    _, base, segments = network
     kept = draw.draw(st.lists(st.sampled_from(segments), max_size=len(segments)))
     half = HalfStream()
     half.open(base - 1 & 0xFFFFFFFF)

@@ -12,8 +12,14 @@ from analyzer.session import Session
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.wire import CLIENT, SERVER, STEP_NS, Segment, Talk, capture, opening, rows, segments
 
-REQUEST = bytes.fromhex("00000014 0003 0001 00000007 0002 6d65 00000001 0002 6869".replace(" ", ""))
-ANSWER = bytes.fromhex("00000015 00000007 00000000 00000002 00000001 0003 0002 68 6901".replace(" ", ""))
+
+def framed(text: str) -> bytes:
+    data = bytes.fromhex(text)
+    return len(data).to_bytes(4) + data
+
+
+REQUEST = framed("0003 0001 00000007 0002 6d65 00000001 0002 6869")
+ANSWER = framed("00000007 00000000 00000002 00000001 0003 0002 6869 00 00000000")
 EXCHANGE = Talk(((CLIENT, REQUEST), (SERVER, ANSWER)))
 REQUEST_NUMBER, ANSWER_NUMBER = 4, 5
 

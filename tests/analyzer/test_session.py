@@ -16,10 +16,6 @@ from tests.analyzer.wire import ACK, CLIENT, FIN, SERVER, Segment, capture, open
 from tests.dissectors.trees import assert_tiles
 
 CUT = 14
-TAIL = [
-    Segment(SERVER, 0, flags=FIN | ACK, acked=len(REQUEST)),
-    Segment(CLIENT, len(REQUEST), flags=FIN | ACK, acked=1),
-]
 
 
 @contextmanager
@@ -33,44 +29,49 @@ def codes(session: Session, row: int) -> list[str]:
     return [finding.code for finding in session.remarks(row)]
 
 
-MISSING = {
-    "a gap in the middle": ([Segment(CLIENT, 0, REQUEST[:CUT]), Segment(CLIENT, 20, REQUEST[20:])], ["gap"]),
-    "a gap in the header": ([Segment(CLIENT, 0, REQUEST[:5]), Segment(CLIENT, 20, REQUEST[20:])], ["gap"]),
-    "a gap at the end": ([Segment(CLIENT, 0, REQUEST[:CUT]), *TAIL], ["gap"]),
-    "the snap length": (snapped([Segment(CLIENT, 0, REQUEST)], CUT), ["cut-by-snaplen"]),
-    "the snap length, twice": (
-        snapped([Segment(CLIENT, 0, REQUEST[:12]), Segment(CLIENT, 12, REQUEST[12:])], 8),
-        ["cut-by-snaplen"],
-    ),
-    "the end of the capture": ([Segment(CLIENT, 0, REQUEST[:CUT])], ["unfinished"]),
-    "the end in a length": ([Segment(CLIENT, 0, REQUEST[:3])], ["unfinished"]),
+SECOND = len(REQUEST)
+"""Offset of the message that is not whole; a whole one in front of it says which protocol this is."""
+
+
+def parts(*spans: tuple[int, int]) -> list[Segment]:
+    return [Segment(CLIENT, 0, REQUEST), *(Segment(CLIENT, SECOND + a, REQUEST[a:b]) for a, b in spans)]
+
+
+ALL = len(REQUEST)
+FIN_BEHIND = Segment(CLIENT, SECOND + ALL, flags=FIN | ACK)
+MISSING: dict[str, tuple[list[Segment], int, list[str]]] = {
+    "a gap in the middle": (parts((0, CUT), (20, ALL)), ALL, ["gap"]),
+    "a gap in the header": (parts((0, 5), (20, ALL)), ALL, ["gap"]),
+    "a gap at the end": ([*parts((0, CUT)), FIN_BEHIND], ALL, ["gap"]),
+    "the snap length": (snapped(parts((0, ALL)), CUT)[1:], ALL, ["cut-by-snaplen"]),
+    "the snap length, twice": (snapped(parts((0, 12), (12, ALL)), 8)[1:], ALL, ["cut-by-snaplen"]),
+    "the end of the capture": (parts((0, CUT)), CUT, ["unfinished"]),
+    "the end in a length": (parts((0, 3)), 3, ["unfinished"]),
 }
 
 
 @pytest.mark.parametrize("case", MISSING)
 def test_a_message_that_is_not_whole(tmp_path: Path, case: str) -> None:
-    packets, expected = MISSING[case]
+    packets, length, expected = MISSING[case]
+    if packets[0].at != 0:
+        packets = [Segment(CLIENT, 0, REQUEST), *packets]
     with loaded(tmp_path, packets) as session:
-        (row,) = rows_of(session)
-        assert (row["state"], row["role"], row["length"]) == (
-            "partial",
-            "request",
-            session.rows.cell("length", 0),
-        )
-        assert codes(session, 0) == expected
+        _, row = rows_of(session)
+        assert (row["state"], row["role"], row["offset"], row["length"]) == ("partial", "request", SECOND, length)
+        assert codes(session, 1) == expected
         assert "malformed-body" not in [finding["code"] for finding in row["findings"]]
-        tree = session.tree(0)
+        tree = session.tree(1)
         assert_tiles(tree)
-        assert len(tree.sources[0].data) == row["length"]
+        assert len(tree.sources[0].data) == length
 
 
 def test_a_gap_is_a_leaf_with_its_place(tmp_path: Path) -> None:
-    packets, _ = MISSING["a gap in the middle"]
+    packets, *_ = MISSING["a gap in the middle"]
     with loaded(tmp_path, packets) as session:
-        leaves = [(field.spec.type, field.offset, field.length) for field in session.tree(0).fields[-2:]]
+        leaves = [(field.spec.type, field.offset, field.length) for field in session.tree(1).fields[-2:]]
         assert leaves == [("gap", CUT, 20 - CUT), ("undecoded", 20, len(REQUEST) - 20)]
-        assert session.message(0) == REQUEST[:CUT]
-        assert "6 bytes are missing at offset 14" in session.findings[0].text
+        assert session.message(1) == REQUEST[:CUT]
+        assert f"6 bytes are missing at offset {SECOND + CUT}" in session.findings[0].text
 
 
 def test_packets_of_a_row_with_retransmissions(tmp_path: Path) -> None:

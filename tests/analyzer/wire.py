@@ -30,7 +30,7 @@ Ends = tuple[tuple[str, int], tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A packet of one connection. `at` and `acked` count from 0, the first byte after the SYN; `kept`: what was captured."""
+    """A packet of one connection. `at`, `acked` count from 0, the first byte after the SYN; `kept`: bytes captured."""
 
     side: int
     at: int

@@ -206,7 +206,8 @@ def attempt(path: Path, seed: int) -> float:
     try:
         read(path, random)
     except (CaptureError, UserError) as error:
-        assert "\n" not in str(error)
+        if not str(error).isprintable():
+            raise AssertionError(f"seed {seed}: {error!r}") from error
     except Exception as error:
         error.add_note(f"seed {seed}")
         raise

@@ -38,7 +38,7 @@ KNOWN: dict[str, dict[str, int]] = {
 """How often a capture differs by which cause; the reasons are those of the output contract."""
 
 DECODE_AS: dict[str, dict[int, str]] = {
-    # Connections that hold one unreadable request each, on a port that is not Kafka's by default: somebody has to say so.
+    # Connections of one unreadable request each, on a port that is not Kafka's by default: somebody has to say so.
     "k4_errors": {29092: "kafka"},
 }
 
