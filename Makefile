@@ -6,6 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 CAPTURE ?= $(firstword $(wildcard captures/*.pcapng captures/*.pcap captures/*.pcap.*))
+MESSAGE ?= 17
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 
@@ -29,11 +30,14 @@ $(READY): requirements/dev.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q analyzer dissectors tui
 	@touch $@
 
 demo: $(READY)
 	@test -n "$(CAPTURE)" || { echo "there is no capture in captures/: run make demo CAPTURE=FILE"; exit 1; }
+	$(BIN)/wireanalyze info $(CAPTURE)
 	$(BIN)/wireanalyze list $(CAPTURE)
+	$(BIN)/wireanalyze show $(CAPTURE) $(MESSAGE)
 
 lint: $(READY)
 	$(BIN)/ruff check .
