@@ -23,7 +23,7 @@ from analyzer.capture.packets import PacketBlock
 from analyzer.columns import Array, Bools, Ints, ranks, runs
 from analyzer.connection import Connection
 from analyzer.framing import Framer, Reader
-from analyzer.reassembly import HALF, REMEMBERED, Piece
+from analyzer.reassembly import HALF, REMEMBERED, WINDOW, Piece
 from analyzer.streams import ACK, FIN, RST, SYN
 from dissectors.api import LengthPrefixed
 
@@ -95,11 +95,28 @@ def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
     wrong |= block.flags[chosen] & (SYN | FIN | RST) != 0
     bad = np.empty(len(packets), bool)
     bad[by_half] = wrong
+    bad |= _early(block, works, packets, owner, counts)
     places = np.append(np.flatnonzero(bad), len(packets))
     start = np.cumsum(counts) - counts
     first_bad = places[np.searchsorted(places, start)]
     clean: list[int] = np.minimum(first_bad - start, counts).tolist()
     return clean
+
+
+def _early(block: PacketBlock, works: Sequence[Work], packets: Ints, owner: Ints, counts: Ints) -> Bools:
+    """Packets with payload that acknowledge more of the other side than has come, if all before them is clean."""
+    side, length = block.direction[packets], block.length[packets].astype(np.int64)
+    first = np.cumsum(counts) - counts
+    came = []
+    for each in (0, 1):
+        own = np.where(side == each, length, 0)
+        before = np.cumsum(own) - own
+        came.append(before - np.repeat(before[first], counts))
+    expected = np.array([_next_seq(work.connection, each) for work in works for each in (0, 1)], np.int64)
+    other = expected[2 * owner + 1 - side] + np.where(side == 0, came[1], came[0])
+    ahead = block.ack[packets].astype(np.int64) - other & MASK
+    early: Bools = (length > 0) & (block.flags[packets] & ACK != 0) & (ahead > 0) & (ahead <= WINDOW)
+    return early
 
 
 def _next_seq(connection: Connection, side: int) -> int:
@@ -246,8 +263,8 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
         stream, first, last = connection.halves[side], begin[half], end[half]
         if first < last:
             newest = _pieces(parts, max(first, last - REMEMBERED), last)
+            stream.recent.extend(piece for piece in newest if piece.offset >= stream.next)
             stream.next = newest[-1].end
-            stream.recent.extend(newest)
             connection.latest[side] = max(connection.latest[side], (newest[-1].packet, newest[-1].time))
             framer = _framer(connection, side)
             framer.pieces = _pieces(parts, min(rest[half], last), last)
@@ -256,10 +273,7 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
                 inside = max(int(claimed[half]) - int(parts.line[rest[half]]), 0)
                 framer.pieces[0] = head.cut(head.offset + inside, head.end)
                 framer.wanted = framer.position
-        if acknowledged[half] >= 0:
-            assert stream.base is not None
-            ahead = (acknowledged[half] - stream.base - stream.next + HALF & MASK) - HALF
-            stream.acknowledged = max(stream.acknowledged, stream.next + ahead)
+        stream.acknowledged = max(stream.acknowledged, acknowledged[half])
 
 
 def _claimed(parts: Segments, cutting: Messages, begin: list[int], end: list[int]) -> Ints:
@@ -273,14 +287,18 @@ def _claimed(parts: Segments, cutting: Messages, begin: list[int], end: list[int
 
 
 def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list[int]:
-    """For each half-stream the last acknowledgement that its other side sent, -1 for none."""
+    """For each half-stream the highest offset that its other side acknowledged, -1 for none. Before it is settled."""
     packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
     owner = np.repeat(np.arange(len(taken)), [count for _, count in taken])
     half = owner * 2 + 1 - block.direction[packets]
     sent = block.flags[packets] & ACK != 0
+    here = [work.connection.halves[side].next for work, _ in taken for side in (0, 1)]
+    expected = np.array([_next_seq(work.connection, side) for work, _ in taken for side in (0, 1)], np.int64)
+    ahead = (block.ack[packets[sent]] - expected[half[sent]] + HALF & MASK) - HALF
     found = np.full(2 * len(taken), -1, np.int64)
-    found[half[sent]] = block.ack[packets[sent]]  # of equal indexes the last assignment stays
-    return found.tolist()
+    np.maximum.at(found, half[sent], np.array(here, np.int64)[half[sent]] + ahead)
+    highest: list[int] = found.tolist()
+    return highest
 
 
 def _pieces(parts: Segments, first: int, last: int) -> list[Piece]:

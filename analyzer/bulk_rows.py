@@ -70,6 +70,7 @@ class BulkRows:
         numbers = np.array([connection.number for connection in self._connections], np.int64)
         protocol = desk.protocol(self._dissector)
         last = parts.packet[cutting.last]
+        count, *pieces = pieces_of(parts, cutting)
         rows = {
             "stream": numbers[headers.owner],
             "side": np.where(self._from_client, FROM_CLIENT, FROM_SERVER),
@@ -85,14 +86,14 @@ class BulkRows:
             "extra": extra,
             "offset": parts.offset[cutting.first] + cutting.line - parts.line[cutting.first],
             "length": cutting.length,
-            "first": parts.packet[cutting.first],
+            "first": np.minimum.reduceat(pieces[2], np.cumsum(count) - count),
             "last": last,
             "time": parts.time[cutting.last],
             "closed": last,
             "serial": headers.serial,
             "ask": headers.partner,
         }
-        chunk.add(rows, *pieces_of(parts, cutting))
+        chunk.add(rows, count, *pieces)
 
     def _headers(self) -> tuple[Headers, Array]:
         parts, cutting, desk = self._parts, self._cutting, self._desk

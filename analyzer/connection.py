@@ -1,13 +1,15 @@
 """One TCP connection, packet by packet: the plain road from packets to rows.
 
-Theory. This is the definition of what the engine does: packets of one connection in order; two half-streams put them in order;
-until the protocol is known, bytes are kept; then two framers cut messages, and the conversation pairs them. analyzer.bulk
-does the same for many connections at once while nothing unusual happens, and leaves this state as this code would have.
+Theory. This is the definition of what the engine does: packets of one connection in order; two half-streams put them in
+order; until the protocol is known, bytes are kept; then two framers cut messages, and the conversation pairs them.
+analyzer.bulk does the same for many connections at once while nothing unusual happens, and leaves this state as this
+code would have.
 
-A capture may swap packets of the two directions. Whoever acknowledges a byte has read it; so what acknowledges bytes that
-the capture has not shown yet is early, and waits for them as it would wait for its own direction, and no longer.
+A capture may swap packets of the two directions. Whoever acknowledges a byte has read it; so what acknowledges bytes
+that the capture has not shown yet is early, and waits for them as it would wait for its own direction, and no longer.
 
-A row closes with the packet that completes its message. What is unfinished closes with FIN, RST or the end of the capture.
+A row closes with the packet that completes its message. What is unfinished closes with FIN, RST or the end of the
+capture.
 """
 
 from __future__ import annotations
@@ -203,7 +205,9 @@ class Walker:
             if early or not connection.reached(1 - side, needed):
                 early.append(Early(needed, piece, packet.time, connection.ticks))
                 needs = connection.needs
-                early += [Early(needs.pop(each.packet, 0), each, packet.time, connection.ticks) for each in ready[count + 1 :]]
+                early += [
+                    Early(needs.pop(each.packet, 0), each, packet.time, connection.ticks) for each in ready[count + 1 :]
+                ]
                 return self._take(connection, side, ready[:count], packet.number)
         return self._take(connection, side, ready, packet.number)
 
@@ -224,21 +228,23 @@ class Walker:
                 rows += self._take(connection, side, [piece], packet.number)
                 idle = 0
             if idle == 2 and self._deadlocked(connection):
-                rows += self._take(connection, connection.client, [connection.early[connection.client].popleft().piece], packet.number)
+                rows += self._take(
+                    connection, connection.client, [connection.early[connection.client].popleft().piece], packet.number
+                )
                 idle = 0
             side = 1 - side
-        if not (connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting):
+        if not (
+            connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
+        ):
             connection.needs.clear()  # of packets that brought nothing new
         return rows
 
     def _deadlocked(self, connection: Connection) -> bool:
-        """Both sides wait for each other, as a segment sent again may acknowledge more than it did first: then requests go first."""
+        """Both sides wait for each other, since a segment sent again may acknowledge more: then requests go first."""
         first, second = connection.early
         if not first or not second or connection.client < 0:
             return False
-        return all(
-            connection.halves[1 - side].next >= early[0].needed for side, early in enumerate(connection.early)
-        )
+        return all(connection.halves[1 - side].next >= early[0].needed for side, early in enumerate(connection.early))
 
     def end(self, connection: Connection, closed: int = AT_END) -> list[Row]:
         """RST or the end of the capture: everything that is held back becomes rows."""

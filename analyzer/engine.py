@@ -44,6 +44,10 @@ STEPS, MOST_STEPS = 8, 4096
 """Packets of one connection that the plain road takes from the columns at once."""
 
 
+MOST_PLAIN = 4096
+"""Rows that stay objects before they become columns."""
+
+
 class Serials(Columns):
     """The row of each message, by serial."""
 
@@ -59,6 +63,7 @@ class Engine:
         self.names = Names()
         self.extras: list[Mapping[str, str]] = []
         self.remarks = Remarks(store, self.repeats)
+        self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self._assigner = StreamAssigner(self.streams)
         self._connections: dict[int, Connection] = {}
         self._over: set[int] = set()
@@ -92,6 +97,7 @@ class Engine:
         chunk = Chunk(self)
         for connection in self._connections.values():
             self._keep(connection, self._walker.end(connection), chunk)
+            self._describe(connection)
         return self._append(chunk)
 
     def dissector(self, protocol: int) -> Dissector | None:
@@ -108,13 +114,15 @@ class Engine:
 
     def _leave(self, connection: Connection) -> None:
         """At the end of a block: what the stream's row should say, and whether anything has to be carried on."""
-        number, decision = connection.number, connection.decision
-        self.streams.set("client", number, connection.client)
-        if decision is not None and decision.dissector is not None:
-            self.streams.set("protocol", number, self._protocols[decision.dissector.name])
+        self._describe(connection)
         if connection.over:
-            self._over.add(number)
-            del self._connections[number]
+            self._over.add(connection.number)
+            del self._connections[connection.number]
+
+    def _describe(self, connection: Connection) -> None:
+        """What is known of a connection now, into its stream's row."""
+        self.streams.set("client", connection.number, connection.client)
+        self.streams.set("protocol", connection.number, self.protocol(connection.dissector))
 
     def name(self, text: str | None) -> int:
         """The number of an operation's or client's name."""
@@ -128,9 +136,10 @@ class Engine:
         """The number of an extra context; there are few different ones."""
         if not extra:
             return NULL
-        if extra not in self.extras:
+        number = self._extra_numbers.setdefault(tuple(sorted(extra.items())), len(self.extras))
+        if number == len(self.extras):
             self.extras.append(dict(extra))
-        return self.extras.index(extra)
+        return number
 
     def protocol(self, dissector: Dissector | None) -> int:
         """The number of a dissector."""
@@ -170,12 +179,17 @@ class Engine:
             rows += self._walker.packet(connection, packet)
             work.at += 1
             work.patience -= 1
+            if len(rows) > MOST_PLAIN:
+                self._keep(connection, rows, chunk)
+                rows = []
             if work.patience <= 0 and self._steady(connection):
                 break
         self._keep(connection, rows, chunk)
 
     def _keep(self, connection: Connection, rows: list[Row], chunk: Chunk) -> None:
         chunk.plain += [(connection, row) for row in rows]
+        if len(chunk.plain) > MOST_PLAIN:
+            chunk.add_plain()
         self.remarks.of(connection, rows)
 
     def _steady(self, connection: Connection) -> bool:

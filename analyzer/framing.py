@@ -1,12 +1,13 @@
 """One half-stream's bytes in order, cut into messages.
 
-Theory. While we are in step, a message says itself how long it is, and the next one begins behind it; a gap inside a message
-does no harm, for its end is known. We fall out of step when a length makes no sense or when a gap swallowed one: then we hunt
-for the next place where a message plausibly begins, and what was passed over is a raw run. A place counts when the dissector
-finds it plausible and what follows confirms it: other plausible beginnings behind the message, or an end where a segment
-ends. How many must follow depends on what they prove: two requests are enough, answers look like much. Some places claim
-more than has come, and may wait for long; behind such a rival a place counts only with a proof, not with an end. What never
-comes is no message: at a gap and at the end the places that still wait are given up, and the first of the others is taken.
+Theory. While we are in step, a message says itself how long it is, and the next one begins behind it; a gap inside a
+message does no harm, for its end is known. We fall out of step when a length makes no sense or when a gap swallowed
+one: then we hunt for the next place where a message plausibly begins, and what was passed over is a raw run. A place
+counts when the dissector finds it plausible and what follows confirms it: other plausible beginnings behind the
+message, or an end where a segment ends. How many must follow depends on what they prove: two requests are enough,
+answers look like much. Some places claim more than has come, and may wait for long; behind such a rival a place
+counts only with a proof, not with an end. What never comes is no message: at a gap and at the end the places that
+still wait are given up, and the first of the others is taken.
 
 The bulk twin of the way in step is analyzer.bulk.cut; tests/analyzer/test_engine.py holds them equal.
 """
@@ -29,7 +30,7 @@ UNCONFIRMED_BYTES = 1 << 20
 """A message found by hunting may not claim more than this before something confirms it."""
 
 JUDGED_BYTES = 16
-"""What a place must show before it can be refused, unless its message is shorter or a gap follows: bytes may still come."""
+"""What a place must show before it is refused, unless its message is shorter or a gap follows: more may come."""
 
 
 PROOF = 100
@@ -42,11 +43,12 @@ LEAST_EVIDENCE = 10
 class Reader(Protocol):
     """Where bytes are read from: the capture room's Store."""
 
-    def read(self, location: int, length: int) -> bytes: ...
+    def read(self, location: int, length: int) -> bytes:
+        """`length` bytes at a location."""
 
 
 class Frame(NamedTuple):
-    """One message or raw run: `pieces` cover it (gaps included); `raw` without framing, `cut` when its end is missing."""
+    """One message or raw run; `pieces` cover it, gaps included. `raw`: without framing, `cut`: its end is missing."""
 
     offset: int
     length: int
@@ -59,7 +61,8 @@ class Frame(NamedTuple):
 class Framer:
     """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw.
 
-    While we hunt, `tried` is the next place to look at, `open` are the places that wait for more bytes, `due` up to where.
+    While we hunt, `tried` is the next place to look at, `open` are the places that wait for more bytes, `due` up to
+    where.
     """
 
     from_client: bool
@@ -78,6 +81,7 @@ class Framer:
 
     @property
     def end(self) -> int:
+        """Stream offset behind the last unclaimed byte."""
         return self.pieces[-1].end
 
     def feed(self, piece: Piece, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
@@ -140,7 +144,7 @@ class Framer:
         self.due.clear()
 
     def _hunt(self, dissector: Dissector, reader: Reader) -> Frame | None:
-        """Looks for a place where we are in step again; the raw run before it, an empty frame, or None for more bytes."""
+        """Looks for a place to be in step again: the raw run before it, an empty frame, or None for more bytes."""
         if self.pieces[0].lost:
             return self._fall_out()
         ended = bool(self.gaps)
@@ -242,7 +246,7 @@ class Framer:
                 return self._needed_at_end(place, at, rival)
 
     def _needed_at_end(self, place: int, end: int, rival: bool) -> int:
-        """The same where the messages end with the bytes: it must be the end of a segment, or all there is between gaps."""
+        """The same where the messages end with the bytes: at the end of a segment, or of all there is between gaps."""
         last = self.pieces[self._index(end - 1)]
         if last.lost:
             return 0 if self.pieces[self._index(place)].offset == place else -1
@@ -252,7 +256,7 @@ class Framer:
         return self.gaps > 0 and self.pieces[self._index(offset)].lost
 
     def _message(self, at: int, prefix: bytes, dissector: Dissector) -> int:
-        """The length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
+        """Length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
         framing = dissector.framing
         if len(prefix) >= framing.width:
             size = framing.width + int.from_bytes(prefix[: framing.width], "big")

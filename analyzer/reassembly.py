@@ -1,14 +1,15 @@
 """One direction of a TCP connection: packets in any order in, bytes in order out.
 
-Theory (RFC 9293, section 3.4). Sequence numbers count modulo 2^32; inside a half-stream we count bytes from 0 (the first
-after the SYN) without wrapping. A segment that begins where we stand is handed on at once. One behind us is a
-retransmission: the bytes that came first stay, and differing bytes are a conflict worth telling. One ahead of us leaves a
-hole and waits. A hole is either filled, or the capture has lost it: the receiver acknowledged bytes beyond it and a while
-has passed, too much waits behind it, or the connection is reset or ends. Then the hole is handed on as a Gap, and the bytes
-behind it follow.
+Theory (RFC 9293, section 3.4). Sequence numbers count modulo 2^32; inside a half-stream we count bytes from 0 (the
+first after the SYN) without wrapping. A segment that begins where we stand is handed on at once. One behind us is a
+retransmission: the bytes that came first stay, and differing bytes are a conflict worth telling. One ahead of us
+leaves a hole and waits. A hole is either filled, or the capture has lost it: the receiver acknowledged bytes beyond
+it and a while has passed, too much waits behind it, or the connection is reset or ends. Then the hole is handed on as
+a Gap, and the bytes behind it follow.
 
-Without a SYN nobody knows where the half-stream begins, and the capture may have swapped its first packets. So a half-stream
-without SYN opens when the other side acknowledges something, or after a few packets, at the lowest number seen.
+Without a SYN nobody knows where the half-stream begins, and the capture may have swapped its first packets. So a
+half-stream without SYN opens when the other side acknowledges something, or after a few packets, at the lowest number
+seen.
 
 Everything here depends on the packets of one connection in their order, never on how they were cut into blocks.
 """
@@ -49,10 +50,12 @@ class Piece(NamedTuple):
 
     @property
     def end(self) -> int:
+        """Stream offset behind it."""
         return self.offset + self.length
 
     @property
     def lost(self) -> bool:
+        """Whether the capture has not got these bytes."""
         return self.at < 0
 
     def cut(self, begin: int, end: int) -> Piece:
@@ -70,7 +73,7 @@ class Repeat(NamedTuple):
 
 @dataclass(slots=True)
 class HalfStream:
-    """Carried from block to block. `next` is the offset of the byte that is expected next; `base` its sequence origin."""
+    """Carried from block to block. `next` is the offset of the byte that is expected next, `base` the origin."""
 
     base: int | None = None
     by_syn: bool = False

@@ -78,7 +78,9 @@ def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> 
     """The client's bytes decide where there are enough; the server's alone are weak evidence."""
     prefix = prefixes[client]
     score = dissector.probe(prefix, True) if prefix else 0
-    return score if score or len(prefix) >= TELLING_BYTES else dissector.probe(prefixes[1 - client], False)
+    if score >= WEAK or len(prefix) >= TELLING_BYTES:
+        return score
+    return max(score, dissector.probe(prefixes[1 - client], False))
 
 
 def _by_port(ports: tuple[int, int], known: Ports) -> int:

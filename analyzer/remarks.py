@@ -1,7 +1,8 @@
 """Findings about streams rather than messages: gaps, conflicting retransmissions, bytes passed over, foreign protocols.
 
-One for each occurrence, but of each kind only the first MOST in full; the rest are counted, so that a capture of a broken
-network does not fill the memory with sentences. They are told in the order of packets, wherever blocks were cut.
+One for each occurrence, but of each kind only the first MOST in full; the rest are counted, so that a capture of a
+broken network does not fill the memory with sentences. They are told in the order of packets, wherever blocks were
+cut.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What every front end holds: a capture opened, its rows, and any row decoded when somebody looks.
 
-A session knows no output format. `load` reads to the end; `grow` yields ranges of new rows as blocks come (a pipe, a file that
-grows). Decoding is for one row at a time and keeps nothing.
+A session knows no output format. `load` reads to the end; `grow` yields ranges of new rows as blocks come (a pipe, a
+file that grows). Decoding is for one row at a time and keeps nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import Packets, Reader
 from analyzer.columns import NULL, Ints, Names
 from analyzer.engine import Engine
 from analyzer.messages import FROM_CLIENT, Mark
@@ -27,6 +27,9 @@ from dissectors.registry import Ports
 SECOND = 10**9
 ISO_WIDTH = 30
 Readable = tuple[Dissector | None, bytes, Context]
+
+SHOWN_GAP = 1 << 20
+"""Lost bytes up to here are zeros in a tree's source, so that what comes behind them can be dumped."""
 
 LOST = FieldSpec("lost", "gap")
 UNREAD = FieldSpec("unread", "undecoded")
@@ -41,7 +44,7 @@ class Session:
         inputs: Sequence[str | PathLike[str]],
         *,
         decode_as: Mapping[int, str] | None = None,
-        reader: str = "native",
+        reader: Reader = "native",
         follow: bool = False,
         use_bulk: bool = True,
         block: int = 32_768,
@@ -53,7 +56,9 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -74,6 +79,7 @@ class Session:
 
     @property
     def names(self) -> Names:
+        """Operations and clients by number."""
         return self.engine.names
 
     @property
@@ -196,7 +202,7 @@ class Session:
         marks = Mark(self.rows.cell("marks", row))
         state, role = State(self.rows.cell("state", row)), Role(self.rows.cell("role", row))
         if marks & Mark.SNAPPED:
-            found.append(Finding(Severity.WARNING, "cut-by-snaplen", "the capture kept only the beginning of its packets"))
+            found.append(Finding(Severity.WARNING, "cut-by-snaplen", "the capture kept only the beginning of packets"))
         if marks & Mark.GAP:
             found.append(Finding(Severity.WARNING, "gap", "bytes of this message are missing from the capture"))
         if role is Role.RESPONSE and self.cell("partner", row) is None:
@@ -205,7 +211,7 @@ class Session:
             found.append(Finding(Severity.WARNING, "unfinished", "the stream ends before this message does"))
         latency = self.latency(row)
         if latency is not None and latency < 0:
-            found.append(Finding(Severity.WARNING, "clock-went-back", "the capture's clock went back since its request"))
+            found.append(Finding(Severity.WARNING, "clock-went-back", "the clock went back since its request"))
         return found
 
     def latency(self, row: int) -> int | None:
@@ -234,17 +240,19 @@ class Session:
         return [finding for finding in findings if finding.code != "malformed-body"]
 
     def _add_lost(self, row: int, tree: Tree) -> None:
-        """Leaves for what comes behind the first lost byte: gaps, and bytes that can't be read without what is missing."""
+        """Leaves for what comes behind the first lost byte: gaps, and bytes that can't be read without them."""
         pieces = self.pieces(row)
         if all(at >= 0 for at, _, _ in pieces):
             return
         offset = len(tree.sources[0].data)
-        rest = pieces[next(index for index, (at, _, _) in enumerate(pieces) if at < 0) :]
-        for at, length, _ in rest:
-            data = bytes(length) if at < 0 else self.packets.store.read(at, length)
-            tree.sources[0] = replace(tree.sources[0], data=tree.sources[0].data + data)
-            tree.fields.append(Field(LOST if at < 0 else UNREAD, None if at < 0 else data, offset, length))
+        parts = [tree.sources[0].data]
+        for at, length, _ in pieces[next(index for index, (at, _, _) in enumerate(pieces) if at < 0) :]:
+            data = None if at < 0 else self.packets.store.read(at, length)
+            tree.fields.append(Field(LOST if data is None else UNREAD, data, offset, length))
+            if sum(map(len, parts)) == offset and (data is not None or length <= SHOWN_GAP):
+                parts.append(bytes(length) if data is None else data)
             offset += length
+        tree.sources[0] = replace(tree.sources[0], data=b"".join(parts), declared=offset)
 
     def packets_of(self, row: int) -> list[dict[str, int | str | bool]]:
         """The packets that brought a row's bytes, retransmissions among them; `offset` counts in the message."""
@@ -294,7 +302,7 @@ def _about_raw(message: bytes) -> list[Finding]:
 
 
 def iso_times(times: Ints) -> list[str]:
-    """`2026-11-21T10:00:00.123456789Z`, from ns since 1970. Digits are made in columns, the text is cut out of one string."""
+    """`2026-11-21T10:00:00.123456789Z` of ns since 1970; digits are made in columns, texts cut out of one string."""
     seconds = times // SECOND
     rest = (times - seconds * SECOND).astype(np.int32)
     second, back = np.unique(seconds, return_inverse=True)

@@ -1,14 +1,14 @@
 """TCP connections: which packets belong together.
 
-Theory. A flow is an unordered pair of addresses and ports; a stream is one connection of it. A flow begins a new stream with a
-SYN whose sequence number the current one has not seen, or, without SYN, after an hour of silence. Streams are numbered by
-their first packet. Who opened it is the sender of the SYN; without one it stays unknown here, and recognise.py asks the bytes.
+Theory. A flow is an unordered pair of addresses and ports; a stream is one connection of it. A flow begins a new
+stream with a SYN whose sequence number the current one has not seen, or, without SYN, after an hour of silence.
+Streams are numbered by their first packet. Who opened it is the sender of the SYN; without one it stays unknown here,
+and recognise.py asks the bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ class Streams(Columns):
     }
 
     def set(self, name: str, row: int, value: int) -> None:
+        """Overwrites one cell."""
         self.column(name)[row] = value
 
 
@@ -58,7 +59,7 @@ class StreamAssigner:
         self._flows = _FlowMemory()
 
     def assign(self, block: PacketBlock) -> tuple[Array, Ints]:
-        """For a block of n packets: `stream` (int32, n) and `order` (int64, n), which sorts them by stream, then time."""
+        """For a block of n packets: `stream` (int32, n), and `order` (int64, n) that sorts them by stream and time."""
         by_flow = np.argsort(block.flow, kind="stable")
         flow = block.flow[by_flow]
         begin, end = runs(flow)
@@ -120,9 +121,7 @@ class StreamAssigner:
                 memory.syn[flow, side] = seq
         return splits
 
-    def _create(
-        self, block: PacketBlock, by_flow: Ints, splits: list[Split], stream: Ints, end: Ints
-    ) -> None:
+    def _create(self, block: PacketBlock, by_flow: Ints, splits: list[Split], stream: Ints, end: Ints) -> None:
         """Numbers new streams by first packet and writes them into `stream` (sorted by flow)."""
         splits.sort()
         positions = np.array([split.position for split in splits], np.int64)
@@ -156,7 +155,7 @@ class StreamAssigner:
 
 
 class _FlowMemory:
-    """For each flow: its current stream, SYN numbers and sides seen in it, the last packet's time, how often it was used."""
+    """For each flow: its current stream, SYN numbers and sides seen in it, the last packet's time, its uses."""
 
     def __init__(self) -> None:
         self.current = np.empty(0, np.int64)
@@ -175,7 +174,7 @@ class _FlowMemory:
         self.syn = np.concatenate((self.syn, np.full((more, 2), -1, np.int64)))
         self.seen = np.concatenate((self.seen, np.zeros((more, 2), bool)))
 
-    def remember(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints, flow: Ints, stream: Ints) -> None:
+    def remember(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints, flow: Array, stream: Ints) -> None:
         """At the end of a block; only the last stream of each flow counts from now on."""
         if not len(begin):
             return

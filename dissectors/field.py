@@ -30,12 +30,21 @@ class FieldSpec:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Bytes that offsets count in. `parent` is the path of child indexes of the node it was made from."""
+    """Bytes that offsets count in. `parent` is the path of child indexes of the node it was made from.
+
+    `data` may end early where too many bytes are lost to stand for them; then `declared` is how long it was.
+    """
 
     id: int
     name: str
     data: bytes
     parent: tuple[int, ...] | None = None
+    declared: int | None = None
+
+    @property
+    def length(self) -> int:
+        """Bytes that the leaves of this source cover."""
+        return len(self.data) if self.declared is None else self.declared
 
 
 @dataclass(slots=True)

@@ -118,13 +118,12 @@ def test_segments_do_not_matter(tmp_path: Path, cut: Cut, use_bulk: bool) -> Non
 
 
 def test_it_is_recognised_on_any_port(tmp_path: Path) -> None:
-    talk = Talk(TALK.writes, (ENDS[0], ("10.0.0.2", 5300)))
+    talk, keys = Talk(TALK.writes, (ENDS[0], ("10.0.0.2", 5300))), ("protocol", "correlation", "from_client")
+    expected = [("dns", 7, True), ("dns", 8, True), ("dns", 9, True), ("dns", 8, False), ("dns", 7, False)]
     for packets in (segments(talk), without_handshake(segments(talk))):
-        assert {row["protocol"] for row in rows(capture(tmp_path / "any.pcap", packets, talk), ("protocol",))} == {
-            "dns"
-        }
-        told = rows(tmp_path / "any.pcap", ("protocol", "correlation"), decode_as={5300: "dns"})
-        assert [(row["protocol"], row["correlation"]) for row in told] == [("dns", key) for key in (7, 8, 9, 8, 7)]
+        path = capture(tmp_path / "any.pcap", packets, talk)
+        assert [tuple(row.values()) for row in rows(path, keys)] == expected
+        assert [tuple(row.values()) for row in rows(path, keys, decode_as={5300: "dns"})] == expected
 
 
 def test_values_and_tree(tmp_path: Path) -> None:

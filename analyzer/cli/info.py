@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from analyzer.capture.packets import Reader
 from analyzer.capture.records import CaptureInfo
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import decode_as_option
@@ -24,7 +25,7 @@ SECOND = 10**9
 @files_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], reader: str, as_json: bool) -> None:
+def command(files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], reader: Reader, as_json: bool) -> None:
     """Tell the properties of captures: format, times, packets, interfaces, comments; protocols found."""
     with loaded(files, decode_as, reader) as session:
         found = {

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
 from analyzer.errors import UserError
 from analyzer.session import Session
@@ -39,7 +40,7 @@ def files_options(command: _Command) -> Callable[..., Any]:
     return with_files
 
 
-def open_session(files: Sequence[str], decode_as: Sequence[tuple[int, str]], reader: str) -> Session:
+def open_session(files: Sequence[str], decode_as: Sequence[tuple[int, str]], reader: Reader) -> Session:
     """A session on the files. Raises UserError when there is none, or one can't be opened."""
     if not files:
         raise UserError("no capture was named: give FILE, or - for standard input")
@@ -51,7 +52,7 @@ def open_session(files: Sequence[str], decode_as: Sequence[tuple[int, str]], rea
 
 
 @contextmanager
-def loaded(files: Sequence[str], decode_as: Sequence[tuple[int, str]], reader: str) -> Iterator[Session]:
+def loaded(files: Sequence[str], decode_as: Sequence[tuple[int, str]], reader: Reader) -> Iterator[Session]:
     """A session that has read its inputs to their end; what belongs to no row is said on stderr."""
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):

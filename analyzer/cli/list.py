@@ -11,6 +11,7 @@ from typing import BinaryIO
 import click
 import numpy as np
 
+from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, loaded, open_session, say
 from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.columns import Ints
@@ -38,7 +39,7 @@ Lines = Callable[[Sequence[str], Ints, Rows], bytes]
 def command(
     files: tuple[str, ...],
     decode_as: tuple[tuple[int, str], ...],
-    reader: str,
+    reader: Reader,
     fields: tuple[str, ...],
     form: str,
     with_fields: bool,

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.errors import UserError
@@ -32,7 +33,7 @@ from dissectors.api import MessageHeader, Role, State
 def command(
     files: tuple[str, ...],
     decode_as: tuple[tuple[int, str], ...],
-    reader: str,
+    reader: Reader,
     as_json: bool,
     color: bool,
     limits: Limits,

@@ -20,7 +20,7 @@ EMPTY: Line = (("", ""),)
 
 def message_lines(message: Message, tree: Tree, limits: Limits) -> Iterator[Line]:
     """The lines of one message; offsets in the dumps are those of the tree."""
-    yield title(message, len(tree.sources[0].data))
+    yield title(message, tree.sources[0].length)
     for finding in (*message.findings, *tree.findings):
         yield finding_line(finding)
     yield from tree_lines(tree, limits)

@@ -39,7 +39,7 @@ def tree_object(message: Message, tree: Tree) -> dict[str, Any]:
             {
                 "id": source.id,
                 "name": source.name,
-                "length": len(source.data),
+                "length": source.length,
                 "parent": None if source.parent is None else list(source.parent),
             }
             for source in tree.sources

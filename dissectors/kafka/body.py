@@ -1,8 +1,8 @@
 """One Kafka frame to values or to a tree.
 
 Theory. Which plan reads a body follows from key, version and direction, with one exception: a broker that does not know
-the asked version of ApiVersions answers in version 0, which can be seen only in the bytes (error 35). What is
-the same for all protocols about reading a frame, fast or annotated, is in dissectors.wire.message.
+the asked version of ApiVersions answers in version 0, which can be seen only in the bytes (error 35). What is the same
+for all protocols about reading a frame, fast or annotated, is in dissectors.wire.message.
 """
 
 from __future__ import annotations

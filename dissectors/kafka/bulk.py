@@ -6,7 +6,6 @@ a Produce wants an answer is a little further on.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
@@ -49,7 +48,7 @@ def headers(view: Column, available: Column, from_client: Column) -> BulkHeaders
     unsure |= (key == CONTROLLED_SHUTDOWN) & (version == 0) & from_client
     client, clients = _clients(view, size, from_client & ~unsure)
     role = np.where(from_client, Role.REQUEST, Role.RESPONSE).astype(np.int8)
-    produce = np.flatnonzero(from_client & ~unsure & (key == PRODUCE) & (state == State.COMPLETE))
+    produce = np.flatnonzero(from_client & ~unsure & (key == PRODUCE) & (state != State.UNDECODED))
     unsure[produce] |= _silent(view, available, size, version, produce, role)
     return BulkHeaders(
         role=role,
@@ -149,4 +148,7 @@ def waiting(conversation: Conversation) -> list[tuple[int, MessageHeader]]:
 def resume(conversation: Conversation, waiting: list[tuple[int, MessageHeader]]) -> None:
     """Replaces the queue."""
     assert isinstance(conversation, KafkaConversation)
-    conversation.waiting = deque((Waiting(*each) for each in waiting), maxlen=conversation.waiting.maxlen)
+    conversation.waiting.clear()
+    conversation.asked.clear()
+    for each in waiting:
+        conversation.ask(Waiting(*each))

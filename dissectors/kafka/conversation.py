@@ -12,7 +12,7 @@ even begin with a bare GSSAPI token (its first byte is 0x60, the ASN.1 applicati
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from struct import unpack_from
@@ -31,9 +31,10 @@ TOKEN = MessageHeader(Role.RAW, state=State.COMPLETE)
 
 @dataclass(slots=True)
 class KafkaConversation(Conversation):
-    """`tokens` is true while bare SASL frames may come."""
+    """`tokens` is true while bare SASL frames may come; `asked` counts the correlation ids of `waiting`."""
 
-    waiting: deque[Waiting] = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
+    waiting: deque[Waiting] = field(default_factory=deque)
+    asked: Counter[int | None] = field(default_factory=Counter)
     tokens: bool = False
     waiting_tokens: deque[int] = field(default_factory=deque)
     protocol_type: str | None = None
@@ -54,7 +55,7 @@ class KafkaConversation(Conversation):
             return Outcome(TOKEN)
         self.tokens = False
         if header.role is Role.REQUEST:
-            self.waiting.append(Waiting(handle, header))
+            self.ask(Waiting(handle, header))
         return Outcome(header, extra=self.note(header.code, header.version, prefix))
 
     def _from_broker(self, prefix: bytes, header: MessageHeader) -> Outcome:
@@ -72,13 +73,27 @@ class KafkaConversation(Conversation):
             header = replace(header, state=State.COMPLETE)  # the answer's layout is known whatever was asked (KIP-511)
         return Outcome(header, request.handle, self.note(asked.code, None, prefix))
 
+    def ask(self, request: Waiting) -> None:
+        """Puts a request at the end of the queue; the oldest goes when there are too many."""
+        self.waiting.append(request)
+        self.asked[request.header.correlation] += 1
+        if len(self.waiting) > MOST_WAITING:
+            self._next()
+
     def _claim(self, correlation: int | None) -> Waiting | None:
-        for count, request in enumerate(self.waiting, 1):
-            if request.header.correlation == correlation:
-                for _ in range(count):
-                    self.waiting.popleft()
-                return request
-        return None
+        """The first request with this id; those before it will not be answered any more."""
+        if correlation is None or not self.asked[correlation]:
+            return None
+        while (request := self._next()).header.correlation != correlation:
+            pass
+        return request
+
+    def _next(self) -> Waiting:
+        request = self.waiting.popleft()
+        self.asked[request.header.correlation] -= 1
+        if not self.asked[request.header.correlation]:
+            del self.asked[request.header.correlation]
+        return request
 
     def note(self, code: int | None, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
         """What decoding a group's messages needs; `version` is None for a response, which tells nothing itself.

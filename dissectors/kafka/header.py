@@ -45,8 +45,10 @@ def request_header(prefix: bytes) -> MessageHeader:
     if api is None:
         return MessageHeader(Role.REQUEST, None, key, version, correlation, client_id(prefix), State.UNDECODED)
     client = "" if header_version(key, version, False) == 0 else client_id(prefix)
-    role = Role.ONEWAY if key == _PRODUCE and acks(prefix, version) == 0 else Role.REQUEST
-    return MessageHeader(role, api.name, key, version, correlation, client, _state(api, version))
+    state = _state(api, version)
+    silent = key == _PRODUCE and state is not State.UNDECODED and acks(prefix, version) == 0
+    role = Role.ONEWAY if silent else Role.REQUEST
+    return MessageHeader(role, api.name, key, version, correlation, client, state)
 
 
 def response_header(prefix: bytes) -> MessageHeader:
@@ -102,7 +104,9 @@ def _behind_correlation(message: bytes) -> int:
 
 def _behind_client(message: bytes) -> int:
     size: int = _INT16.unpack_from(message, 12)[0]
-    return 14 + size if size > 0 else 14
+    if size < -1:
+        raise Unfit
+    return 14 + max(size, 0)
 
 
 def _behind_request_tags(message: bytes) -> int:

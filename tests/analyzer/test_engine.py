@@ -189,13 +189,7 @@ def test_blocks_do_not_matter_on_a_bad_network(tmp_path: Path, effect: str, bloc
     "use_bulk",
     [
         False,
-        pytest.param(
-            True,
-            marks=pytest.mark.xfail(
-                reason="analyzer.bulk takes early packets; bulk_rows takes the first segment's packet for the lowest",
-                strict=True,
-            ),
-        ),
+        True,
     ],
     ids=["plain", "bulk"],
 )
@@ -382,7 +376,6 @@ def test_one_direction_alone(tmp_path: Path, side: int) -> None:
     assert by_id(late).keys() == by_id(own).keys()
 
 
-@pytest.mark.xfail(reason="Engine.finish does not write who opened a stream that only the end decides", strict=True)
 def test_a_late_capture_of_an_answer_alone(tmp_path: Path) -> None:
     (row,) = only(tmp_path, [Segment(SERVER, 0, answer(7)), Segment(CLIENT, 0, flags=ACK, acked=20)])
     assert (row["stream_id"], row["source"]) == ("10.0.0.1:40000>10.0.0.2:9092", "10.0.0.2:9092")

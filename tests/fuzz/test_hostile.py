@@ -34,9 +34,6 @@ def peak(path: Path, use: Callable[[Session], object]) -> float:
     return used / (FACTOR * path.stat().st_size + CONSTANT)
 
 
-@pytest.mark.xfail(
-    reason="KafkaConversation looks through all waiting requests for each answer that fits none", strict=True
-)
 def test_answers_that_fit_none_of_many_requests(tmp_path: Path) -> None:
     count = 10_000
     requests = b"".join(message(number) for number in range(count))
@@ -48,7 +45,6 @@ def test_answers_that_fit_none_of_many_requests(tmp_path: Path) -> None:
     assert time.process_time() - begin < 1
 
 
-@pytest.mark.xfail(reason="Session.tree fills a gap with as many zeros as bytes are lost", strict=True)
 def test_a_huge_gap_inside_a_message(tmp_path: Path) -> None:
     size, behind = 90_000_000, b"x" * 10
     head = size.to_bytes(4) + message(2)[4:]
@@ -58,7 +54,6 @@ def test_a_huge_gap_inside_a_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="each empty frame of four bytes is an object until the end of its block", strict=True)
 def test_nothing_but_empty_frames(tmp_path: Path) -> None:
     path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, message(1)), *sent(CLIENT, bytes(1 << 20), 20)])
     assert peak(path, lambda session: len(session.rows)) < 1

@@ -1,7 +1,7 @@
 """What the vendors' own classes say is in a capture, and how our rows differ from it, by cause.
 
-A truth row names its message by stream, direction and ordinal. Keys that it lacks are not judged; keys that we have beyond
-it are no error. Bytes are compared in full, so rows must be made without limits and with secrets shown.
+A truth row names its message by stream, direction and ordinal. Keys that it lacks are not judged; keys that we have
+beyond it are no error. Bytes are compared in full, so rows must be made without limits and with secrets shown.
 """
 
 from __future__ import annotations
