@@ -33,6 +33,10 @@ class Numbers(Protocol):
         """Of a dissector."""
 
 
+ORDERING = ("offset", "side", "stream", "last", "closed")
+"""Columns that rows are ordered by, the last one first."""
+
+
 @dataclass(slots=True)
 class Chunk:
     """Column parts of one block: `parts` of Messages (with EXTRA, without `partner`), `pieces` of Pieces, in step."""
@@ -58,7 +62,8 @@ class Chunk:
         pieces = [piece for _, row in self.plain for piece in row.frame.pieces]
         places = np.array([(piece.at, piece.length, piece.packet, piece.time) for piece in pieces], np.int64).T
         count = np.array([len(row.frame.pieces) for _, row in self.plain], np.int64)
-        self.add(dict(zip(CELLS, columns, strict=True)), count, *places)
+        typed = {name: column.astype(TYPES[name]) for name, column in zip(CELLS, columns, strict=True)}
+        self.add(typed, count, *places)
         self.plain.clear()
 
     def append_to(
@@ -68,9 +73,10 @@ class Chunk:
         self.add_plain()
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
-        columns = {name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]}
-        order = _closing_order(columns)
-        columns = {name: column[order] for name, column in columns.items()}
+        order = _closing_order({name: np.concatenate([part[name] for part in self.parts]) for name in ORDERING})
+        # Each part is let go as soon as it has been copied: a block's rows never stand in memory twice.
+        names = list(self.parts[0])
+        columns = {name: np.concatenate([part.pop(name) for part in self.parts])[order] for name in names}
         base = len(pieces)
         for part in self.pieces:
             pieces.append(len(part["at"]), part)
@@ -87,13 +93,16 @@ def _closing_order(columns: Mapping[str, Array]) -> Ints:
     tied = closed[1:] == closed[:-1]
     if not (tied & ((offset[1:] <= offset[:-1]) | (side[1:] != side[:-1]))).any():
         return order
-    return np.lexsort([columns[name] for name in ("offset", "side", "stream", "last", "closed")])
+    return np.lexsort([columns[name] for name in ORDERING])
 
 
 CELLS = (
     *("stream", "side", "role", "state", "protocol", "marks", "operation", "code", "version", "correlation", "client"),
     *("extra", "offset", "length", "first", "last", "time", *EXTRA),
 )
+
+
+TYPES = {**Messages.TYPES, **dict.fromkeys(EXTRA, np.int64)}
 
 
 def _cells(connection: Connection, row: Row, numbers: Numbers) -> tuple[int, ...]:
