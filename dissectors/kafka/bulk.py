@@ -71,23 +71,26 @@ def _ranges() -> tuple[Column, Column]:
 
 
 def _clients(view: Column, size: Column, wanted: Column) -> tuple[Column, list[str]]:
-    """Client ids as numbers of a list. Words of eight bytes are hashed; equal hashes are compared, not trusted."""
+    """Client ids as numbers of a list. Most are their neighbour's; of others equal hashes are compared, not trusted."""
     numbers = np.full(len(view), NULL, np.int32)
     rows = np.flatnonzero(wanted & (size >= 0))
     if not len(rows):
         return numbers, []
-    words = (int(size[rows].max()) + 8) // 8
-    inside = np.arange(words * 8) < size[rows, None]
-    text = np.zeros((len(rows), words * 8), np.uint8)
-    width = min(words * 8, view.shape[1] - HEADER)
-    text[:, :width] = view[rows, HEADER : HEADER + width]
-    keys = (text * inside).view(np.uint64)
-    hashes = (keys * FACTORS[:words]).sum(axis=1, dtype=np.uint64) + size[rows].astype(np.uint64)
+    sizes = size[rows]
+    width = -(-(int(sizes.max()) + 1) // 8) * 8
+    text = np.zeros((len(rows), width), np.uint8)
+    text[:, : WIDTH - HEADER] = view[:, HEADER : HEADER + width][rows]
+    text *= np.arange(width) < sizes[:, None]
+    words = text.view(np.uint64)
+    changed = np.ones(len(rows), bool)
+    changed[1:] = (words[1:] != words[:-1]).any(axis=1) | (sizes[1:] != sizes[:-1])
+    words, sizes, text = words[changed], sizes[changed], text[changed]
+    hashes = (words * FACTORS[: words.shape[1]]).sum(axis=1, dtype=np.uint64) + sizes.astype(np.uint64)
     _, first, back = np.unique(hashes, return_index=True, return_inverse=True)
-    if (keys != keys[first][back]).any() or (size[rows] != size[rows][first][back]).any():
-        _, first, back = np.unique(np.column_stack((keys, size[rows])), axis=0, return_index=True, return_inverse=True)
-    samples = [bytes(text[row, : size[rows[row]]]) for row in first.tolist()]
-    numbers[rows] = back.reshape(-1)
+    if (words != words[first][back]).any() or (sizes != sizes[first][back]).any():
+        _, first, back = np.unique(np.column_stack((words, sizes)), axis=0, return_index=True, return_inverse=True)
+    numbers[rows] = back.reshape(-1)[np.cumsum(changed) - 1]
+    samples = [bytes(text[row, : sizes[row]]) for row in first.tolist()]
     return numbers, [sample.decode("utf-8", "replace") for sample in samples]
 
 
