@@ -14,10 +14,11 @@ from typing import Self
 
 import numpy as np
 
+from analyzer import row_findings
 from analyzer.capture.packets import Packets, Reader
 from analyzer.columns import NULL, Ints, Names
 from analyzer.engine import Engine
-from analyzer.messages import FROM_CLIENT, Mark
+from analyzer.messages import FROM_CLIENT
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
@@ -163,11 +164,7 @@ class Session:
 
     def remarkable(self, rows: Ints) -> Ints:
         """Places in `rows` of which the index itself has something to say."""
-        take = {name: self.rows.column(name)[rows] for name in ("marks", "state", "role", "partner", "time")}
-        answer = (take["role"] == Role.RESPONSE) & (take["partner"] != NULL)
-        asked = self.rows.column("time")[np.where(answer, take["partner"], 0)]
-        found = (take["marks"] != 0) | (take["state"] == State.PARTIAL) | (answer & (take["time"] < asked))
-        return np.flatnonzero(found | ((take["role"] == Role.RESPONSE) & (take["partner"] == NULL)))
+        return row_findings.remarkable(self.rows, rows)
 
     def remarked(self, row: int, body: Body) -> Body:
         """A body with what the index knows of its row."""
@@ -197,29 +194,8 @@ class Session:
         return f"{len(message)} bytes, {text}"
 
     def remarks(self, row: int) -> list[Finding]:
-        """What the index itself knows of a row."""
-        found: list[Finding] = []
-        marks = Mark(self.rows.cell("marks", row))
-        state, role = State(self.rows.cell("state", row)), Role(self.rows.cell("role", row))
-        if marks & Mark.SNAPPED:
-            found.append(Finding(Severity.WARNING, "cut-by-snaplen", "the capture kept only the beginning of packets"))
-        if marks & Mark.GAP:
-            found.append(Finding(Severity.WARNING, "gap", "bytes of this message are missing from the capture"))
-        if role is Role.RESPONSE and self.cell("partner", row) is None:
-            found.append(Finding(Severity.NOTE, "orphan-response", "its request is not in the capture"))
-        if state is State.PARTIAL and not marks:
-            found.append(Finding(Severity.WARNING, "unfinished", "the stream ends before this message does"))
-        latency = self.latency(row)
-        if latency is not None and latency < 0:
-            found.append(Finding(Severity.WARNING, "clock-went-back", "the clock went back since its request"))
-        return found
-
-    def latency(self, row: int) -> int | None:
-        """Of a response with its request: nanoseconds from that one's completion to its own."""
-        partner = self.cell("partner", row)
-        if partner is None or self.rows.cell("role", row) != Role.RESPONSE:
-            return None
-        return self.rows.cell("time", row) - self.rows.cell("time", partner)
+        """What the index itself has to say of a row."""
+        return list(row_findings.remarks(self.rows, row))
 
     def endpoint(self, stream: int, side: int) -> str:
         """`address:port` of a stream's client (FROM_CLIENT) or server."""

@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from dissectors.field import Tree
 from dissectors.finding import Finding
@@ -99,8 +99,7 @@ class Outcome:
     extra: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """A message decoded to plain values. `error` is the first error that the message itself reports, as (code, name).
 
     Values are what JSON knows (int, float, str, bool, None, list, dict with str keys), bytes, and wire.secret.Secret.

@@ -19,7 +19,8 @@ OTHER, ODD, UNREADABLE = 0, 1, 2
 
 TYPED = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
 """LINKTYPE -> (position of the EtherType, position behind the link layer): Ethernet, Linux cooked v1 and v2."""
-RAW = {12, 14, 101, 228, 229}
+RAW = dict.fromkeys((12, 14, 101, 228, 229), 0)
+"""LINKTYPE -> bytes in front of the IP header, for those that have nothing but IP packets."""
 FAMILY = {0, 108}
 INET, INET6 = 2, (10, 24, 28, 30)
 """Address families in null and loopback headers: Linux, the BSDs and macOS do not agree on IPv6."""
@@ -47,7 +48,9 @@ def _of_one_link(store: Store, link: int, records: RecordBlock) -> tuple[NDArray
     if link in TYPED:
         return _typed(store, records, *TYPED[link])
     if link in RAW:
-        return np.zeros(len(records), np.int64), _short(records, 1, _by_version(store.gather(records.at, 1)))
+        head = RAW[link]
+        kind = _by_version(store.gather(records.at + head, 1))
+        return np.full(len(records), head, np.int64), _short(records, head + 1, kind)
     if link in FAMILY:
         return np.full(len(records), 4, np.int64), _short(records, 4, _by_family(store.gather(records.at, 4)))
     return np.zeros(len(records), np.int64), np.full(len(records), ODD, np.int8)
