@@ -1,4 +1,4 @@
-"""Rows as other programs read them: the keys of CONTRACT.md, computed a column at a time.
+"""Rows as other programs read them: the keys of OUTPUT.md, computed a column at a time.
 
 Theory. A key is a function from many row numbers to as many plain values. What the index holds is looked up for all
 rows at once; what needs the body (error, info, findings, fields) decodes each row once, and only when such a key was
@@ -226,7 +226,7 @@ ROW_KEYS: Sequence[str] = (
     *("role", "operation", "code", "version", "correlation", "client", "length", "offset", "first_packet"),
     *("last_packet", "partner", "latency_ns", "error", "state", "info", "findings"),
 )
-"""The keys of a row, in the contract's order; `fields` comes behind them when asked for."""
+"""The keys of a row, in order; `fields` comes behind them when asked for."""
 
 
 def known_keys() -> Iterable[str]:
