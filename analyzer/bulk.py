@@ -7,7 +7,7 @@ guess fails somewhere are walked, a step for each message. Bytes are never joine
 Offsets of all half-streams lie on one line here (`line`), one half-stream after the other, so that one searchsorted
 serves all of them.
 
-The plain twin is analyzer.connection; tests/analyzer/test_engine.py holds the two equal.
+The plain twin is analyzer.walker; tests/analyzer/test_engine.py holds the two equal.
 """
 
 from __future__ import annotations

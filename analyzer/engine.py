@@ -2,7 +2,7 @@
 
 Theory. Each block is taken in rounds. A connection that is steady (both directions open, in order, in step) goes
 through analyzer.bulk as far as its packets stay clean; the packet that breaks the peace, and all packets of
-connections that are not steady, go through analyzer.connection one by one. What is carried from block to block is the
+connections that are not steady, go through analyzer.walker one by one. What is carried from block to block is the
 same state for both roads, so the rows depend neither on where blocks are cut nor on which road they took.
 
 Rows are numbered in the order in which they close. While a block is under way its messages carry serials, given as
@@ -26,10 +26,11 @@ from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import Store
 from analyzer.chunk import Chunk
 from analyzer.columns import NULL, Columns, Ints, Names, runs
-from analyzer.connection import Connection, Packet, Row, Walker
+from analyzer.connection import Connection, Packet, Row
 from analyzer.messages import NO_PROTOCOL, Messages, Pieces, Repeats
 from analyzer.remarks import Remarks
 from analyzer.streams import StreamAssigner, Streams
+from analyzer.walker import Walker
 from dissectors.api import Dissector
 from dissectors.registry import Ports
 from dissectors.wire.bulk import BulkDissector

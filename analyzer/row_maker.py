@@ -1,0 +1,119 @@
+"""From bytes in order to rows: which protocol, which messages, who answers whom.
+
+Until the protocol is known, bytes are kept; then two framers cut messages, and the conversation pairs them. A row
+closes with the packet that completes its message; what is unfinished closes with FIN, RST or the end of the capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from analyzer.connection import Connection, Row
+from analyzer.framing import Frame, Framer, Reader
+from analyzer.messages import marks_of
+from analyzer.reassembly import Piece
+from analyzer.recognise import recognise
+from dissectors.api import PREFIX, MessageHeader, Outcome, Role, State
+from dissectors.registry import Ports
+
+RAW = Outcome(MessageHeader(Role.RAW, state=State.UNDECODED))
+
+
+class RowMaker:
+    """Takes the pieces of a connection's half-streams. `serial` numbers the messages as they are cut out."""
+
+    def __init__(self, reader: Reader, known: Ports, serial: Callable[[], int]) -> None:
+        self._reader = reader
+        self._known = known
+        self._serial = serial
+
+    def flush(self, connection: Connection, side: int, closed: int) -> list[Row]:
+        """A side has ended: what no message has claimed becomes rows."""
+        if connection.framers is None:
+            return []
+        frames = connection.framers[side].flush(connection.dissector, self._reader)
+        return [self._row(connection, side, frame, closed) for frame in frames]
+
+    def take(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[Row]:
+        """The next pieces of a side, in order; `closed` is the packet that made them ready."""
+        rows: list[Row] = []
+        for piece in pieces:
+            if connection.framers is None:
+                connection.undecided.append((side, piece))
+                rows += self.decide(connection, closed, final=False)
+            else:
+                rows += self._frame(connection, side, piece, closed)
+        return rows
+
+    def _frame(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[Row]:
+        assert connection.framers is not None
+        frames = connection.framers[side].feed(piece, connection.dissector, self._reader)
+        return [self._row(connection, side, frame, closed) for frame in frames]
+
+    def decide(self, connection: Connection, closed: int, final: bool) -> list[Row]:
+        """Finds out the protocol, if what is kept is enough or no more will come; then what was kept becomes rows."""
+        if connection.framers is not None or not connection.undecided:
+            return []
+        prefixes = (self._prefix(connection, 0), self._prefix(connection, 1))
+        segments = len(connection.undecided)
+        decision = recognise(prefixes, segments, connection.ports, connection.client, self._known, final)
+        if decision is None:
+            return []
+        connection.decision, connection.dissector = decision, decision.dissector
+        connection.client = decision.client
+        if decision.dissector is not None:
+            connection.conversation = decision.dissector.conversation()
+        connection.framers = (self._framer(connection, 0), self._framer(connection, 1))
+        held, connection.undecided = connection.undecided, []
+        return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
+
+    def _framer(self, connection: Connection, side: int) -> Framer:
+        """In step from the start only where the start was seen."""
+        return Framer(from_client=side == connection.client, synced=connection.halves[side].by_syn)
+
+    def _prefix(self, connection: Connection, side: int) -> bytes:
+        """The first bytes of a direction, as far as they are unbroken."""
+        parts: list[bytes] = []
+        left = PREFIX
+        for at, piece in connection.undecided:
+            if at != side:
+                continue
+            if piece.lost or left <= 0:
+                break
+            parts.append(self._reader.read(piece.at, min(piece.length, left)))
+            left -= len(parts[-1])
+        return b"".join(parts)
+
+    def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
+        serial = self._serial()
+        marks = marks_of(frame.pieces)
+        latest = max(connection.latest[side], *((piece.packet, piece.time) for piece in frame.pieces))
+        connection.latest[side] = latest
+        outcome, ours = RAW, False
+        if not frame.raw and connection.conversation is not None:
+            from_client = side == connection.client
+            outcome = connection.conversation.step(serial, self._head(frame), from_client)
+            ours = outcome.header.role is not Role.RAW or outcome.header.state is State.COMPLETE
+            if frame.cut or marks:
+                outcome, ours = partial(outcome, from_client), True
+        return Row(serial, side, frame, outcome, ours, marks, *latest, closed)
+
+    def _head(self, frame: Frame) -> bytes:
+        parts: list[bytes] = []
+        left = PREFIX
+        for piece in frame.pieces:
+            if piece.lost or left <= 0:
+                break
+            parts.append(self._reader.read(piece.at, min(piece.length, left)))
+            left -= len(parts[-1])
+        return b"".join(parts)
+
+
+def partial(outcome: Outcome, from_client: bool) -> Outcome:
+    """A message of which bytes are missing; the header may be too short to tell the role."""
+    header = outcome.header
+    role = header.role
+    if role is Role.RAW:
+        role = Role.REQUEST if from_client else Role.RESPONSE
+    return replace(outcome, header=replace(header, role=role, state=State.PARTIAL))
