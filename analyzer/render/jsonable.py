@@ -144,10 +144,15 @@ class JsonWriter:
         for item in seen:  # grows while it is walked: no recursion, no call for each value
             if type(item) is dict:
                 seen.extend(item.values())
-            elif type(item) is list:
+            elif isinstance(item, list):
                 if len(item) > most:
                     return True
-                seen.extend(item)
+                if isinstance(item, FlatRows):
+                    lists = [key for key, cell in item[0].items() if isinstance(cell, list)] if item else []
+                    if any(len(row[key]) > most for key in lists for row in item):
+                        return True
+                else:
+                    seen.extend(item)
         return False
 
 

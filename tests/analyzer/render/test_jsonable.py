@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.render.jsonable import JsonWriter, Limits
+from dissectors.wire.flat import FlatRows
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.secret import Secret
 
@@ -62,6 +63,22 @@ def test_long_lists_say_that_they_are_cut(most: int, value: list[list[int | None
         return kept if len(items) <= most else [*kept, {"truncated": True, "length": len(items)}]
 
     assert json.loads(JsonWriter(Limits(max_items=most)).dumps(value)) == cut(value)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 6, 7, 100])
+@pytest.mark.parametrize("most", [None, 3, 6, 99])
+def test_alike_rows_are_written_like_any_others(count: int, most: int | None) -> None:
+    rows = [
+        {
+            "offset": at,
+            "key": None if at % 3 else b"k%d" % at,
+            "value": b"v" * at,
+            "headers": [{"key": "a", "value": b""}] * (at % 5),
+        }
+        for at in range(count)
+    ]
+    writer = JsonWriter(Limits(max_items=most))
+    assert json.loads(writer.dumps({"records": FlatRows(rows)})) == json.loads(writer.dumps({"records": rows}))
 
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.text() | st.binary(max_size=64)
