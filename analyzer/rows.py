@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from analyzer import defects
 from analyzer.columns import NULL, NULL64, Array, Ints
 from analyzer.messages import FROM_CLIENT
 from analyzer.session import Session, iso_times
@@ -65,14 +66,14 @@ class Rows:
         for row, (dissector, message, context), number, remark in zip(
             cells, readable, rows.tolist(), remarkable.tolist(), strict=True
         ):
-            body = session.raw_body(message) if dissector is None else dissector.values(message, context)
+            body = session.raw_body(message) if dissector is None else defects.values(dissector, message, context)
             if remark:
                 body = session.remarked(number, body)
             found = dict(zip(keys, row, strict=True))
             if error and body.error is not None:
                 found["error"] = {"code": body.error[0], "name": body.error[1]}
             if info:
-                said = session.raw_info(message, body) if dissector is None else dissector.info(body, context)
+                said = session.raw_info(message, body) if dissector is None else defects.info(dissector, body, context)
                 found["info"] = said
             if findings:
                 found["findings"] = [_finding(finding) for finding in body.findings] if body.findings else []

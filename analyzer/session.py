@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from analyzer import row_findings
+from analyzer import defects, row_findings
 from analyzer.capture.packets import Packets, Reader
 from analyzer.columns import NULL, Ints, Names
 from analyzer.engine import Engine
@@ -156,7 +156,7 @@ class Session:
         dissector, message = self.dissector(row), self.message(row)
         if dissector is None:
             return self.raw_body(message)
-        return self.remarked(row, dissector.values(message, self.context(row)))
+        return self.remarked(row, defects.values(dissector, message, self.context(row)))
 
     def raw_body(self, message: bytes) -> Body:
         """Bytes that no dissector reads."""
@@ -178,7 +178,7 @@ class Session:
             leaves = [Field(DATA, message, 0, len(message))]
             tree = Tree(leaves, [Source(0, "message", message)], _about_raw(message))
         else:
-            tree = dissector.tree(message, self.context(row))
+            tree = defects.tree(dissector, message, self.context(row))
             tree.findings[:] = [*self.remarks(row), *self._of_body(row, tree.findings)]
         self._add_lost(row, tree)
         return tree
@@ -186,7 +186,11 @@ class Session:
     def info(self, row: int, body: Body) -> str:
         """One line for people."""
         dissector = self.dissector(row)
-        return self.raw_info(self.message(row), body) if dissector is None else dissector.info(body, self.context(row))
+        return (
+            self.raw_info(self.message(row), body)
+            if dissector is None
+            else defects.info(dissector, body, self.context(row))
+        )
 
     def raw_info(self, message: bytes, body: Body) -> str:
         """The same of bytes that no dissector reads."""

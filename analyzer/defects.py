@@ -1,0 +1,53 @@
+"""The one place where a dissector's own defect ends: it becomes a Finding of the row, and the other rows are not lost.
+
+Hostile bytes never come here: a dissector turns them into Findings itself. What arrives is a bug, ours or a plug-
+in's, and is called one. With WIREANALYZE_DEBUG set it is raised instead, for whoever looks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path
+
+from dissectors.api import Body, Context, Dissector
+from dissectors.field import Field, FieldSpec, Source, Tree
+from dissectors.finding import Finding, Severity
+
+DEBUG = "WIREANALYZE_DEBUG"
+UNREAD = FieldSpec("unread", "undecoded")
+
+
+def values(dissector: Dissector, message: bytes, context: Context) -> Body:
+    """Dissector.values, or an empty body that says what went wrong."""
+    try:
+        return dissector.values(message, context)
+    except Exception as error:  # a defect must cost its row, not the listing
+        return Body({}, None, (defect(dissector, error),))
+
+
+def tree(dissector: Dissector, message: bytes, context: Context) -> Tree:
+    """Dissector.tree, or one leaf with the finding."""
+    try:
+        return dissector.tree(message, context)
+    except Exception as error:  # the same
+        leaf = Field(UNREAD, message, 0, len(message))
+        return Tree([leaf], [Source(0, "message", message)], [defect(dissector, error)])
+
+
+def info(dissector: Dissector, body: Body, context: Context) -> str:
+    """Dissector.info, or the defect's sentence."""
+    try:
+        return dissector.info(body, context)
+    except Exception as error:  # the same
+        return defect(dissector, error).text
+
+
+def defect(dissector: Dissector, error: Exception) -> Finding:
+    """The finding for a defect; raises it again where somebody looks for it."""
+    if os.environ.get(DEBUG):
+        raise error
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    text = f"the dissector {dissector.name} failed at {place} with {type(error).__name__}: {error}; please report it"
+    return Finding(Severity.ERROR, "bug", text)

@@ -1,0 +1,47 @@
+"""A dissector's defect costs its row and nothing else, and is called a defect."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer import defects
+from dissectors.api import Body, Context, Role
+from dissectors.field import Tree
+from dissectors.kafka import Kafka
+
+CONTEXT = Context(Role.REQUEST, 3, 1)
+MESSAGE = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
+
+
+class Broken(Kafka):
+    """Fails at everything that is decoded."""
+
+    def values(self, message: bytes, context: Context) -> Body:
+        return {}[len(message)]
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        raise ZeroDivisionError("no tree")
+
+    def info(self, body: Body, context: Context) -> str:
+        raise RecursionError
+
+
+def test_a_defect_is_a_finding() -> None:
+    body = defects.values(Broken(), MESSAGE, CONTEXT)
+    assert (body.values, body.error, [finding.code for finding in body.findings]) == ({}, None, ["bug"])
+    assert "KeyError: 22; please report it" in body.findings[0].text
+    tree = defects.tree(Broken(), MESSAGE, CONTEXT)
+    assert [(node.offset, node.length) for node in tree.fields] == [(0, len(MESSAGE))]
+    assert "ZeroDivisionError: no tree" in tree.findings[0].text
+    assert "RecursionError" in defects.info(Broken(), body, CONTEXT)
+
+
+def test_what_works_is_left_alone() -> None:
+    assert defects.values(Kafka(), MESSAGE, CONTEXT) == Kafka().values(MESSAGE, CONTEXT)
+    assert defects.tree(Kafka(), MESSAGE, CONTEXT).findings == []
+
+
+def test_who_looks_for_it_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(defects.DEBUG, "1")
+    with pytest.raises(KeyError):
+        defects.values(Broken(), MESSAGE, CONTEXT)
