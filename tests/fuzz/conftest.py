@@ -9,7 +9,7 @@ import pytest
 from analyzer.defects import DEBUG
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def defects_are_raised() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(DEBUG, "1")
