@@ -192,7 +192,7 @@ def read(path: Path, random: Random) -> None:
 
 def show(session: Session, number: int, writer: JsonWriter) -> None:
     tree = session.tree(number)
-    assert len(tree.sources[0].data) == session.rows.cell("length", number)
+    assert tree.sources[0].length == session.rows.cell("length", number)
     for node in tree.fields:
         writer.line(node_object(node))
     session.packets_of(number)
