@@ -23,8 +23,6 @@ class Mark(IntFlag):
 
     GAP = 1
     SNAPPED = 2
-    CONFLICT = 4
-    UNSYNCED = 8
 
 
 class Messages(Columns):

@@ -6,7 +6,7 @@ closes with the packet that completes its message; what is unfinished closes wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from analyzer.connection import Connection, Row
@@ -55,9 +55,10 @@ class RowMaker:
         """Finds out the protocol, if what is kept is enough or no more will come; then what was kept becomes rows."""
         if connection.framers is not None or not connection.undecided:
             return []
-        prefixes = (self._prefix(connection, 0), self._prefix(connection, 1))
-        segments = len(connection.undecided)
-        decision = recognise(prefixes, segments, connection.ports, connection.client, self._known, final)
+        held = connection.undecided
+        first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
+        prefixes = (self._first_bytes(first), self._first_bytes(second))
+        decision = recognise(prefixes, len(held), connection.ports, connection.client, self._known, final)
         if decision is None:
             return []
         connection.decision, connection.dissector = decision, decision.dissector
@@ -65,25 +66,12 @@ class RowMaker:
         if decision.dissector is not None:
             connection.conversation = decision.dissector.conversation()
         connection.framers = (self._framer(connection, 0), self._framer(connection, 1))
-        held, connection.undecided = connection.undecided, []
+        connection.undecided = []
         return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
 
     def _framer(self, connection: Connection, side: int) -> Framer:
         """In step from the start only where the start was seen."""
         return Framer(from_client=side == connection.client, synced=connection.halves[side].by_syn)
-
-    def _prefix(self, connection: Connection, side: int) -> bytes:
-        """The first bytes of a direction, as far as they are unbroken."""
-        parts: list[bytes] = []
-        left = PREFIX
-        for at, piece in connection.undecided:
-            if at != side:
-                continue
-            if piece.lost or left <= 0:
-                break
-            parts.append(self._reader.read(piece.at, min(piece.length, left)))
-            left -= len(parts[-1])
-        return b"".join(parts)
 
     def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
         serial = self._serial()
@@ -93,16 +81,17 @@ class RowMaker:
         outcome, ours = RAW, False
         if not frame.raw and connection.conversation is not None:
             from_client = side == connection.client
-            outcome = connection.conversation.step(serial, self._head(frame), from_client)
+            outcome = connection.conversation.step(serial, self._first_bytes(frame.pieces), from_client)
             ours = outcome.header.role is not Role.RAW or outcome.header.state is State.COMPLETE
             if frame.cut or marks:
                 outcome, ours = partial(outcome, from_client), True
         return Row(serial, side, frame, outcome, ours, marks, *latest, closed)
 
-    def _head(self, frame: Frame) -> bytes:
+    def _first_bytes(self, pieces: Iterable[Piece]) -> bytes:
+        """The first PREFIX bytes, as far as they are unbroken."""
         parts: list[bytes] = []
         left = PREFIX
-        for piece in frame.pieces:
+        for piece in pieces:
             if piece.lost or left <= 0:
                 break
             parts.append(self._reader.read(piece.at, min(piece.length, left)))
