@@ -9,11 +9,11 @@ import numpy as np
 
 from analyzer.bulk import Bytes, Messages, Segments, Work, pieces_of
 from analyzer.chunk import Chunk, Numbers
-from analyzer.columns import NULL, Array, Ints
+from analyzer.columns import Array, Ints
 from analyzer.exchanges import Headers, pair
 from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL
 from dissectors.api import PREFIX, Dissector, Outcome, Role, State
-from dissectors.wire.bulk import BulkDissector, BulkHeaders
+from dissectors.wire.bulk import NULL, BulkDissector, BulkHeaders
 
 
 class Desk(Numbers, Protocol):

@@ -11,10 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.columns import NULL, NULL64, Array, Ints
+from analyzer.columns import Array, Ints, stored, stored64
 from analyzer.connection import Connection, Row
 from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Messages, Pieces
 from dissectors.api import Dissector
+from dissectors.wire.bulk import NULL
 
 EXTRA = ("closed", "serial", "ask")
 """Columns that only sorting and translating need: closing packet, serial, the partner's serial or -1."""
@@ -115,9 +116,9 @@ def _cells(connection: Connection, row: Row, numbers: Numbers) -> tuple[int, ...
         numbers.protocol(connection.dissector) if row.ours else NO_PROTOCOL,
         row.marks,
         numbers.name(header.operation),
-        NULL if header.code is None else header.code,
-        NULL if header.version is None else header.version,
-        NULL64 if header.correlation is None else header.correlation,
+        stored(header.code),
+        stored(header.version),
+        stored64(header.correlation),
         numbers.name(header.client),
         numbers.extra(row.outcome.extra),
         row.frame.offset,

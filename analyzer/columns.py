@@ -13,15 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from dissectors.wire.bulk import NULL, NULL64
+
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-
-NULL = -(2**31)
-"""Stands for null in integer columns that may be null; no protocol's code, version or name number is this."""
-
-NULL64 = -(2**63)
-"""The same in 64-bit columns."""
 
 
 class Columns:
@@ -79,6 +75,26 @@ class Names:
     def text(self, number: int) -> str | None:
         """The string of a number; None for NULL."""
         return None if number == NULL else self.texts[number]
+
+
+def stored(value: int | None) -> int:
+    """How a 32-bit column holds a value that may be null."""
+    return NULL if value is None else value
+
+
+def stored64(value: int | None) -> int:
+    """The same for a 64-bit column."""
+    return NULL64 if value is None else value
+
+
+def given(cell: int) -> int | None:
+    """What a cell of a 32-bit column stands for."""
+    return None if cell == NULL else cell
+
+
+def given64(cell: int) -> int | None:
+    """The same for a 64-bit column."""
+    return None if cell == NULL64 else cell
 
 
 def runs(sorted_keys: Array) -> tuple[Ints, Ints]:

@@ -25,7 +25,7 @@ from analyzer.bulk_rows import BulkRows
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import Store
 from analyzer.chunk import Chunk
-from analyzer.columns import NULL, Columns, Ints, Names, runs
+from analyzer.columns import Columns, Ints, Names, runs
 from analyzer.connection import Connection, Packet, Row
 from analyzer.messages import NO_PROTOCOL, Messages, Pieces, Repeats
 from analyzer.remarks import Remarks
@@ -33,7 +33,7 @@ from analyzer.streams import StreamAssigner, Streams
 from analyzer.walker import Walker
 from dissectors.api import Dissector
 from dissectors.registry import Ports
-from dissectors.wire.bulk import BulkDissector
+from dissectors.wire.bulk import NULL, BulkDissector
 
 WORTH_A_ROUND = 512
 """Clean packets in all connections together below which a bulk round costs more than it saves."""

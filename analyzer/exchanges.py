@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.columns import Array, Bools, Ints, ranks
+from analyzer.columns import Array, Bools, Ints, given, given64, ranks, stored, stored64
 from analyzer.connection import Connection
 from dissectors.api import MessageHeader, Outcome, Role, State
-from dissectors.wire.bulk import NULL, NULL64, BulkDissector
+from dissectors.wire.bulk import BulkDissector
 
 
 @dataclass(slots=True)
 class Headers:
     """What the index keeps of n messages, sorted by connection (`owner`) and then by completion.
 
-    `operation` and `client` are numbers of `names`; `partner` is a serial or -1; `extras` by row, where there are any.
+    `operation` and `client` are numbers of Names; `partner` is a serial or -1; `extras` by row, where there are any.
     """
 
     owner: Ints
@@ -43,9 +43,9 @@ class Headers:
         header = outcome.header
         self.role[row], self.state[row] = header.role, header.state
         self.operation[row], self.client[row] = number(header.operation), number(header.client)
-        self.code[row] = NULL if header.code is None else header.code
-        self.version[row] = NULL if header.version is None else header.version
-        self.correlation[row] = NULL64 if header.correlation is None else header.correlation
+        self.code[row] = stored(header.code)
+        self.version[row] = stored(header.version)
+        self.correlation[row] = stored64(header.correlation)
         self.partner[row] = -1 if outcome.partner is None else outcome.partner
         if outcome.extra:
             self.extras[row] = outcome.extra
@@ -91,10 +91,9 @@ def pair(
     if len(asked.owner):
         fits &= asked.correlation[target] == headers.correlation[answers]
         fits &= asked.place[target] < answers
-    steady = np.array(
-        [protocol.steady(connection.conversation) for connection in connections if connection.conversation]
+    odd = np.array(
+        [connection.conversation is None or not protocol.steady(connection.conversation) for connection in connections]
     )
-    odd = ~steady
     odd[headers.owner[stepped]] = True
     odd[answer_owner[~fits]] = True
     kept = ~odd[answer_owner]
@@ -129,10 +128,10 @@ def _asked(
 def _numbers(header: MessageHeader, number: Callable[[str | None], int]) -> tuple[int, ...]:
     """correlation, then SHARED."""
     return (
-        NULL64 if header.correlation is None else header.correlation,
+        stored64(header.correlation),
         number(header.operation),
-        NULL if header.code is None else header.code,
-        NULL if header.version is None else header.version,
+        stored(header.code),
+        stored(header.version),
         number(header.client),
         header.state,
     )
@@ -153,9 +152,9 @@ def _leave(
         header = MessageHeader(
             Role.REQUEST,
             text(operation),
-            None if code == NULL else code,
-            None if version == NULL else version,
-            None if correlation == NULL64 else correlation,
+            given(code),
+            given(version),
+            given64(correlation),
             text(client),
             State(state),
         )

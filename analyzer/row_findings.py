@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns import NULL, Array, Bools, Ints
+from analyzer.columns import Array, Bools, Ints
 from analyzer.messages import Mark, Messages
 from dissectors.api import Role, State
 from dissectors.finding import Finding, Severity
+from dissectors.wire.bulk import NULL
 
 
 class Facts(NamedTuple):

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer import defects
-from analyzer.columns import NULL, NULL64, Array, Ints
+from analyzer.columns import Array, Ints
 from analyzer.messages import FROM_CLIENT
 from analyzer.session import Session, iso_times
 from dissectors.api import Role, State
 from dissectors.finding import Finding
+from dissectors.wire.bulk import NULL, NULL64
 
 Values = list[Any]
 

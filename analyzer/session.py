@@ -16,7 +16,8 @@ import numpy as np
 
 from analyzer import defects, row_findings
 from analyzer.capture.packets import Packets, Reader
-from analyzer.columns import NULL, Ints, Names
+from analyzer.columns import Ints, Names, given
+from analyzer.defects import UNREAD
 from analyzer.engine import Engine
 from analyzer.messages import FROM_CLIENT
 from dissectors.api import Body, Context, Dissector, Role, State
@@ -24,6 +25,7 @@ from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.foreign import foreign
 from dissectors.registry import Ports
+from dissectors.wire.bulk import NULL
 
 SECOND = 10**9
 ISO_WIDTH = 30
@@ -33,7 +35,6 @@ SHOWN_GAP = 1 << 20
 """Lost bytes up to here are zeros in a tree's source, so that what comes behind them can be dumped."""
 
 LOST = FieldSpec("lost", "gap")
-UNREAD = FieldSpec("unread", "undecoded")
 DATA = FieldSpec("data", "bytes")
 
 
@@ -90,8 +91,7 @@ class Session:
 
     def cell(self, name: str, row: int) -> int | None:
         """One integer of a 32-bit column of the index; None for null."""
-        value = self.rows.cell(name, row)
-        return None if value == NULL else value
+        return given(self.rows.cell(name, row))
 
     def dissector(self, row: int) -> Dissector | None:
         """Who reads this row; None for raw bytes."""
@@ -102,12 +102,7 @@ class Session:
         return self._context(*(self.rows.cell(name, row) for name in ("role", "code", "version", "extra")))
 
     def _context(self, role: int, code: int, version: int, extra: int) -> Context:
-        return Context(
-            Role(role),
-            None if code == NULL else code,
-            None if version == NULL else version,
-            None if extra == NULL else self.engine.extras[extra],
-        )
+        return Context(Role(role), given(code), given(version), None if extra == NULL else self.engine.extras[extra])
 
     def pieces(self, row: int) -> list[tuple[int, int, int]]:
         """Location (negative: lost), length and packet of each piece of a row's bytes, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -145,9 +146,7 @@ def _decoded(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[M
     tree = dissector.tree(piece.data, piece.context)
     header = piece.header
     if guess and header.state is not State.UNDECODED:
-        header = type(header)(
-            header.role, header.operation, header.code, header.version, header.correlation, header.client, State.GUESSED
-        )
+        header = replace(header, state=State.GUESSED)
     said = {(finding.code, finding.text) for finding in tree.findings}
     more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in said)
     return Message(dissector.name, header, body.error, dissector.info(body, piece.context), more), tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -19,7 +19,6 @@ from analyzer.render.message_text import EMPTY, message_lines
 from analyzer.render.table import duration
 from analyzer.render.tree_json import Message, tree_object
 from analyzer.rows import ROW_KEYS, Rows
-from analyzer.session import Session
 from analyzer.text import safe_text
 from dissectors.api import MessageHeader, Role, State
 
@@ -46,23 +45,18 @@ def command(
         row = int(number) - 1
         if not 0 <= row < len(session.rows):
             raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
-        message, tree = Message(*_message(session, row)), session.tree(row)
+        (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]))
+        message, tree, packets = _message(cells), session.tree(row), session.packets_of(row)
         if as_json:
             found = tree_object(message, tree)
-            found |= {"row": _row(session, row), "packets": session.packets_of(row)}
+            found |= {"row": cells, "packets": packets}
             sys.stdout.buffer.write(JsonWriter(limits).line(found))
         else:
-            lines = [*_about(session, row), EMPTY, *message_lines(message, tree, limits)]
+            lines = [*_about(cells, packets), EMPTY, *message_lines(message, tree, limits)]
             print_lines(lines, sys.stdout, color)
 
 
-def _row(session: Session, row: int) -> dict[str, Any]:
-    columns = Rows(session).columns(ROW_KEYS, np.array([row]))
-    return {key: values[0] for key, values in zip(ROW_KEYS, columns, strict=True)}
-
-
-def _message(session: Session, row: int) -> tuple[str, MessageHeader, tuple[int, str] | None, str]:
-    cells = _row(session, row)
+def _message(cells: Mapping[str, Any]) -> Message:
     header = MessageHeader(
         Role[cells["role"].upper()],
         cells["operation"],
@@ -73,12 +67,11 @@ def _message(session: Session, row: int) -> tuple[str, MessageHeader, tuple[int,
         State[cells["state"].upper()],
     )
     error = cells["error"]
-    return cells["protocol"], header, None if error is None else (error["code"], error["name"]), cells["info"]
+    return Message(cells["protocol"], header, None if error is None else (error["code"], error["name"]), cells["info"])
 
 
-def _about(session: Session, row: int) -> Iterator[Line]:
+def _about(cells: Mapping[str, Any], packets: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
     """Where the message stands: who, when, with which partner, in which packets."""
-    cells = _row(session, row)
     yield (("title", f"message {cells['number']}"), ("", f"  {cells['time']}  stream {cells['stream']}"))
     yield (("", f"{cells['source']} -> {cells['destination']}, {cells['length']} bytes at offset {cells['offset']}"),)
     if cells["partner"] is not None:
@@ -87,7 +80,6 @@ def _about(session: Session, row: int) -> Iterator[Line]:
         yield (("", f"{what} message {cells['partner']}{after}"),)
     if cells["info"]:
         yield (("text", safe_text(cells["info"])),)
-    packets = session.packets_of(row)
     shown = ", ".join(
         f"{packet['number']}{' (retransmission)' if packet['retransmission'] else ''}" for packet in packets[:20]
     )

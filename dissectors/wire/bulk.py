@@ -18,7 +18,10 @@ from dissectors.api import Conversation, MessageHeader
 Column = npt.NDArray[Any]
 
 NULL = -(2**31)
+"""Stands for null in integer columns that may be null; no protocol's code, version or name number is this."""
+
 NULL64 = -(2**63)
+"""The same in 64-bit columns."""
 
 
 @dataclass(slots=True)
