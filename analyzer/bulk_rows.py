@@ -82,6 +82,7 @@ class BulkRows:
             "code": headers.code,
             "version": headers.version,
             "correlation": headers.correlation,
+            "scope": np.full(len(raw), NULL, np.int32),
             "client": headers.client,
             "extra": extra,
             "offset": parts.offset[cutting.first] + cutting.line - parts.line[cutting.first],

@@ -98,8 +98,8 @@ def _closing_order(columns: Mapping[str, Array]) -> Ints:
 
 
 CELLS = (
-    *("stream", "side", "role", "state", "protocol", "marks", "operation", "code", "version", "correlation", "client"),
-    *("extra", "offset", "length", "first", "last", "time", *EXTRA),
+    *("stream", "side", "role", "state", "protocol", "marks", "operation", "code", "version", "correlation", "scope"),
+    *("client", "extra", "offset", "length", "first", "last", "time", *EXTRA),
 )
 
 
@@ -118,7 +118,8 @@ def _cells(connection: Connection, row: Row, numbers: Numbers) -> tuple[int, ...
         numbers.name(header.operation),
         stored(header.code),
         stored(header.version),
-        stored64(header.correlation),
+        stored64(header.correlation, scoped=header.scope is not None),
+        numbers.name(header.scope),
         numbers.name(header.client),
         numbers.extra(row.outcome.extra),
         row.frame.offset,

@@ -82,9 +82,11 @@ def stored(value: int | None) -> int:
     return NULL if value is None else value
 
 
-def stored64(value: int | None) -> int:
-    """The same for a 64-bit column."""
-    return NULL64 if value is None else value
+def stored64(value: int | None, scoped: bool = False) -> int:
+    """The same for a 64-bit column; `scoped` values are unsigned and wrap."""
+    if value is None:
+        return NULL64
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63) if scoped else value
 
 
 def given(cell: int) -> int | None:
@@ -92,8 +94,10 @@ def given(cell: int) -> int | None:
     return None if cell == NULL else cell
 
 
-def given64(cell: int) -> int | None:
-    """The same for a 64-bit column."""
+def given64(cell: int, scoped: bool = False) -> int | None:
+    """The same for a 64-bit column; `scoped` values are unsigned, and never null."""
+    if scoped:
+        return cell % (1 << 64)
     return None if cell == NULL64 else cell
 
 

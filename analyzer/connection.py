@@ -92,6 +92,8 @@ class Connection:
             and self.halves[1].in_order
             and self.framers[0].synced
             and self.framers[1].synced
+            and self.framers[0].measure is None
+            and self.framers[1].measure is None
             and not self.framers[0].gaps
             and not self.framers[1].gaps
         )

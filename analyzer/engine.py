@@ -27,7 +27,7 @@ from analyzer.capture.store import Store
 from analyzer.chunk import Chunk
 from analyzer.columns import Columns, Ints, Names, runs
 from analyzer.connection import Connection, Packet, Row
-from analyzer.messages import NO_PROTOCOL, Messages, Pieces, Repeats
+from analyzer.messages import NO_PROTOCOL, Mark, Messages, Pieces, Repeats
 from analyzer.remarks import Remarks
 from analyzer.streams import StreamAssigner, Streams
 from analyzer.walker import Walker
@@ -222,6 +222,7 @@ class Engine:
         dissector = taken[0][0].connection.dissector
         assert dissector is not None
         assert dissector.bulk is not None
+        assert dissector.framing is not None
         parts = bulk.segments(block, taken)
         cutting, refused = bulk.cut(parts, dissector.framing, self.store)
         if refused:
@@ -244,7 +245,15 @@ class Engine:
         request = self._serials.column("row")[asked[pairs]]
         self.rows.column("partner")[answer] = request
         self.rows.column("partner")[request] = answer
+        self._tell_clients(request, answer)
         return rows
+
+    def _tell_clients(self, request: Ints, answer: Ints) -> None:
+        """A client that is named by the answer to its first request (ZooKeeper's session) is the request's too."""
+        client, marks = self.rows.column("client"), self.rows.column("marks")
+        told = (client[request] == NULL) & (client[answer] != NULL)
+        client[request[told]] = client[answer[told]]
+        marks[request[told]] |= np.uint8(Mark.CLIENT_TOLD_LATER)
 
     def _learn(self, serial: Ints, row: Ints) -> None:
         missing = int(serial.max()) + 1 - len(self._serials)

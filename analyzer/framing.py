@@ -9,6 +9,8 @@ answers look like much. Some places claim more than has come, and may wait for l
 counts only with a proof, not with an end. What never comes is no message: at a gap and at the end the places that
 still wait are given up, and the first of the others is taken.
 
+How long a message is says its length prefix, or the dissector's Measure where a protocol has none, or begins without.
+
 The bulk twin of the way in step is analyzer.bulk.cut; tests/analyzer/test_engine.py holds them equal.
 """
 
@@ -21,7 +23,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
 from analyzer.reassembly import Piece
-from dissectors.api import PREFIX, Dissector
+from dissectors.api import PREFIX, Dissector, Measure
 
 HUNT_BYTES = 64 * 1024
 """How far into an unbroken run every byte is tried; beyond, only the beginnings of segments are."""
@@ -61,12 +63,15 @@ class Frame(NamedTuple):
 class Framer:
     """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw.
 
-    While we hunt, `tried` is the next place to look at, `open` are the places that wait for more bytes, `due` up to
-    where.
+    preamble: bytes at the front that a proxy put before the conversation. measure: what says how long messages are
+    while we are in step; None: the dissector's framing. While we hunt, `tried` is the next place to look at, `open` are
+    the places that wait for more bytes, `due` up to where.
     """
 
     from_client: bool
     synced: bool = False
+    measure: Measure | None = None
+    preamble: int = 0
     pieces: list[Piece] = field(default_factory=list)
     gaps: int = 0
     wanted: int = 0
@@ -94,7 +99,10 @@ class Framer:
         if piece.end < self.wanted and self.synced:
             return
         while self.pieces and dissector is not None:
-            frame = self._in_step(dissector, reader) if self.synced else self._hunt(dissector, reader)
+            if self.preamble:
+                frame = self._behind_preamble()
+            else:
+                frame = self._in_step(dissector, reader) if self.synced else self._hunt(dissector, reader)
             if frame is None:
                 break
             if frame.length:
@@ -104,6 +112,8 @@ class Framer:
 
     def flush(self, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
         """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
+        if dissector is not None and self.synced and self.measure is not None:
+            yield from self._last_measured(dissector, reader)
         if dissector is not None and not self.synced:
             yield from self._last_hunt(dissector, reader)
         if dissector is not None and self.synced and self.pieces and not self.pieces[0].lost:
@@ -117,21 +127,53 @@ class Framer:
 
     def _in_step(self, dissector: Dissector, reader: Reader) -> Frame | None:
         """The next message, an empty frame when only the state changed, or None when more bytes are needed."""
-        framing = dissector.framing
         if self.pieces[0].lost:
             return self._fall_out()
-        head = self._peek(self.position, framing.width, reader)
-        if len(head) < framing.width:
+        size = self._size(dissector, reader)
+        if size < 0:
             return self._until_gap(raw=False)
-        size = int.from_bytes(head, "big")
-        if not framing.minimum <= size <= framing.maximum:
+        if size == 0:
             return self._fall_out()
-        self.wanted = self.position + framing.width + size
+        self.wanted = self.position + size
         return self._claim(self.wanted) if self.end >= self.wanted else None
+
+    def _size(self, dissector: Dissector, reader: Reader, ended: bool = False) -> int:
+        """Length of the message at the front: 0 if none can be there, negative if more bytes are needed to tell."""
+        if self.measure is not None:
+            size = self.measure.length(Unclaimed(self, self.position, reader), ended)
+            if size is not None:
+                return size
+            self.measure = None
+        framing = dissector.framing
+        if framing is None:
+            return 0
+        head = self.peek(self.position, framing.width, reader)
+        if len(head) < framing.width:
+            return -framing.width
+        size = int.from_bytes(head, "big")
+        return framing.width + size if framing.minimum <= size <= framing.maximum else 0
+
+    def _behind_preamble(self) -> Frame | None:
+        """What a proxy put first, as a raw run; None while it is not whole. A gap in it leaves nothing to go by."""
+        if self.gaps:
+            self.preamble, self.synced = 0, False
+            return self._fall_out() if self.pieces[0].lost else Frame(self.position, 0, ())
+        if self.end - self.position < self.preamble:
+            return None
+        size, self.preamble = self.preamble, 0
+        return self._claim(self.position + size, raw=True)
+
+    def _last_measured(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+        """At the end of the half-stream: messages that its end makes whole."""
+        while self.measure is not None and self.pieces and not self.gaps and not self.preamble:
+            size = self._size(dissector, reader, ended=True)
+            if size <= 0 or self.position + size > self.end:
+                break
+            yield self._claim(self.position + size)
 
     def _fall_out(self) -> Frame:
         """Out of step from here on; a gap at the front is passed over."""
-        self.synced = False
+        self.synced, self.measure = False, None
         empty = Frame(self.position, 0, ())
         while self.pieces and self.pieces[0].lost:
             self._claim(self.pieces[0].end)
@@ -151,7 +193,7 @@ class Framer:
         for place in self._candidates(dissector, reader):
             needed = self._needed(place, dissector, reader)
             if not needed:
-                return self._sync(place)
+                return self._sync(place, dissector)
             if needed > 0 and not ended:
                 insort(self.open, place)
                 heappush(self.due, (needed, place))
@@ -167,7 +209,8 @@ class Framer:
             yield place
         yield from self._places(reader)
         last = next((piece.offset for piece in self.pieces if piece.lost), self.end) if self.gaps else self.end
-        self.tried = max(self.tried, last - dissector.framing.width + 1)
+        width = JUDGED_BYTES if dissector.framing is None else dissector.framing.width
+        self.tried = max(self.tried, last - width + 1)
 
     def _given_up(self, dissector: Dissector, reader: Reader) -> Frame | None:
         """Nothing more will come before the gap: the first place that needs nothing more, or all is a raw run."""
@@ -176,7 +219,7 @@ class Framer:
         for proof in (PROOF, 0):
             for place in waiting:
                 if self._needed(place, dissector, reader, proof) == 0:
-                    return self._sync(place)
+                    return self._sync(place, dissector)
         return self._until_gap()
 
     def _last_hunt(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
@@ -191,9 +234,10 @@ class Framer:
             if frame.length:
                 yield frame
 
-    def _sync(self, place: int) -> Frame:
+    def _sync(self, place: int, dissector: Dissector) -> Frame:
         begin = self.position
         self.synced = True
+        self.measure = dissector.measure(self.from_client, False) if dissector.framing is None else None
         self.wanted = place
         self._look_from(place)
         return self._claim(place, raw=True) if place > begin else Frame(begin, 0, ())
@@ -232,8 +276,8 @@ class Framer:
         rival = bool(self.open) and self.open[0] < place
         evidence, messages, at = 0, 0, place
         while True:
-            prefix = self._peek(at, PREFIX, reader)
-            size = self._message(at, prefix, dissector)
+            prefix = self.peek(at, PREFIX, reader)
+            size = self._message(at, prefix, dissector, reader)
             if size < 0:
                 return at - size if size < -1 else -1
             evidence += max(dissector.probe(prefix[:size], self.from_client), LEAST_EVIDENCE)
@@ -255,9 +299,11 @@ class Framer:
     def _at_gap(self, offset: int) -> bool:
         return self.gaps > 0 and self.pieces[self._index(offset)].lost
 
-    def _message(self, at: int, prefix: bytes, dissector: Dissector) -> int:
+    def _message(self, at: int, prefix: bytes, dissector: Dissector, reader: Reader) -> int:
         """Length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
         framing = dissector.framing
+        if framing is None:
+            return self._measured(at, prefix, dissector, reader)
         if len(prefix) >= framing.width:
             size = framing.width + int.from_bytes(prefix[: framing.width], "big")
             if not framing.minimum <= size - framing.width <= framing.maximum:
@@ -269,11 +315,27 @@ class Framer:
             enough = framing.width
         return -enough if self._may_grow(at, enough) else -1
 
+    def _measured(self, at: int, prefix: bytes, dissector: Dissector, reader: Reader) -> int:
+        """The same where only a measure can tell."""
+        measure = dissector.measure(self.from_client, False)
+        size = measure.length(Unclaimed(self, at, reader), False) if measure is not None else None
+        if not size:
+            return -1
+        if size > 0:
+            return size if dissector.plausible(prefix[:size], self.from_client) else -1
+        return min(size, -2) if self._may_grow(at, -size) else -1
+
     def _may_grow(self, place: int, length: int) -> bool:
         """Whether fewer than `length` bytes are known at `place`, and what cuts them is not a gap."""
         return self.end - place < length and not any(piece.lost for piece in self.pieces[self._index(place) :])
 
-    def _peek(self, offset: int, length: int, reader: Reader) -> bytes:
+    def unbroken(self, offset: int) -> int:
+        """The stream offset up to which bytes have come from `offset` on, without a gap."""
+        if not self.gaps:
+            return self.end
+        return next((piece.offset for piece in self.pieces[self._index(offset) :] if piece.lost), self.end)
+
+    def peek(self, offset: int, length: int, reader: Reader) -> bytes:
         """Up to `length` bytes from a stream offset on, ending at the first gap."""
         parts: list[bytes] = []
         for index in range(self._index(offset), len(self.pieces)):
@@ -299,3 +361,17 @@ class Framer:
         if self.gaps:
             self.gaps = sum(piece.lost for piece in self.pieces)
         return Frame(begin, end - begin, tuple(taken), raw, cut)
+
+
+class Unclaimed:
+    """A Window on what no message has claimed yet, from stream offset `begin` to the next gap."""
+
+    def __init__(self, framer: Framer, begin: int, reader: Reader) -> None:
+        self._framer, self._begin, self._reader = framer, begin, reader
+
+    def __len__(self) -> int:
+        return self._framer.unbroken(self._begin) - self._begin
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where no more have come."""
+        return self._framer.peek(self._begin + offset, length, self._reader)

@@ -23,6 +23,8 @@ class Mark(IntFlag):
 
     GAP = 1
     SNAPPED = 2
+    CLIENT_TOLD_LATER = 4
+    """Its `client` is known only from its answer."""
 
 
 class Messages(Columns):
@@ -30,6 +32,7 @@ class Messages(Columns):
     null.
 
     `offset` counts from the half-stream's origin; `operation`, `client` and `extra` are numbers of the engine's Names;
+    `scope` is the number of the Name that stands before `correlation`, which is then any 64 bits, unsigned;
     `protocol` is a number of its dissectors; `pieces` and `count` name rows of Pieces.
     """
 
@@ -44,6 +47,7 @@ class Messages(Columns):
         "code": np.int32,
         "version": np.int32,
         "correlation": np.int64,
+        "scope": np.int32,
         "client": np.int32,
         "extra": np.int32,
         "offset": np.int64,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dissectors.api import PREFIX, Context, Dissector, LengthPrefixed, MessageHeader, Role, State
@@ -44,54 +44,84 @@ def recognise(data: bytes, dissectors: tuple[Dissector, ...], response_told: boo
     return max((Recognised(each, sure, sure >= least) for each, sure in probed), key=lambda found: found.confidence)
 
 
-def cut(data: bytes, framing: LengthPrefixed) -> Iterator[bytes]:
+class Cut(NamedTuple):
+    """A message's bytes, and whether they are all there."""
+
+    data: bytes
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A Window (dissectors.api) on pasted bytes from `begin` on: no more will come."""
+
+    data: bytes
+    begin: int
+
+    def __len__(self) -> int:
+        return len(self.data) - self.begin
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where there are no more."""
+        return self.data[self.begin + offset : self.begin + offset + length]
+
+
+def cut(data: bytes, dissector: Dissector, from_client: bool | None = None) -> Iterator[Cut]:
     """The messages that stand back to back; what follows an impossible length is left in one piece."""
-    at = 0
+    at, measure = 0, dissector.measure(from_client is not False, True)
     while at < len(data):
-        length = int.from_bytes(data[at : at + framing.width])
-        possible = len(data) - at >= framing.width and framing.minimum <= length <= framing.maximum
-        end = at + framing.width + length if possible else len(data)
-        yield data[at:end]
+        length = None if measure is None else measure.length(Rest(data, at), True)
+        if length is None:
+            measure, length = None, _prefixed(data, at, dissector.framing)
+        end = at + length if length > 0 else len(data)
+        yield Cut(data[at:end], 0 < length <= len(data) - at)
         at = end
 
 
-def by_looks(dissector: Dissector, messages: Iterator[bytes], from_client: bool | None) -> Iterator[Pasted]:
+def _prefixed(data: bytes, at: int, framing: LengthPrefixed | None) -> int:
+    """The length of the message at `at` with its prefix; 0 if none can be there."""
+    if framing is None or len(data) - at < framing.width:
+        return 0
+    length = int.from_bytes(data[at : at + framing.width])
+    return framing.width + length if framing.minimum <= length <= framing.maximum else 0
+
+
+def by_looks(dissector: Dissector, messages: Iterator[Cut], from_client: bool | None) -> Iterator[Pasted]:
     """Each message by itself: a request or a response by what it looks like, or as told."""
-    for data in messages:
-        prefix = data[:PREFIX]
+    for message in messages:
+        prefix = message.data[:PREFIX]
         client = from_client
         if client is None:
             client = dissector.probe(prefix, True) >= dissector.probe(prefix, False)
-        yield _pasted(dissector, data, dissector.header(prefix, client))
+        yield _pasted(message, dissector.header(prefix, client))
 
 
 def responses_to(
-    dissector: Dissector, messages: Iterator[bytes], operation: str, code: int, version: int
+    dissector: Dissector, messages: Iterator[Cut], operation: str, code: int, version: int | None
 ) -> Iterator[Pasted]:
     """Each message as a response to the operation that the user names."""
-    for data in messages:
-        header = dissector.header(data[:PREFIX], False)
+    for message in messages:
+        header = dissector.header(message.data[:PREFIX], False)
         if header.role is Role.RESPONSE:
             header = replace(header, operation=operation, code=code, version=version, state=State.COMPLETE)
-        yield _pasted(dissector, data, header)
+        yield _pasted(message, header)
 
 
-def conversation(dissector: Dissector, messages: Iterator[bytes]) -> Iterator[Pasted]:
+def conversation(dissector: Dissector, messages: Iterator[Cut]) -> Iterator[Pasted]:
     """Requests and their responses: a message that answers an earlier one is its response, any other is a request."""
     state = dissector.conversation()
-    for handle, data in enumerate(messages):
-        prefix = data[:PREFIX]
+    for handle, message in enumerate(messages):
+        prefix = message.data[:PREFIX]
         tried = deepcopy(state)
         outcome = tried.step(handle, prefix, False)
         if outcome.partner is not None:
             state = tried
         else:
             outcome = state.step(handle, prefix, True)
-        yield _pasted(dissector, data, outcome.header, outcome.extra)
+        yield _pasted(message, outcome.header, outcome.extra)
 
 
-def _pasted(dissector: Dissector, data: bytes, header: MessageHeader, extra: Mapping[str, str] | None = None) -> Pasted:
-    width = dissector.framing.width
-    if len(data) != width + int.from_bytes(data[:width]):
+def _pasted(message: Cut, header: MessageHeader, extra: Mapping[str, str] | None = None) -> Pasted:
+    if not message.whole:
         header = replace(header, state=State.PARTIAL)
-    return Pasted(data, header, Context(header.role, header.code, header.version, extra))
+    return Pasted(message.data, header, Context(header.role, header.code, header.version, extra))

@@ -24,11 +24,15 @@ ENOUGH_SEGMENTS = 64
 
 
 class Decision(NamedTuple):
-    """`dissector` None: of no protocol of ours, `other` says which if that is known. `client`: the flow's side."""
+    """`dissector` None: of no protocol of ours, `other` says which if that is known. `client`: the flow's side.
+
+    preamble: bytes that a proxy put before the client's first message.
+    """
 
     dissector: Dissector | None
     client: int
     other: Foreign | None = None
+    preamble: int = 0
 
 
 def recognise(
@@ -36,8 +40,20 @@ def recognise(
 ) -> Decision | None:
     """Decides from the first bytes of both directions (by flow side), or None: wait for more.
 
-    `client` is -1 while nobody knows; `final` when no more bytes will come.
+    `client` is -1 while nobody knows; `final` when no more bytes will come. A proxy's preamble is looked behind.
     """
+    for side in (0, 1):
+        proxy = foreign(prefixes[side]) if side != 1 - client else None
+        if proxy is not None and proxy.preamble and (len(prefixes[side]) > proxy.preamble or not final):
+            rest = (prefixes[side][proxy.preamble :], prefixes[1 - side])
+            inner = _decide((rest[side], rest[1 - side]), segments, ports, side, known, final) if rest[0] else None
+            return inner and inner._replace(preamble=proxy.preamble)
+    return _decide(prefixes, segments, ports, client, known, final)
+
+
+def _decide(
+    prefixes: tuple[bytes, bytes], segments: int, ports: tuple[int, int], client: int, known: Ports, final: bool
+) -> Decision | None:
     likely = _by_port(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
     for each in orientations:

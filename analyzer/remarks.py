@@ -98,6 +98,9 @@ class Remarks:
         if decision is not None and decision.other is not None:
             text = f"{row.frame.length} bytes at offset {row.frame.offset} are not read: {decision.other.text}"
             self._add(Severity.NOTE, "wrong-protocol", connection, row.side, row.last, row.frame.offset, text)
+        elif decision is not None and 0 < decision.preamble == row.frame.length and row.frame.offset == 0:
+            text = f"a HAProxy preamble of {row.frame.length} bytes comes before the conversation"
+            self._add(Severity.NOTE, "proxy-preamble", connection, row.side, row.last, 0, text)
         elif connection.dissector is not None:
             text = f"{row.frame.length} bytes at offset {row.frame.offset} were passed over: no message begins in them"
             self._add(Severity.WARNING, "bytes-skipped", connection, row.side, row.last, row.frame.offset, text)

@@ -71,7 +71,10 @@ class RowMaker:
 
     def _framer(self, connection: Connection, side: int) -> Framer:
         """In step from the start only where the start was seen."""
-        return Framer(from_client=side == connection.client, synced=connection.halves[side].by_syn)
+        from_client, synced, dissector = side == connection.client, connection.halves[side].by_syn, connection.dissector
+        measure = dissector.measure(from_client, True) if dissector is not None and synced else None
+        preamble = connection.decision.preamble if connection.decision is not None and from_client else 0
+        return Framer(from_client, synced, measure, preamble)
 
     def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
         serial = self._serial()

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from analyzer import defects
 from analyzer.columns import Array, Ints
-from analyzer.messages import FROM_CLIENT
-from analyzer.session import Session, iso_times
+from analyzer.messages import FROM_CLIENT, Mark
+from analyzer.session import Analysis, iso_times
 from dissectors.api import Role, State
 from dissectors.finding import Finding
 from dissectors.wire.bulk import NULL, NULL64
@@ -34,7 +34,7 @@ class Rows:
     `streaming`: rows are read as they close, so a row knows no partner that closes later, even if it is known by now.
     """
 
-    def __init__(self, session: Session, *, streaming: bool = False) -> None:
+    def __init__(self, session: Analysis, *, streaming: bool = False) -> None:
         self._streaming = streaming
         self.session = session
         self._index = session.rows
@@ -123,6 +123,23 @@ class Rows:
         partners = self._partners(rows)
         return nullable(np.where(partners == NULL64, NULL64, partners + 1))
 
+    def correlations(self, rows: Ints) -> Values:
+        """The number that an answer repeats, or a text where it counts in a scope."""
+        values, scopes = self.integers("correlation", rows), self.take("scope", rows)
+        scoped = np.flatnonzero(scopes != NULL)
+        numbers = self.take("correlation", rows[scoped]).astype(np.uint64).tolist()
+        for place, scope, number in zip(scoped.tolist(), self.named("scope", rows[scoped]), numbers, strict=True):
+            values[place] = f"{scope}{number}"
+        return values
+
+    def clients(self, rows: Ints) -> Values:
+        """How clients call themselves; while streaming, not what only the answer of a row told."""
+        values = self.named("client", rows)
+        if self._streaming:
+            for place in np.flatnonzero(self.take("marks", rows) & Mark.CLIENT_TOLD_LATER).tolist():
+                values[place] = None
+        return values
+
     def _partners(self, rows: Ints) -> Ints:
         """Rows of partners, NULL64 for none."""
         partners = self.take("partner", rows).astype(np.int64)
@@ -206,8 +223,8 @@ KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {
     "operation": lambda self, rows: self.named("operation", rows),
     "code": lambda self, rows: self.integers("code", rows),
     "version": lambda self, rows: self.integers("version", rows),
-    "correlation": lambda self, rows: self.integers("correlation", rows),
-    "client": lambda self, rows: self.named("client", rows),
+    "correlation": Rows.correlations,
+    "client": Rows.clients,
     "length": lambda self, rows: self.integers("length", rows),
     "offset": lambda self, rows: self.integers("offset", rows),
     "first_packet": lambda self, rows: self.integers("first", rows),

@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from analyzer import defects, row_findings
-from analyzer.capture.packets import Packets, Reader
-from analyzer.columns import Ints, Names, given
+from analyzer.capture.packets import FlowTable, PacketBlock, Packets, Reader
+from analyzer.capture.store import Store
+from analyzer.columns import Ints, Names, given, given64
 from analyzer.defects import UNREAD
 from analyzer.engine import Engine
 from analyzer.messages import FROM_CLIENT
-from dissectors.api import Body, Context, Dissector, Role, State
+from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.foreign import foreign
@@ -38,21 +39,34 @@ LOST = FieldSpec("lost", "gap")
 DATA = FieldSpec("data", "bytes")
 
 
-class Session:
-    """Captures as one timeline of messages. Raises CaptureError when an input can't be opened."""
+class Blocks(Protocol):
+    """Where packets come from: Packets, or whoever else has pointers to them (a Spark partition)."""
 
-    def __init__(
-        self,
-        inputs: Sequence[str | PathLike[str]],
-        *,
-        decode_as: Mapping[int, str] | None = None,
-        reader: Reader = "native",
-        follow: bool = False,
-        use_bulk: bool = True,
-        block: int = 32_768,
-    ) -> None:
-        self.packets = Packets(inputs, reader=reader, follow=follow, block=block)
-        self.engine = Engine(self.packets.store, self.packets.flows, Ports(decode_as), use_bulk=use_bulk)
+    @property
+    def store(self) -> Store:
+        """The bytes that the packets' locations mean."""
+
+    @property
+    def flows(self) -> FlowTable:
+        """Their connections."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was damaged, as far as blocks() has been read."""
+
+    def blocks(self) -> Iterator[PacketBlock]:
+        """The packets; those of one connection in the order of time, their numbers rising. To be read once."""
+
+    def close(self) -> None:
+        """Locations are no longer readable."""
+
+
+class Analysis:
+    """Blocks of packets, read into rows, and all that can be asked of these."""
+
+    def __init__(self, source: Blocks, known: Ports, *, use_bulk: bool = True) -> None:
+        self.source = source
+        self.engine = Engine(source.store, source.flows, known, use_bulk=use_bulk)
         self.rows = self.engine.rows
 
     def __enter__(self) -> Self:
@@ -65,11 +79,11 @@ class Session:
 
     def close(self) -> None:
         """Closes the captures; the tables stay readable, the bytes do not."""
-        self.packets.close()
+        self.source.close()
 
     def grow(self) -> Iterator[range]:
         """Reads on; yields the numbers of the rows that each block closed, the last when the input has ended."""
-        for block in self.packets.blocks():
+        for block in self.source.blocks():
             yield self.engine.feed(block)
         yield self.engine.finish()
 
@@ -87,7 +101,7 @@ class Session:
     @property
     def findings(self) -> list[Finding]:
         """What belongs to no row: damaged files, gaps, conflicts."""
-        return [*self.packets.findings, *self.engine.remarks.findings]
+        return [*self.source.findings, *self.engine.remarks.findings]
 
     def cell(self, name: str, row: int) -> int | None:
         """One integer of a 32-bit column of the index; None for null."""
@@ -96,6 +110,21 @@ class Session:
     def dissector(self, row: int) -> Dissector | None:
         """Who reads this row; None for raw bytes."""
         return self.engine.dissector(self.rows.cell("protocol", row))
+
+    def header(self, row: int) -> MessageHeader:
+        """What the index knows of a row."""
+        cell = self.rows.cell
+        role, state, scope = Role(cell("role", row)), State(cell("state", row)), self.names.text(cell("scope", row))
+        return MessageHeader(
+            role,
+            self.names.text(cell("operation", row)),
+            self.cell("code", row),
+            self.cell("version", row),
+            given64(cell("correlation", row), scoped=scope is not None),
+            self.names.text(cell("client", row)),
+            state,
+            scope,
+        )
 
     def context(self, row: int) -> Context:
         """What decoding this row needs from earlier."""
@@ -116,12 +145,12 @@ class Session:
         first = self.rows.cell("pieces", row)
         at = self.engine.pieces.cell("at", first)
         if self.rows.cell("count", row) == 1 and at >= 0:
-            return self.packets.store.read(at, self.engine.pieces.cell("length", first))
+            return self.source.store.read(at, self.engine.pieces.cell("length", first))
         parts: list[bytes] = []
         for at, length, _ in self.pieces(row):
             if at < 0:
                 break
-            parts.append(self.packets.store.read(at, length))
+            parts.append(self.source.store.read(at, length))
         return b"".join(parts)
 
     def readable(self, rows: Ints) -> list[Readable]:
@@ -141,7 +170,7 @@ class Session:
         first = self.rows.column("pieces")[rows]
         at, length = self.engine.pieces.column("at")[first], self.engine.pieces.column("length")[first]
         several = (self.rows.column("count")[rows] > 1) | (at < 0)
-        found = self.packets.store.read_many(np.where(several, 0, at), np.where(several, 0, length))
+        found = self.source.store.read_many(np.where(several, 0, at), np.where(several, 0, length))
         for place in np.flatnonzero(several).tolist():
             found[place] = self.message(int(rows[place]))
         return found
@@ -200,7 +229,7 @@ class Session:
         """`address:port` of a stream's client (FROM_CLIENT) or server."""
         client = max(self.engine.streams.cell("client", stream), 0)
         flow = self.engine.streams.cell("flow", stream)
-        return self.packets.flows.endpoint(flow, client if side == FROM_CLIENT else 1 - client)
+        return self.source.flows.endpoint(flow, client if side == FROM_CLIENT else 1 - client)
 
     def stream_id(self, stream: int) -> str:
         """`CLIENT>SERVER`, with `#n` for the n-th reuse of the same addresses."""
@@ -222,7 +251,7 @@ class Session:
         offset = len(tree.sources[0].data)
         parts = [tree.sources[0].data]
         for at, length, _ in pieces[next(index for index, (at, _, _) in enumerate(pieces) if at < 0) :]:
-            data = None if at < 0 else self.packets.store.read(at, length)
+            data = None if at < 0 else self.source.store.read(at, length)
             tree.fields.append(Field(LOST if data is None else UNREAD, data, offset, length))
             if sum(map(len, parts)) == offset and (data is not None or length <= SHOWN_GAP):
                 parts.append(bytes(length) if data is None else data)
@@ -269,6 +298,23 @@ class Session:
             packet, time = repeats.cell("packet", place), repeats.cell("time", place)
             found.append((packet, time, inside - begin, stop - inside, True))
         return found
+
+
+class Session(Analysis):
+    """Captures as one timeline of messages. Raises CaptureError when an input can't be opened."""
+
+    def __init__(
+        self,
+        inputs: Sequence[str | PathLike[str]],
+        *,
+        decode_as: Mapping[int, str] | None = None,
+        reader: Reader = "native",
+        follow: bool = False,
+        use_bulk: bool = True,
+        block: int = 32_768,
+    ) -> None:
+        self.packets = Packets(inputs, reader=reader, follow=follow, block=block)
+        super().__init__(self.packets, Ports(decode_as), use_bulk=use_bulk)
 
 
 def _about_raw(message: bytes) -> list[Finding]:

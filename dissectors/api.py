@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from dissectors.field import Tree
 from dissectors.finding import Finding
@@ -57,7 +57,8 @@ class MessageHeader:
     """What pairing and the list need, read without a full decode. None: unknown.
 
     operation: the protocol's own name for what is done, and `code` its number on the wire. correlation: the number that
-    an answer repeats. client: how the client calls itself.
+    an answer repeats, -2^63 < n < 2^64. scope: what that number counts in, as a text to be put before it ("send:0/"),
+    where one connection has several countings; few different ones. client: how the client calls itself.
     """
 
     role: Role
@@ -67,6 +68,12 @@ class MessageHeader:
     correlation: int | None = None
     client: str | None = None
     state: State = State.COMPLETE
+    scope: str | None = None
+
+    @property
+    def key(self) -> int | str | None:
+        """The correlation as it is printed: with its scope, as a text."""
+        return self.correlation if self.scope is None else f"{self.scope}{self.correlation}"
 
 
 HEADLESS = MessageHeader(Role.RAW, state=State.UNDECODED)
@@ -119,6 +126,33 @@ class LengthPrefixed:
     maximum: int
 
 
+class Window(Protocol):
+    """The bytes of a message that have come so far, from its first one on, without a gap."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where no more have come."""
+
+
+class Measure(ABC):
+    """How long the messages of one direction are, where no prefix of a fixed form says it, or not from the start.
+
+    One is made for each direction of a connection. It is asked about one message after the other, about the same one
+    again when more of it has come, and may remember how far it has read. Plain data, for it is pickled between blocks.
+    """
+
+    @abstractmethod
+    def length(self, message: Window, ended: bool) -> int | None:
+        """The bytes of the message at the window's beginning, which may be more than have come. Never raises.
+
+        0: no message can begin so. Negative: more bytes are needed to tell. None: from here on Dissector.framing
+        tells, and this measure is asked no more. ended: no more bytes will come; a message that only the end of the
+        stream ends is as long as the window, others stay negative.
+        """
+
+
 class Conversation(ABC):
     """The state of one connection: requests not yet answered, and what decoding needs later.
 
@@ -140,12 +174,13 @@ class Dissector(ABC):
     """One protocol. Stateless: everything that a connection remembers is in its Conversation.
 
     name: as printed and typed (-d PORT=NAME), lower case, the same as in the registry or entry point. ports: where its
-    servers usually listen; a hint only, for bytes say more. framing: how messages are cut out of the stream.
+    servers usually listen; a hint only, for bytes say more. framing: how messages are cut out of the stream; None
+    where `measure` alone tells.
     """
 
     name: str
     ports: tuple[int, ...]
-    framing: LengthPrefixed
+    framing: LengthPrefixed | None
     bulk: str | None = None
     """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one: for speed alone."""
 
@@ -163,9 +198,10 @@ class Dissector(ABC):
         By default, 25 for a length within bounds and a header with an operation and a role that this side may have.
         """
         framing = self.framing
-        size = int.from_bytes(prefix[: framing.width])
         header = self.header(prefix, from_client is not False)
-        if header.operation is None or not framing.minimum <= size <= framing.maximum:
+        if header.operation is None:
+            return 0
+        if framing is not None and not framing.minimum <= int.from_bytes(prefix[: framing.width]) <= framing.maximum:
             return 0
         return 0 if from_client is True and header.role is Role.RESPONSE else WEAK + 5
 
@@ -176,6 +212,14 @@ class Dissector(ABC):
         more.
         """
         return self.probe(prefix, from_client) >= WEAK
+
+    def measure(self, from_client: bool, opening: bool) -> Measure | None:
+        """What cuts messages out of a direction before, or instead of, `framing`; None where that is all.
+
+        opening: the direction is seen from its first byte on. False behind a gap, where it is asked only if `framing`
+        is None: it then begins at a message that `plausible` was asked about.
+        """
+        return None
 
     @abstractmethod
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
@@ -225,4 +269,5 @@ def with_request(header: MessageHeader, request: MessageHeader) -> MessageHeader
         header.correlation,
         request.client,
         request.state,
+        header.scope,
     )

@@ -20,6 +20,10 @@ MOST_WAITING = 65_536
 """Requests that are remembered where answers are missing; far more than any client keeps in flight."""
 
 
+Key = tuple[bool, str | None, int]
+"""The asking side (True: the client), MessageHeader.scope and MessageHeader.correlation."""
+
+
 class Waiting(NamedTuple):
     """A request that has no answer yet."""
 
@@ -29,10 +33,13 @@ class Waiting(NamedTuple):
 
 @dataclass(slots=True)
 class PairByKey(Conversation):
-    """Pairs by MessageHeader.correlation; `header` is the dissector's own. An answer without its request is a guess."""
+    """Pairs by MessageHeader.scope and correlation; `header` is the dissector's own.
+
+    An answer without its request is a guess.
+    """
 
     header: Callable[[bytes, bool], MessageHeader]
-    waiting: OrderedDict[tuple[bool, int], deque[Waiting]] = field(default_factory=OrderedDict)
+    waiting: OrderedDict[Key, deque[Waiting]] = field(default_factory=OrderedDict)
     count: int = 0
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
@@ -41,20 +48,20 @@ class PairByKey(Conversation):
         if header.correlation is None or header.role not in (Role.REQUEST, Role.RESPONSE):
             return Outcome(header)
         if header.role is Role.REQUEST:
-            self._remember((from_client, header.correlation), Waiting(handle, header))
+            self._remember((from_client, header.scope, header.correlation), Waiting(handle, header))
             return Outcome(header)
-        request = self._claim((not from_client, header.correlation))
+        request = self._claim((not from_client, header.scope, header.correlation))
         if request is None:
             return Outcome(replace(header, state=max(header.state, State.GUESSED)))
         return Outcome(with_request(header, request.header), request.handle)
 
-    def _remember(self, key: tuple[bool, int], request: Waiting) -> None:
+    def _remember(self, key: Key, request: Waiting) -> None:
         if self.count == MOST_WAITING:
             self._claim(next(iter(self.waiting)))
         self.waiting.setdefault(key, deque()).append(request)
         self.count += 1
 
-    def _claim(self, key: tuple[bool, int]) -> Waiting | None:
+    def _claim(self, key: Key) -> Waiting | None:
         queue = self.waiting.get(key)
         if queue is None:
             return None

@@ -38,12 +38,12 @@ class VersionRange(Protocol):
 
 
 class Operation(Protocol):
-    """What is known of an operation besides its number."""
+    """What is known of an operation besides its number; `versions` None where the protocol numbers none."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
     @property
-    def versions(self) -> VersionRange: ...  # noqa: D102
+    def versions(self) -> VersionRange | None: ...  # noqa: D102
 
 
 class _Plugins(NamedTuple):

@@ -55,13 +55,14 @@ def command(
     """
     if is_request and is_response:
         raise click.UsageError("--request and --response exclude each other")
-    if (api is not None or version is not None) and not (is_response and api is not None and version is not None):
-        raise click.UsageError("--api and --version go together, and with --response")
+    if (api is not None or version is not None) and not (is_response and api is not None):
+        raise click.UsageError("--api and --version are for --response; --version goes with --api")
     data = read_input(hex_)
     dissector, doubt = _dissector(data, protocol, response_told=api is not None)
-    messages = pasted.cut(data, dissector.framing)
-    if api is not None and version is not None:
+    messages = pasted.cut(data, dissector, True if is_request else False if is_response else None)
+    if api is not None:
         code, operation = find_operation(dissector, api)
+        _check_version(dissector, code, version)
         found = pasted.responses_to(dissector, messages, operation, code, version)
     elif is_response:
         found = pasted.conversation(dissector, messages)
@@ -126,6 +127,13 @@ def find_operation(dissector: Dissector, api: str) -> tuple[int, str]:
         if operation.name.lower() == api.lower():
             return code, operation.name
     raise UserError(f"{dissector.name} has no operation {api!r}; wireanalyze protocols {dissector.name} lists them")
+
+
+def _check_version(dissector: Dissector, code: int, version: int | None) -> None:
+    operation = registry.operations(dissector).get(code)
+    versioned = operation is not None and operation.versions is not None
+    if versioned and version is None:
+        raise UserError(f"the layouts of {dissector.name} depend on the version: say --version N too")
 
 
 def _print(

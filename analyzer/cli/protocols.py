@@ -49,6 +49,12 @@ def _operations(name: str) -> None:
     except KeyError as error:
         raise UserError(f"{error.args[0]}, or {FINDINGS}") from None
     for code, operation in sorted(found.items()):
-        versions = operation.versions
-        span = str(versions.low) if versions.low == versions.high else f"{versions.low}-{versions.high}"
-        click.echo(f"{code}\t{operation.name}\t{span if versions.low <= versions.high else 'none'}")
+        click.echo(f"{code}\t{operation.name}\t{_span(operation.versions)}".rstrip())
+
+
+def _span(versions: registry.VersionRange | None) -> str:
+    if versions is None:
+        return ""
+    if versions.low > versions.high:
+        return "none"
+    return str(versions.low) if versions.low == versions.high else f"{versions.low}-{versions.high}"

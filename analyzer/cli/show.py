@@ -20,7 +20,7 @@ from analyzer.render.table import duration
 from analyzer.render.tree_json import Message, tree_object
 from analyzer.rows import ROW_KEYS, Rows
 from analyzer.text import safe_text
-from dissectors.api import MessageHeader, Role, State
+from dissectors.api import MessageHeader
 
 
 @click.command("show")
@@ -46,7 +46,8 @@ def command(
         if not 0 <= row < len(session.rows):
             raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
         (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]))
-        message, tree, packets = _message(cells), session.tree(row), session.packets_of(row)
+        message, tree = _message(session.header(row), cells), session.tree(row)
+        packets = session.packets_of(row)
         if as_json:
             found = tree_object(message, tree)
             found |= {"row": cells, "packets": packets}
@@ -56,16 +57,7 @@ def command(
             print_lines(lines, sys.stdout, color)
 
 
-def _message(cells: Mapping[str, Any]) -> Message:
-    header = MessageHeader(
-        Role[cells["role"].upper()],
-        cells["operation"],
-        cells["code"],
-        cells["version"],
-        cells["correlation"],
-        cells["client"],
-        State[cells["state"].upper()],
-    )
+def _message(header: MessageHeader, cells: Mapping[str, Any]) -> Message:
     error = cells["error"]
     return Message(cells["protocol"], header, None if error is None else (error["code"], error["name"]), cells["info"])
 

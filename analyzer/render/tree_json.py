@@ -31,7 +31,7 @@ def tree_object(message: Message, tree: Tree) -> dict[str, Any]:
         "code": header.code,
         "version": header.version,
         "state": header.state.name.lower(),
-        "correlation": header.correlation,
+        "correlation": header.key,
         "error": error_object(message.error),
         "info": message.info,
         "findings": [finding_object(finding) for finding in (*message.findings, *tree.findings)],

@@ -25,7 +25,7 @@ def title(message: Message, length: int) -> Line:
     name = header.operation or (f"operation {header.code}" if header.code is not None else "unknown operation")
     said = [f"{length} bytes"]
     if header.correlation is not None:
-        said.append(f"correlation {header.correlation}")
+        said.append(f"correlation {header.key}")
     if header.client:
         said.append(f"client {safe_text(header.client, LONGEST_TEXT)}")
     if header.state.name != "COMPLETE":

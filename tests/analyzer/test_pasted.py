@@ -7,32 +7,42 @@ from hypothesis import strategies as st
 
 from analyzer.pasted import FITS, by_looks, cut, recognise
 from dissectors.api import LengthPrefixed, Role, State
+from dissectors.kafka import Kafka
 from dissectors.registry import by_name
 
-FRAMING = LengthPrefixed(width=2, minimum=1, maximum=20)
+
+class Short(Kafka):
+    framing = LengthPrefixed(width=2, minimum=1, maximum=20)
+
+
+SHORT = Short()
+
+
+def pieces(data: bytes) -> list[bytes]:
+    return [piece.data for piece in cut(data, SHORT)]
 
 
 @given(st.binary(max_size=200))
 def test_the_pieces_are_the_bytes(data: bytes) -> None:
-    assert b"".join(cut(data, FRAMING)) == data
+    assert b"".join(pieces(data)) == data
 
 
 @given(st.lists(st.binary(min_size=1, max_size=20), max_size=9), st.binary(max_size=1))
 def test_messages_come_back_as_they_were_framed(bodies: list[bytes], rest: bytes) -> None:
     framed = [len(body).to_bytes(2) + body for body in bodies]
-    assert list(cut(b"".join(framed) + rest, FRAMING)) == framed + ([rest] if rest else [])
+    assert pieces(b"".join(framed) + rest) == framed + ([rest] if rest else [])
 
 
 def test_an_impossible_length_ends_the_cutting() -> None:
-    assert list(cut(b"\0\1a\0\0bcdef", FRAMING)) == [b"\0\1a", b"\0\0bcdef"]
-    assert list(cut(b"\0\x15abc", FRAMING)) == [b"\0\x15abc"]
+    assert pieces(b"\0\1a\0\0bcdef") == [b"\0\1a", b"\0\0bcdef"]
+    assert pieces(b"\0\x15abc") == [b"\0\x15abc"]
 
 
 @given(st.binary(max_size=80))
 def test_anything_is_recognised_or_not(data: bytes) -> None:
     kafka = by_name("kafka")
     assert recognise(data, (kafka,)).dissector is kafka
-    for piece in by_looks(kafka, cut(data, kafka.framing), None):
+    for piece in by_looks(kafka, cut(data, kafka), None):
         assert piece.context.role is piece.header.role
         assert isinstance(kafka.tree(piece.data, piece.context).sources[0].data, bytes)
 
@@ -41,7 +51,7 @@ def test_a_request_fits_and_a_cut_one_is_partial() -> None:
     kafka = by_name("kafka")
     data = bytes.fromhex("0000000e 0012 0000 00000001 0004 61626364")
     assert recognise(data, (kafka,)).confidence >= FITS
-    (whole,) = by_looks(kafka, cut(data, kafka.framing), None)
+    (whole,) = by_looks(kafka, cut(data, kafka), None)
     assert (whole.header.role, whole.header.state) == (Role.REQUEST, State.COMPLETE)
-    (part,) = by_looks(kafka, cut(data[:-1], kafka.framing), True)
+    (part,) = by_looks(kafka, cut(data[:-1], kafka), True)
     assert part.header.state is State.PARTIAL

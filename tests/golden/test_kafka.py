@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.rows import ROW_KEYS
-from tests.analyzer.wire import rows
-from tests.golden.truth import compare, read_ndjson
-
-HERE = Path(__file__).parent / "kafka"
-SHARED = Path(__file__).parents[3] / "shared" / "truth" / "kafka"
-COMPLETE = JsonWriter(Limits(None, None, show_secrets=True))
-"""Bytes in full, lists in full, nothing masked: as the truth has them."""
-
-
-def captures() -> list[Path]:
-    """The golden copies, and all others that lie beside the checkout."""
-    own = sorted(HERE.glob("*.pcap.zst"))
-    names = {path.name for path in own}
-    return own + [path for path in sorted(SHARED.glob("*.pcap.zst")) if path.name not in names]
-
-
-def name_of(path: Path) -> str:
-    return f"{'golden' if path.parent == HERE else 'shared'}-{path.name.removesuffix('.pcap.zst')}"
-
+from tests.golden.truth import captures, differences, name_of
 
 KNOWN: dict[str, dict[str, int]] = {
     # Answers whose requests are not in the capture: the truth leaves them undecoded; an orphan response is `guessed`.
@@ -44,13 +23,9 @@ DECODE_AS: dict[str, dict[int, str]] = {
 
 
 @pytest.mark.parametrize("use_bulk", [True, False], ids=["bulk", "plain"])
-@pytest.mark.parametrize("path", captures(), ids=name_of)
+@pytest.mark.parametrize("path", captures("kafka"), ids=name_of)
 def test_a_capture(path: Path, use_bulk: bool) -> None:
     name = path.name.removesuffix(".pcap.zst")
-    truth = read_ndjson(path.with_name(f"{name}.expected.ndjson.zst"))
-    keys = (*ROW_KEYS, "fields")
-    own = [json.loads(COMPLETE.line(row)) for row in rows(path, keys, use_bulk=use_bulk, decode_as=DECODE_AS.get(name))]
-    found = compare(own, truth)
+    found = differences(path, use_bulk=use_bulk, decode_as=DECODE_AS.get(name))
     print(path.name, found.report())
-    assert found.compared == len(truth)
     assert found.causes == KNOWN.get(name, {}), found.report()

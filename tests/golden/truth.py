@@ -15,11 +15,41 @@ from typing import Any
 
 import zstandard
 
+from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.rows import ROW_KEYS
+from tests.analyzer.wire import rows
+
 Row = Mapping[str, Any]
+
+GOLDEN = Path(__file__).parent
+SHARED = Path(__file__).parents[3] / "shared" / "truth"
+COMPLETE = JsonWriter(Limits(None, None, show_secrets=True))
+"""Bytes in full, lists in full, nothing masked: as the truth has them."""
 
 HEADER_KEYS = ("role", "operation", "code", "version", "correlation", "client", "length", "offset", "state", "error")
 EMBEDDED = ("as", "value")
 """Keys of a bytes field that holds a known structure: judged only when we have them."""
+
+
+def captures(protocol: str) -> list[Path]:
+    """The golden copies of a protocol's captures, and all others that lie beside the checkout."""
+    own = sorted((GOLDEN / protocol).glob("*.pcap.zst"))
+    names = {path.name for path in own}
+    return own + [path for path in sorted((SHARED / protocol).glob("*.pcap.zst")) if path.name not in names]
+
+
+def name_of(path: Path) -> str:
+    """What a test about a capture is called."""
+    return f"{'golden' if GOLDEN in path.parents else 'shared'}-{path.name.removesuffix('.pcap.zst')}"
+
+
+def differences(path: Path, *, use_bulk: bool = True, decode_as: Mapping[int, str] | None = None) -> Difference:
+    """How our rows of a capture differ from the truth that lies beside it."""
+    truth = read_ndjson(path.with_name(f"{path.name.removesuffix('.pcap.zst')}.expected.ndjson.zst"))
+    found = rows(path, (*ROW_KEYS, "fields"), use_bulk=use_bulk, decode_as=decode_as)
+    result = compare([json.loads(COMPLETE.line(row)) for row in found], truth)
+    assert result.compared == len(truth) > 0
+    return result
 
 
 def read_ndjson(path: Path) -> list[dict[str, Any]]:
