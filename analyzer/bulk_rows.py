@@ -12,7 +12,7 @@ from analyzer.chunk import Chunk, Numbers
 from analyzer.columns import Array, Ints
 from analyzer.exchanges import Headers, pair
 from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL
-from dissectors.api import PREFIX, Dissector, Outcome, Role, State
+from dissectors.api import Dissector, Outcome, Role, State
 from dissectors.wire.bulk import NULL, BulkDissector, BulkHeaders
 
 
@@ -133,7 +133,7 @@ class BulkRows:
     def _prefix(self, row: int) -> bytes:
         """The first bytes of a message, over as many segments as it takes."""
         parts, cutting = self._parts, self._cutting
-        begin, left = int(cutting.line[row]), min(int(cutting.length[row]), PREFIX)
+        begin, left = int(cutting.line[row]), min(int(cutting.length[row]), self._dissector.prefix)
         found = b""
         for segment in range(int(cutting.first[row]), int(cutting.last[row]) + 1):
             inside = max(begin - int(parts.line[segment]), 0)

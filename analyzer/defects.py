@@ -10,6 +10,7 @@ import os
 import traceback
 from pathlib import Path
 
+from analyzer.text import one_line
 from dissectors.api import Body, Context, Dissector
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
@@ -36,9 +37,9 @@ def tree(dissector: Dissector, message: bytes, context: Context) -> Tree:
 
 
 def info(dissector: Dissector, body: Body, context: Context) -> str:
-    """Dissector.info, or the defect's sentence."""
+    """Dissector.info as one line, or the defect's sentence."""
     try:
-        return dissector.info(body, context)
+        return one_line(dissector.info(body, context))
     except Exception as error:  # the same
         return defect(dissector, error).text
 

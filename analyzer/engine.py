@@ -243,8 +243,10 @@ class Engine:
         pairs = np.flatnonzero(asked >= 0)
         answer = pairs + rows.start
         request = self._serials.column("row")[asked[pairs]]
-        self.rows.column("partner")[answer] = request
-        self.rows.column("partner")[request] = answer
+        partner = self.rows.column("partner")
+        partner[answer] = request
+        first = np.flatnonzero(partner[request] == NULL)[::-1]  # where a request has two answers, the first stays
+        partner[request[first]] = answer[first]
         self._tell_clients(request, answer)
         return rows
 

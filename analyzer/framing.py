@@ -79,6 +79,10 @@ class Framer:
     open: list[int] = field(default_factory=list)
     due: list[tuple[int, int]] = field(default_factory=list)
 
+    def begin(self, dissector: Dissector) -> None:
+        """The half-stream is seen from its first byte on, which is still to come: in step, by its measure."""
+        self.synced, self.measure = True, dissector.measure(self.from_client, True)
+
     @property
     def position(self) -> int:
         """Stream offset of the first unclaimed byte; meaningless while there is none."""

@@ -89,11 +89,11 @@ def _prefixed(data: bytes, at: int, framing: LengthPrefixed | None) -> int:
 def by_looks(dissector: Dissector, messages: Iterator[Cut], from_client: bool | None) -> Iterator[Pasted]:
     """Each message by itself: a request or a response by what it looks like, or as told."""
     for message in messages:
-        prefix = message.data[:PREFIX]
         client = from_client
         if client is None:
+            prefix = message.data[:PREFIX]
             client = dissector.probe(prefix, True) >= dissector.probe(prefix, False)
-        yield _pasted(message, dissector.header(prefix, client))
+        yield _pasted(message, dissector.header(message.data[: dissector.prefix], client))
 
 
 def responses_to(
@@ -101,7 +101,7 @@ def responses_to(
 ) -> Iterator[Pasted]:
     """Each message as a response to the operation that the user names."""
     for message in messages:
-        header = dissector.header(message.data[:PREFIX], False)
+        header = dissector.header(message.data[: dissector.prefix], False)
         if header.role is Role.RESPONSE:
             header = replace(header, operation=operation, code=code, version=version, state=State.COMPLETE)
         yield _pasted(message, header)
@@ -111,7 +111,7 @@ def conversation(dissector: Dissector, messages: Iterator[Cut]) -> Iterator[Past
     """Requests and their responses: a message that answers an earlier one is its response, any other is a request."""
     state = dissector.conversation()
     for handle, message in enumerate(messages):
-        prefix = message.data[:PREFIX]
+        prefix = message.data[: dissector.prefix]
         tried = deepcopy(state)
         outcome = tried.step(handle, prefix, False)
         if outcome.partner is not None:

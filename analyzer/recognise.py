@@ -26,13 +26,15 @@ ENOUGH_SEGMENTS = 64
 class Decision(NamedTuple):
     """`dissector` None: of no protocol of ours, `other` says which if that is known. `client`: the flow's side.
 
-    preamble: bytes that a proxy put before the client's first message.
+    preamble: bytes that a proxy put before the client's first message. expected: the protocol that the server's port
+    stands for, where that is another one.
     """
 
     dissector: Dissector | None
     client: int
     other: Foreign | None = None
     preamble: int = 0
+    expected: str | None = None
 
 
 def recognise(
@@ -47,8 +49,16 @@ def recognise(
         if proxy is not None and proxy.preamble and (len(prefixes[side]) > proxy.preamble or not final):
             rest = (prefixes[side][proxy.preamble :], prefixes[1 - side])
             inner = _decide((rest[side], rest[1 - side]), segments, ports, side, known, final) if rest[0] else None
-            return inner and inner._replace(preamble=proxy.preamble)
-    return _decide(prefixes, segments, ports, client, known, final)
+            return inner and _expecting(inner, ports, known)._replace(preamble=proxy.preamble)
+    decision = _decide(prefixes, segments, ports, client, known, final)
+    return decision and _expecting(decision, ports, known)
+
+
+def _expecting(decision: Decision, ports: tuple[int, int], known: Ports) -> Decision:
+    by_port = known.by_port(ports[1 - decision.client])
+    if by_port is None or decision.dissector is None or by_port is decision.dissector:
+        return decision
+    return decision._replace(expected=by_port.name)
 
 
 def _decide(
@@ -73,9 +83,11 @@ def _decide(
             return Decision(by_port, each)
     if not enough:
         return None
-    if score >= WEAK and (side == likely or all(prefixes) or final):
+    if score < WEAK:
+        return Decision(None, likely)
+    if side == likely or all(prefixes) or final or segments >= ENOUGH_SEGMENTS:
         return Decision(best, side)
-    return Decision(None, likely)
+    return None
 
 
 def _best(
@@ -91,12 +103,15 @@ def _best(
 
 
 def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> int:
-    """The client's bytes decide where there are enough; the server's alone are weak evidence."""
+    """The client's bytes decide where there are enough, unless the server's are nearly proof: then, in a capture that
+    begins late, the client's begin inside a message.
+    """
     prefix = prefixes[client]
     score = dissector.probe(prefix, True) if prefix else 0
-    if score >= WEAK or len(prefix) >= TELLING_BYTES:
+    if score >= WEAK:
         return score
-    return max(score, dissector.probe(prefixes[1 - client], False))
+    answers = dissector.probe(prefixes[1 - client], False)
+    return score if answers < SURE and len(prefix) >= TELLING_BYTES else max(score, answers)
 
 
 def _by_port(ports: tuple[int, int], known: Ports) -> int:

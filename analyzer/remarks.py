@@ -62,9 +62,18 @@ class Remarks:
                 self._repeat(connection, side, repeat)
             half.gaps.clear()
             half.repeats.clear()
+        if rows and connection.decision is not None and connection.decision.expected is not None:
+            self._unexpected(connection, rows[0], connection.decision.expected)
+            connection.decision = connection.decision._replace(expected=None)
         for row in rows:
             if row.frame.raw:
                 self._raw(connection, row)
+
+    def _unexpected(self, connection: Connection, row: Row, expected: str) -> None:
+        assert connection.dissector is not None
+        port = connection.ports[1 - connection.client]
+        text = f"{connection.dissector.name} is spoken on port {port}, which usually is that of {expected}"
+        self._add(Severity.NOTE, "wrong-protocol", connection, row.side, row.last, row.frame.offset, text)
 
     def _gap(self, connection: Connection, side: int, gap: Piece) -> None:
         text = f"{gap.length} bytes are missing at offset {gap.offset}, before packet {gap.packet}"

@@ -57,7 +57,7 @@ class RowMaker:
             return []
         held = connection.undecided
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
-        prefixes = (self._first_bytes(first), self._first_bytes(second))
+        prefixes = (self._first_bytes(first, PREFIX), self._first_bytes(second, PREFIX))
         decision = recognise(prefixes, len(held), connection.ports, connection.client, self._known, final)
         if decision is None:
             return []
@@ -82,18 +82,18 @@ class RowMaker:
         latest = max(connection.latest[side], *((piece.packet, piece.time) for piece in frame.pieces))
         connection.latest[side] = latest
         outcome, ours = RAW, False
-        if not frame.raw and connection.conversation is not None:
+        dissector, conversation = connection.dissector, connection.conversation
+        if not frame.raw and dissector is not None and conversation is not None:
             from_client = side == connection.client
-            outcome = connection.conversation.step(serial, self._first_bytes(frame.pieces), from_client)
+            outcome = conversation.step(serial, self._first_bytes(frame.pieces, dissector.prefix), from_client)
             ours = outcome.header.role is not Role.RAW or outcome.header.state is State.COMPLETE
             if frame.cut or marks:
                 outcome, ours = partial(outcome, from_client), True
         return Row(serial, side, frame, outcome, ours, marks, *latest, closed)
 
-    def _first_bytes(self, pieces: Iterable[Piece]) -> bytes:
-        """The first PREFIX bytes, as far as they are unbroken."""
+    def _first_bytes(self, pieces: Iterable[Piece], left: int) -> bytes:
+        """The first `left` bytes, as far as they are unbroken."""
         parts: list[bytes] = []
-        left = PREFIX
         for piece in pieces:
             if piece.lost or left <= 0:
                 break

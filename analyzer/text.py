@@ -19,6 +19,7 @@ MARKS_IN_A_ROW = 4
 """Combining marks left on one letter: enough for every living script, too few to paint over the neighbouring lines."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_BREAKS = str.maketrans({"\n": "\\n", "\r": "\\r"})
 
 # isprintable() refuses controls, formats, surrogates, private use, unassigned and all separators but the space. What
 # it lets through and still can't be seen, or changes its neighbour's width from terminal to terminal:
@@ -47,6 +48,11 @@ def safe_text(text: str | bytes, limit: int | None = None) -> str:
     if limit is not None and (cut or len(text) > limit):
         return text[: limit - 1] + ELLIPSIS if limit > 0 else ""
     return text
+
+
+def one_line(text: str) -> str:
+    """`text` with its line breaks as escapes; otherwise as it is, for readers that are no terminal."""
+    return text.translate(_BREAKS) if "\n" in text or "\r" in text else text
 
 
 def safe_json(line: bytes) -> bytes:

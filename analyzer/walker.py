@@ -66,9 +66,11 @@ class Walker:
         half = connection.halves[packet.side]
         if half.base is None:
             half.open(packet.seq)
-        if connection.framers is not None:  # the other side's SYN brought enough to know the protocol
+        if connection.framers is not None and connection.dissector is not None:
+            # the other side's SYN brought enough to know the protocol
             for framer, each in zip(connection.framers, connection.halves, strict=True):
-                framer.synced |= each.by_syn and not each.next
+                if each.by_syn and not each.next and not framer.synced:
+                    framer.begin(connection.dissector)
         if connection.client < 0:
             connection.client = 1 - packet.side if packet.flags & ACK else packet.side
 

@@ -165,9 +165,13 @@ class Conversation(ABC):
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """Takes the next message of either direction, in order of completion. Never raises.
 
-        handle: the engine's number for it, given back as `partner` of its answer. prefix: its first bytes (PREFIX at
-        most, fewer if the message is shorter or cut), length prefix included.
+        handle: the engine's number for it, given back as `partner` of its answer. prefix: its first bytes
+        (Dissector.prefix at most, fewer if the message is shorter or cut), length prefix included.
         """
+
+
+PREFIX = 512
+"""Bytes of a message that probe() and plausible() get at most; header() too, unless Dissector.prefix says more."""
 
 
 class Dissector(ABC):
@@ -181,6 +185,9 @@ class Dissector(ABC):
     name: str
     ports: tuple[int, ...]
     framing: LengthPrefixed | None
+    prefix: int = PREFIX
+    """Bytes of a message that header() and Conversation.step() may look at: as much as a header can take."""
+
     bulk: str | None = None
     """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one: for speed alone."""
 
@@ -254,9 +261,6 @@ class Dissector(ABC):
 
 WEAK, SURE = 20, 80
 """Where Dissector.probe's evidence begins to count, and where it is believed at once."""
-
-PREFIX = 512
-"""Bytes of a message that header() and Conversation.step() may look at."""
 
 
 def with_request(header: MessageHeader, request: MessageHeader) -> MessageHeader:

@@ -32,36 +32,26 @@ class Waiting(NamedTuple):
 
 
 @dataclass(slots=True)
-class PairByKey(Conversation):
-    """Pairs by MessageHeader.scope and correlation; `header` is the dissector's own.
+class Unanswered:
+    """Requests that wait for their answers: the oldest of each key first, so many at most in all."""
 
-    An answer without its request is a guess.
-    """
+    waiting: OrderedDict[Key, deque[Waiting]] = field(default_factory=OrderedDict, kw_only=True)
+    count: int = field(default=0, kw_only=True)
 
-    header: Callable[[bytes, bool], MessageHeader]
-    waiting: OrderedDict[Key, deque[Waiting]] = field(default_factory=OrderedDict)
-    count: int = 0
-
-    def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """A request waits under its side and number; a response takes the oldest that waits under its own."""
-        header = self.header(prefix, from_client)
-        if header.correlation is None or header.role not in (Role.REQUEST, Role.RESPONSE):
-            return Outcome(header)
-        if header.role is Role.REQUEST:
-            self._remember((from_client, header.scope, header.correlation), Waiting(handle, header))
-            return Outcome(header)
-        request = self._claim((not from_client, header.scope, header.correlation))
-        if request is None:
-            return Outcome(replace(header, state=max(header.state, State.GUESSED)))
-        return Outcome(with_request(header, request.header), request.handle)
-
-    def _remember(self, key: Key, request: Waiting) -> None:
+    def remember(self, key: Key, request: Waiting) -> None:
+        """Puts a request behind those that wait under its key; the oldest key goes when there are too many."""
         if self.count == MOST_WAITING:
-            self._claim(next(iter(self.waiting)))
+            self.claim(next(iter(self.waiting)))
         self.waiting.setdefault(key, deque()).append(request)
         self.count += 1
 
-    def _claim(self, key: Key) -> Waiting | None:
+    def oldest(self, key: Key) -> Waiting | None:
+        """The request that has waited longest under a key; it goes on waiting."""
+        queue = self.waiting.get(key)
+        return None if queue is None else queue[0]
+
+    def claim(self, key: Key) -> Waiting | None:
+        """The request that has waited longest under a key; it waits no more."""
         queue = self.waiting.get(key)
         if queue is None:
             return None
@@ -70,6 +60,29 @@ class PairByKey(Conversation):
         if not queue:
             del self.waiting[key]
         return request
+
+
+@dataclass(slots=True)
+class PairByKey(Unanswered, Conversation):
+    """Pairs by MessageHeader.scope and correlation; `header` is the dissector's own.
+
+    An answer without its request is a guess.
+    """
+
+    header: Callable[[bytes, bool], MessageHeader]
+
+    def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
+        """A request waits under its side and number; a response takes the oldest that waits under its own."""
+        header = self.header(prefix, from_client)
+        if header.correlation is None or header.role not in (Role.REQUEST, Role.RESPONSE):
+            return Outcome(header)
+        if header.role is Role.REQUEST:
+            self.remember((from_client, header.scope, header.correlation), Waiting(handle, header))
+            return Outcome(header)
+        request = self.claim((not from_client, header.scope, header.correlation))
+        if request is None:
+            return Outcome(replace(header, state=max(header.state, State.GUESSED)))
+        return Outcome(with_request(header, request.header), request.handle)
 
 
 def pair_by_key(dissector: Dissector) -> Conversation:

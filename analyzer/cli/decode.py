@@ -18,6 +18,7 @@ from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.lines import print_lines
 from analyzer.render.message_text import EMPTY, message_lines
 from analyzer.render.tree_json import Message, tree_object
+from analyzer.text import one_line
 from dissectors import registry
 from dissectors.api import Dissector, State
 from dissectors.field import Tree
@@ -157,4 +158,5 @@ def _decoded(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[M
         header = replace(header, state=State.GUESSED)
     said = {(finding.code, finding.text) for finding in tree.findings}
     more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in said)
-    return Message(dissector.name, header, body.error, dissector.info(body, piece.context), more), tree
+    info = one_line(dissector.info(body, piece.context))
+    return Message(dissector.name, header, body.error, info, more), tree

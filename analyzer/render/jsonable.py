@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from analyzer.text import safe_json
+from dissectors.wire.embedded import Embedded
 from dissectors.wire.flat import FlatRows
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
@@ -86,12 +87,24 @@ class JsonWriter:
             return self._flat(value)
         if isinstance(value, Secret):
             return value.reveal() if self.limits.show_secrets else {"redacted": True, "length": len(value)}
+        if isinstance(value, Embedded):
+            return self._embedded(value)
         if isinstance(value, NonFinite):
             return str(value)
         raise TypeError(f"{type(value).__name__} has no JSON form")
 
     def _bytes(self, value: bytes) -> str:
         return f'{{"hex":"{value[: self.limits.bytes_limit].hex()}","length":{len(value)}}}'
+
+    def _embedded(self, value: Embedded) -> dict[str, Any]:
+        """Bytes as ever, and behind them what they decode to."""
+        data: bytes | str | Secret = value.data
+        if isinstance(data, Secret) and self.limits.show_secrets:
+            data = data.reveal()
+        size = len(data)
+        form = {"hex": data[: self.limits.bytes_limit].hex()} if isinstance(data, bytes) else {"redacted": True}
+        name = {} if value.name is None else {"as": value.name}
+        return {**form, "length": size, **name, "value": value.value}
 
     def _flat(self, rows: FlatRows) -> Any:
         """The rows a column at a time, put together by one template."""
@@ -134,7 +147,7 @@ class JsonWriter:
             return [*(self._copy(item) for item in value[:most]), {"truncated": True, "length": len(value)}]
         if isinstance(value, bytes):
             return {"hex": value[: self.limits.bytes_limit].hex(), "length": len(value)}
-        if isinstance(value, Secret):
+        if isinstance(value, Secret | Embedded):
             return self._copy(self._plain(value))
         return str(value) if isinstance(value, NonFinite) else value
 
@@ -144,6 +157,8 @@ class JsonWriter:
         for item in seen:  # grows while it is walked: no recursion, no call for each value
             if type(item) is dict:
                 seen.extend(item.values())
+            elif isinstance(item, Embedded):
+                seen.append(item.value)
             elif isinstance(item, list):
                 if len(item) > most:
                     return True

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 
 from dissectors.kafka.tables import table
 from dissectors.wire.primitive import Label
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from dissectors.wire.times import milliseconds, timestamp
 
 
 @cache
@@ -22,24 +20,6 @@ def _names(enum: str) -> dict[int, str]:
 def error_name(code: int) -> str:
     """The name of an error code; one that no release knows keeps its number."""
     return _names("error").get(code) or f"UNKNOWN_{code}"
-
-
-def timestamp(value: int) -> str | None:
-    """Milliseconds since 1970 as ISO 8601 in UTC; None for -1 and for what no calendar holds."""
-    if value < 0:
-        return None
-    try:
-        moment = _EPOCH + timedelta(milliseconds=value)
-    except OverflowError:
-        return None
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def milliseconds(value: int) -> str | None:
-    """A duration as people say it; None below a second, where the number says it already."""
-    if value < 1000 or value >= 0x7FFFFFFF:
-        return None
-    return str(timedelta(milliseconds=value))
 
 
 @lru_cache(maxsize=64)

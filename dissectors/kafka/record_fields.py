@@ -14,7 +14,6 @@ from functools import partial
 from dissectors.errors import Malformed, TooLarge
 from dissectors.field import Field, FieldSpec
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.labels import timestamp
 from dissectors.kafka.records import (
     CHECKED_FROM,
     CODECS,
@@ -31,6 +30,7 @@ from dissectors.wire.codecs import decompress
 from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT32, Fixed, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout, Many, element
+from dissectors.wire.times import timestamp
 from dissectors.wire.varint import zigzag
 
 _BATCH: tuple[tuple[FieldSpec, Fixed], ...] = tuple(

@@ -32,20 +32,53 @@ class _Full(Exception):
     """The budget does not hold what comes out."""
 
 
-def decompress(codec: str, data: bytes, budget: Budget, what: str, offset: int) -> bytes:
+def decompress(codec: str, data: bytes, budget: Budget, what: str, offset: int, size: int | None = None) -> bytes:
     """The content of `data`, taken off the budget. `what` and `offset` say in errors where the data is.
 
-    codec: gzip, snappy (framed as xerial's Java library does, or one raw block), lz4 (frames), lz4-legacy (frames whose
-    header checksum is wrong, as Kafka's first clients wrote them), zstd. Raises Malformed, or TooLarge over budget.
+    codec: gzip, zlib, snappy (framed as xerial's Java library does, or one raw block), snappy-block (raw), lz4
+    (frames), lz4-legacy (frames whose header checksum is wrong, as Kafka's first clients wrote them), lz4-block (raw),
+    zstd. size: how long the content is said to be; lz4-block is not readable without it. Raises Malformed, also where
+    the content has another size, or TooLarge over budget.
     """
+    most = budget.left if size is None else size
+    if most > budget.left:
+        raise TooLarge(what, offset, f"is said to hold {size} bytes, {budget.left} may be decompressed")
     try:
-        content = _CODECS[codec](data, budget.left)
+        content = _CODECS[codec](data, most)
+        if size is not None and len(content) < size:
+            raise _Broken(f"it holds {len(content)} bytes and not {size}")
     except _Broken as error:
-        raise Malformed(what, offset, f"is not {codec.removesuffix('-legacy')}: {error}") from error
+        raise Malformed(what, offset, f"is not {codec.partition('-')[0]}: {error}") from error
     except _Full as error:
+        if size is not None:
+            raise Malformed(what, offset, f"holds more than the {size} bytes it is said to") from error
         raise TooLarge(what, offset, f"holds more than the {budget.left} bytes that may be decompressed") from error
     budget.left -= len(content)
     return content
+
+
+def _zlib(data: bytes, left: int) -> bytes:
+    """A stream, which may lack its end where its size is known: Pulsar's Java client only flushes it."""
+    stream = zlib.decompressobj()
+    try:
+        content = stream.decompress(data, left + 1)
+    except zlib.error as error:
+        raise _Broken(str(error)) from error
+    if len(content) > left:
+        raise _Full
+    if not stream.eof and len(content) < left:
+        raise _Broken("it ends too early")
+    return content
+
+
+def _lz4_block(data: bytes, size: int) -> bytes:
+    """A block does not say how long its content is: that stands elsewhere."""
+    from lz4.block import LZ4BlockError, decompress
+
+    try:
+        return bytes(decompress(data, uncompressed_size=size))
+    except LZ4BlockError as error:
+        raise _Broken(str(error)) from error
 
 
 def _gzip(data: bytes, left: int) -> bytes:
@@ -181,8 +214,11 @@ def _zstd(data: bytes, left: int) -> bytes:
 
 _CODECS: dict[str, Callable[[bytes, int], bytes]] = {
     "gzip": _gzip,
+    "zlib": _zlib,
     "snappy": _snappy,
+    "snappy-block": _snappy_block,
     "lz4": _lz4,
     "lz4-legacy": _lz4_legacy,
+    "lz4-block": _lz4_block,
     "zstd": _zstd,
 }

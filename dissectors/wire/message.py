@@ -36,19 +36,27 @@ def framed(message: bytes, length: Fixed, read: Read, findings: Iterable[Finding
 
     `findings` are what is known before. Where the bytes break, the tree goes as far as they could be read.
     """
-    reader = Reader.start(message, Budget())
-    found = reader.tree.findings
-    found.extend(findings)
-    end, width = len(message), length.size
-    if not reader.guard(partial(_framed, length=length, read=read), end):
-        return reader.tree
-    if reader.at < end:
-        found.append(_trailing(reader.at, end))
-        reader.leaf(REST, message[reader.at :], end)
-    declared = reader.tree.fields[0].value
-    if declared > end - width and not any(finding.code == Truncated.code for finding in found):
-        reader.find(Truncated("message", width, declared, end - width))
+    reader, whole = _read(message, partial(_framed, length=length, read=read), findings)
+    if whole:
+        declared, there = reader.tree.fields[0].value, len(message) - length.size
+        if declared > there and not any(finding.code == Truncated.code for finding in reader.tree.findings):
+            reader.find(Truncated("message", length.size, declared, there))
     return reader.tree
+
+
+def unframed(message: bytes, read: Read, findings: Iterable[Finding] = ()) -> Tree:
+    """The same of a message without a length prefix."""
+    return _read(message, read, findings)[0].tree
+
+
+def _read(message: bytes, read: Read, findings: Iterable[Finding]) -> tuple[Reader, bool]:
+    reader, end = Reader.start(message, Budget()), len(message)
+    reader.tree.findings.extend(findings)
+    whole = reader.guard(read, end)
+    if whole and reader.at < end:
+        reader.tree.findings.append(_trailing(reader.at, end))
+        reader.leaf(REST, message[reader.at :], end)
+    return reader, whole
 
 
 def _framed(reader: Reader, length: Fixed, read: Read) -> None:

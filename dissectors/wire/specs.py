@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.field import Field, FieldSpec
+from dissectors.wire.embedded import Holder, embedded
 from dissectors.wire.primitive import Label
 
 
@@ -32,15 +33,28 @@ class Many(FieldSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated(Many):
+    """A run of elements of a list that may have others further on, as in Protocol Buffers: the runs fold into one."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownField(FieldSpec):
+    """A field of Protocol Buffers that the tables do not know: its number and wire type; the value is its bytes."""
+
+    number: int = 0
+    wire: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownTag(FieldSpec):
     """A tagged field that the tables do not know; `tag` is its number."""
 
     tag: int = 0
 
 
-COUNT = {kind: Layout("count", kind) for kind in ("int32", "uvarint")}
+COUNT = {kind: Layout("count", kind) for kind in ("int32", "uvarint", "int")}
 PRESENT = {kind: Layout("present", kind) for kind in ("int8", "uvarint")}
-LENGTH = {kind: Layout("length", kind) for kind in ("int32", "uvarint")}
+LENGTH = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "int")}
 TAG = Layout("tag", "uvarint")
 NUM_TAGGED = Layout("numTaggedFields", "uvarint")
 UNDECODED = Layout("undecoded", "undecoded")
@@ -62,6 +76,8 @@ def fold(node: Field) -> Any:
     """The plain value of a node: what the values decoder gives for the same bytes."""
     if isinstance(node.spec, Many) and node.children:
         return [fold(child) for child in node.children if not isinstance(child.spec, Layout)]
+    if isinstance(node.spec, Holder) and node.children:
+        return embedded(node.value, members(node.children), node.spec.holds)
     return members(node.children) if node.children else node.value
 
 
@@ -77,7 +93,12 @@ def members(nodes: list[Field]) -> dict[str, Any]:
             values.update(members(node.children))
         elif isinstance(spec, UnknownTag):
             unknown.append({"tag": spec.tag, "data": node.value})
-        elif node.children and node.value is not None:
+        elif isinstance(spec, UnknownField):
+            row = {"number": spec.number, "wireType": spec.wire, "data": node.value}
+            values.setdefault("_unknownFields", []).append(row)
+        elif isinstance(spec, Repeated):
+            values.setdefault(spec.name, []).extend(fold(node))
+        elif node.children and node.value is not None and not isinstance(spec, Holder):
             values[spec.name] = node.value
             values.update(members(node.children))
         else:

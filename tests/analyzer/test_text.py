@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.text import ELLIPSIS, MARKS_IN_A_ROW, safe_text
+from analyzer.text import ELLIPSIS, MARKS_IN_A_ROW, one_line, safe_text
 
 CASES = [
     ("plain", "topic-1", "topic-1"),
@@ -89,3 +89,8 @@ def test_limit_holds_and_keeps_the_beginning(text: str | bytes, limit: int) -> N
 def test_a_long_text_costs_its_limit() -> None:
     text = "\x1b" * 50_000_000
     assert len(safe_text(text, 80)) == 80
+
+
+def test_one_line_is_one_line() -> None:
+    assert one_line("a\nb\r\nc\td") == "a\\nb\\r\\nc\td"
+    assert one_line("plain") == "plain"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Callable
 
 import cramjam
+import lz4.block
 import lz4.frame
 import pytest
 import zstandard
@@ -34,6 +36,7 @@ def lz4_with_a_wrong_header(data: bytes) -> bytes:
 
 COMPRESS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "gzip": ("gzip", gzip.compress),
+    "zlib": ("zlib", zlib.compress),
     "snappy, raw": ("snappy", lambda data: bytes(cramjam.snappy.compress_raw(data))),
     "snappy, xerial": ("snappy", xerial),
     "lz4": ("lz4", lz4.frame.compress),
@@ -102,3 +105,39 @@ def test_a_bomb_is_stopped_long_before_it_is_unpacked() -> None:
 def test_a_snappy_block_is_not_believed_what_it_cannot_hold() -> None:
     with pytest.raises(Malformed, match="cannot hold"):
         decompress("snappy", bytes.fromhex("ffffff1f00"), Budget(), "records", 0)
+
+
+def flushed(data: bytes) -> bytes:
+    """A zlib stream without its end, as Pulsar's Java client writes it."""
+    stream = zlib.compressobj()
+    return stream.compress(data) + stream.flush(zlib.Z_SYNC_FLUSH)
+
+
+OF_KNOWN_SIZE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "lz4-block": ("lz4-block", lambda data: bytes(lz4.block.compress(data, store_size=False))),
+    "snappy-block": ("snappy-block", lambda data: bytes(cramjam.snappy.compress_raw(data))),
+    "zlib": ("zlib", zlib.compress),
+    "zlib, not ended": ("zlib", flushed),
+    "zstd": ("zstd", zstandard.compress),
+}
+
+
+@pytest.mark.parametrize("name", OF_KNOWN_SIZE)
+def test_content_of_a_known_size(name: str) -> None:
+    codec, compress = OF_KNOWN_SIZE[name]
+    budget = Budget(len(TEXT))
+    assert decompress(codec, compress(TEXT), budget, "payload", 0, len(TEXT)) == TEXT
+    assert budget.left == 0
+
+
+@pytest.mark.parametrize("size", [0, 1, len(TEXT) - 1, len(TEXT) + 1, 2 * len(TEXT)])
+@pytest.mark.parametrize("name", OF_KNOWN_SIZE)
+def test_content_of_another_size(name: str, size: int) -> None:
+    codec, compress = OF_KNOWN_SIZE[name]
+    with pytest.raises(Malformed, match="payload at offset 3 "):
+        decompress(codec, compress(TEXT), Budget(), "payload", 3, size)
+
+
+def test_a_size_beyond_the_budget() -> None:
+    with pytest.raises(TooLarge, match="is said to hold 101 bytes, 100 may be decompressed"):
+        decompress("lz4-block", b"", Budget(100), "payload", 0, 101)

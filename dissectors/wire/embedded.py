@@ -1,0 +1,44 @@
+"""A bytes field that holds a structure of its own: what is on the wire, and what it says.
+
+Theory. Protocols put messages into the bytes fields of others: a transaction into a proposal, a marker into a payload.
+Both readings are wanted, the bytes and their content, so the value is an Embedded. Where the content holds a secret the
+bytes hold it too, and are one themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dissectors.field import FieldSpec
+from dissectors.wire.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """`data` as on the wire, `value` what it decodes to, `name` that of its schema if the protocol has one."""
+
+    data: bytes | Secret
+    value: Any
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holder(FieldSpec):
+    """A node whose value is bytes and whose children are what these decode to; `holds` is the name of their schema."""
+
+    holds: str | None = None
+
+
+def embedded(data: bytes, value: Any, name: str | None = None) -> Embedded:
+    """Bytes with their content; secret where something in it is."""
+    return Embedded(Secret(data) if holds_secret(value) else data, value, name)
+
+
+def holds_secret(value: Any) -> bool:
+    """Whether there is a secret anywhere in a decoded value."""
+    if isinstance(value, dict):
+        return any(map(holds_secret, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_secret, value))
+    return isinstance(value, Secret) or (isinstance(value, Embedded) and isinstance(value.data, Secret))

@@ -1,0 +1,190 @@
+"""Protocol Buffers: messages as tables.
+
+Theory (protobuf.dev, "Encoding"). A message is a run of fields in any order. Each begins with a varint, its tag: the
+field's number and, in the lowest three bits, how long its value is (the wire type). What a value means says only the
+table, so a row becomes an action, kept under the tag that announces it, and decoding is one lookup a field. A repeated
+number may come as many fields or packed into one; both are read, whatever the proto prefers. What is absent stays
+absent: defaults are the reader's business.
+
+protobuf_values.py decodes bytes to plain values, protobuf_fields.py to nodes with their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Any, TypeAlias
+
+from dissectors.field import FieldSpec
+from dissectors.wire.nonfinite import float_value
+from dissectors.wire.primitive import Label
+from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Repeated
+from dissectors.wire.varint import zigzag
+
+VARINT, FIXED64, BYTES, GROUP, END_GROUP, FIXED32 = range(6)
+"""Wire types; 6 and 7 are none."""
+
+DEPTH = 64
+"""Messages within messages; the vendors' own readers stop at a hundred."""
+
+Convert: TypeAlias = Callable[[Any], object]
+
+
+def _signed(bits: int) -> Convert:
+    """The number that the lowest `bits` of an unsigned one are in two's complement: -1 is written in ten bytes."""
+    half, whole = 1 << bits - 1, 1 << bits
+    return lambda value: value if value < half else (value + half) % whole - half
+
+
+class Names(dict[int, str]):
+    """The names of an enum by number; a number without a name stays one, of 32 bits."""
+
+    def __missing__(self, number: int) -> int | str:
+        narrow = (number + 0x8000_0000) % 0x1_0000_0000 - 0x8000_0000
+        return self.get(narrow, narrow)
+
+
+_VARINTS: Mapping[str, Convert | None] = {
+    "uint64": None,
+    "int64": _signed(64),
+    "uint32": lambda value: value & 0xFFFF_FFFF,
+    "int32": _signed(32),
+    "sint32": lambda value: zigzag(value & 0xFFFF_FFFF),
+    "sint64": zigzag,
+    "bool": bool,
+}
+_FIXED: Mapping[str, tuple[int, Struct, Convert | None]] = {
+    "double": (FIXED64, Struct("<d"), float_value),
+    "fixed64": (FIXED64, Struct("<Q"), None),
+    "sfixed64": (FIXED64, Struct("<q"), None),
+    "float": (FIXED32, Struct("<f"), float_value),
+    "fixed32": (FIXED32, Struct("<I"), None),
+    "sfixed32": (FIXED32, Struct("<i"), None),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProtoField:
+    """One row of a message's table.
+
+    spec: what its nodes share; `many` the spec of all occurrences together where it is repeated. wire: the wire type of
+    one value. message: what is in it, if it is one. layout: of a value of fixed width. convert: bytes or number to the
+    plain value, None if they are it.
+    """
+
+    number: int
+    name: str
+    wire: int
+    spec: FieldSpec
+    many: Repeated | None = None
+    required: bool = False
+    message: MessageType | None = None
+    layout: Struct | None = None
+    convert: Convert | None = None
+
+    @classmethod
+    def parse(cls, row: Mapping[str, Any], library: Library) -> ProtoField:
+        """A row: number, name, type, label (optional, required, repeated), `of` (a message or enum), secret, shown."""
+        kind, name, secret = row["type"], row["name"], row.get("secret", False)
+        message: MessageType | None = None
+        layout: Struct | None = None
+        convert: Convert | None = None
+        label: Label | None = library.labels(row["shown"]) if "shown" in row else None
+        shown = kind
+        if kind == "message":
+            wire, shown, message = BYTES, "struct", library.message(row["of"])
+        elif kind == "enum":
+            names = library.enums[row["of"]]
+            wire, convert, label = VARINT, names.__getitem__, _numbers(names)
+        elif kind in ("string", "bytes"):
+            wire, convert = BYTES, _content(kind, secret)
+        elif kind in _VARINTS:
+            wire, convert = VARINT, _VARINTS[kind]
+        else:
+            wire, layout, convert = _FIXED[kind]
+        return cls(
+            number=row["number"],
+            name=name,
+            wire=wire,
+            spec=FieldSpec(name, shown, label, secret),
+            many=Repeated(name, "array") if row["label"] == "repeated" else None,
+            required=row["label"] == "required",
+            message=message,
+            layout=layout,
+            convert=convert,
+        )
+
+
+def _numbers(names: Mapping[int, str]) -> Label:
+    """An enum's value is its name; beside it stands the number."""
+    numbers = {name: str(number) for number, name in names.items()}
+    return numbers.get
+
+
+def _content(kind: str, secret: bool) -> Convert | None:
+    if kind == "bytes":
+        return Secret if secret else None
+    return (lambda data: Secret(data.decode())) if secret else bytes.decode
+
+
+NUMBER, TEXT, MESSAGE, STRUCT, PACKED = range(5)
+MANY = 8
+"""Actions: how a value is read. MANY is added where it is one of several."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageType:
+    """A message's table: `fields` by number, and what follows from them, filled when all tables are there.
+
+    actions: by tag, what to do with a value, the field's name, and what that needs. required: names.
+    """
+
+    name: str
+    fields: dict[int, ProtoField] = field(default_factory=dict)
+    actions: dict[int, tuple[int, str, Any]] = field(default_factory=dict)
+    required: set[str] = field(default_factory=set)
+
+    def add(self, row: ProtoField) -> None:
+        """Takes a field into the table."""
+        self.fields[row.number] = row
+        if row.required:
+            self.required.add(row.name)
+        tag, several = row.number << 3, MANY if row.many is not None else 0
+        step: tuple[int, object]
+        if row.message is not None:
+            step = (MESSAGE, row.message)
+        elif row.layout is not None:
+            step = (STRUCT, row)
+        else:
+            step = (NUMBER if row.wire == VARINT else TEXT, row.convert)
+        self.actions[tag | row.wire] = (step[0] | several, row.name, step[1])
+        if several and row.wire != BYTES:
+            self.actions[tag | BYTES] = (PACKED, row.name, row)
+
+
+class Library:
+    """All messages and enums of a protocol, by name; they may refer to each other in any order.
+
+    messages: rows by message name. enums: names by number by enum name. labels: the label function of `shown`. made:
+    messages of another library, by the names that rows here have for them.
+    """
+
+    def __init__(
+        self,
+        messages: Mapping[str, list[Mapping[str, Any]]],
+        enums: Mapping[str, Mapping[str, str]],
+        labels: Callable[[str], Label | None],
+        made: Mapping[str, MessageType] | None = None,
+    ) -> None:
+        self.enums = {name: Names({int(number): text for number, text in row.items()}) for name, row in enums.items()}
+        self.labels = labels
+        self._messages = {**(made or {}), **{name: MessageType(name) for name in messages}}
+        for name, rows in messages.items():
+            for row in rows:
+                self._messages[name].add(ProtoField.parse(row, self))
+
+    def message(self, name: str) -> MessageType:
+        """A message by its name; KeyError for an unknown one."""
+        return self._messages[name]
