@@ -1,0 +1,27 @@
+"""Records that stand in a stream without a length in front of them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dissectors.api import Body
+from dissectors.field import Tree
+from dissectors.wire.budget import Budget
+from dissectors.wire.emit import FAILURES, values_decoder
+from dissectors.wire.fields import read_members
+from dissectors.wire.message import folded, unframed
+from dissectors.wire.plan import Plan
+
+
+def decode(plan: Plan, message: bytes) -> Body:
+    """The values of a record that is a message of its own."""
+    try:
+        values, stop = values_decoder(plan)(message, 0, Budget())
+    except FAILURES:
+        stop = -1
+    return Body(values, None) if stop == len(message) else folded(read(plan, message))
+
+
+def read(plan: Plan, message: bytes) -> Tree:
+    """The same annotated."""
+    return unframed(message, partial(read_members, steps=plan.steps))

@@ -1,0 +1,60 @@
+"""The client's protocol of Apache ZooKeeper, as the DISSECTOR interface asks for it.
+
+Theory. Every message is behind a four-byte size, but for the four-letter words (words.py), which a client may send
+instead. What a connection remembers is small: its session, and which xid asked what (conversation.py). header.py and
+probe.py read the first bytes, body.py everything; the layouts are records of jute (jute.py) in tables.
+"""
+
+from __future__ import annotations
+
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, LengthPrefixed, Measure, MessageHeader
+from dissectors.field import Tree
+from dissectors.zookeeper.body import decode, read
+from dissectors.zookeeper.header import MAXIMUM, client_header, server_header
+from dissectors.zookeeper.info import info_line
+from dissectors.zookeeper.probe import REPLY_EVIDENCE, reply_evidence, request_evidence
+from dissectors.zookeeper.words import ClientOpening, ServerOpening
+
+
+class ZooKeeper(Dissector):
+    """ZooKeeper 3.3 to 3.9, the client port: all operations, multi, events, four-letter words."""
+
+    name = "zookeeper"
+    ports = (2181,)
+    framing = LengthPrefixed(4, 0, MAXIMUM)
+
+    def probe(self, prefix: bytes, from_client: bool | None) -> int:
+        """A connect or a path leaves hardly a doubt, a reply is weak evidence."""
+        if from_client is None:
+            return max(request_evidence(prefix), reply_evidence(prefix))
+        return request_evidence(prefix) if from_client else reply_evidence(prefix)
+
+    def plausible(self, prefix: bytes, from_client: bool) -> bool:
+        """Strict where there is a path or an error to be strict about."""
+        return request_evidence(prefix) >= WEAK if from_client else reply_evidence(prefix) >= REPLY_EVIDENCE
+
+    def measure(self, from_client: bool, opening: bool) -> Measure | None:
+        """A connection may open with a word and its answer, which have no length."""
+        return ClientOpening() if from_client else ServerOpening()
+
+    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
+        """Xid and opcode of a request, xid of a reply; what has no header is told by its form."""
+        return client_header(prefix) if from_client else server_header(prefix)
+
+    def conversation(self) -> Conversation:
+        """Unanswered requests by xid, and the session."""
+        from dissectors.zookeeper.conversation import ZooKeeperConversation  # decoding one message needs none
+
+        return ZooKeeperConversation()
+
+    def values(self, message: bytes, context: Context) -> Body:
+        """The record's fields by jute's names, and zxid and err of a reply."""
+        return decode(message, context)
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        """Length, header and record with their places."""
+        return read(message, context)
+
+    def info(self, body: Body, context: Context) -> str:
+        """Errors, paths, sizes, versions, briefly."""
+        return info_line(body, context)

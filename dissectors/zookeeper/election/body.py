@@ -1,0 +1,44 @@
+"""One message of an election to values or to a tree."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+from dissectors.api import Body, Context
+from dissectors.field import Tree
+from dissectors.wire.fields import read_members
+from dissectors.wire.message import Recipe, framed, values_by
+from dissectors.wire.plan import Plan
+from dissectors.zookeeper import bare
+from dissectors.zookeeper.election.header import NOTIFICATION, kind
+from dissectors.zookeeper.forms import form_of
+from dissectors.zookeeper.jute import INT
+from dissectors.zookeeper.labels import error_name
+from dissectors.zookeeper.schemas import plan_by_size, plan_of
+
+
+def decode(message: bytes, context: Context) -> Body:
+    """The fields of a message by their names."""
+    name = kind(message)
+    if name != NOTIFICATION:
+        return bare.decode(plan_of(name), message)
+    return values_by(_recipe(_notification(message)), message, context)
+
+
+def read(message: bytes, context: Context) -> Tree:
+    """The same annotated."""
+    name = kind(message)
+    if name != NOTIFICATION:
+        return bare.read(plan_of(name), message)
+    return framed(message, INT, partial(read_members, steps=_notification(message).steps))
+
+
+def _notification(message: bytes) -> Plan:
+    """The layout of the release that writes notifications of this size."""
+    return plan_by_size(NOTIFICATION, min(int.from_bytes(message[:4]), 64))
+
+
+@lru_cache(maxsize=4)
+def _recipe(plan: Plan) -> Recipe:
+    form = form_of(plan.steps)
+    return Recipe(INT, lambda _: 4, form.read, form.first_error, error_name, read)

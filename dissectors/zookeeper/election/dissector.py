@@ -1,0 +1,53 @@
+"""ZooKeeper's leader election, as the DISSECTOR interface asks for it.
+
+Theory. Votes are told and never answered, so nothing pairs and nothing is remembered. A connection begins without
+framing (measure.py); a dropped one is ordinary, for of two servers only the one with the larger number may connect.
+"""
+
+from __future__ import annotations
+
+from dissectors.api import WEAK, Body, Context, Dissector, LengthPrefixed, Measure, MessageHeader
+from dissectors.field import Tree
+from dissectors.pairing import pair_by_key
+from dissectors.zookeeper.election.body import decode, read
+from dissectors.zookeeper.election.header import LEAST, MAXIMUM, header
+from dissectors.zookeeper.election.info import info_line
+from dissectors.zookeeper.election.measure import Opening
+from dissectors.zookeeper.election.probe import client_evidence, notification_evidence, server_evidence
+
+
+class ZooKeeperElection(Dissector):
+    """ZooKeeper 3.3 to 3.9, the election port: initial messages, notifications, SASL."""
+
+    name = "zookeeper-election"
+    ports = (3888,)
+    framing = LengthPrefixed(4, LEAST, MAXIMUM)
+    conversation = pair_by_key
+
+    def probe(self, prefix: bytes, from_client: bool | None) -> int:
+        """The first message leaves hardly a doubt, nor does a notification."""
+        return server_evidence(prefix) if from_client is False else client_evidence(prefix)
+
+    def plausible(self, prefix: bytes, from_client: bool) -> bool:
+        """Behind a gap there are only notifications."""
+        return notification_evidence(prefix) >= WEAK
+
+    def measure(self, from_client: bool, opening: bool) -> Measure | None:
+        """What comes before the first notification."""
+        return Opening(from_client)
+
+    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
+        """The name of a message."""
+        return header(prefix, from_client)
+
+    def values(self, message: bytes, context: Context) -> Body:
+        """State, leader, zxid and epochs of a notification."""
+        return decode(message, context)
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        """The same with their places."""
+        return read(message, context)
+
+    def info(self, body: Body, context: Context) -> str:
+        """Who votes for whom."""
+        return info_line(body, context)

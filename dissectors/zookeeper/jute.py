@@ -1,0 +1,36 @@
+"""Jute, Hadoop's first way to write records: what its type names mean on the wire.
+
+Facts (BinaryInputArchive). Everything is big-endian and nothing is tagged. A ustring (UTF-8) and a buffer have an int
+in front, a vector has one too, and -1 is null everywhere. A record stands bare among its parent's fields.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
+from dissectors.zookeeper.labels import labels, names
+
+LENGTH = Length("int", "i")
+INT, LONG, BOOLEAN = Fixed("int", "i"), Fixed("long", "q"), Fixed("boolean", "?")
+USTRING, BUFFER = Sized("ustring", LENGTH, True, bytes.decode), Sized("buffer", LENGTH, True)
+
+_TYPES = {each.type: each for each in (INT, LONG, BOOLEAN, USTRING, BUFFER)}
+_SECRET_SCHEMES = frozenset({"digest", "super"})
+
+
+@cache
+def named_int(enum: str) -> Fixed:
+    """An int that is given by its name where it has one."""
+    found = names(enum)
+    return Fixed("int", "i", lambda number: found.get(number, number))
+
+
+JUTE = Dialect(
+    primitive=lambda name, flexible, nullable: _TYPES.get(name) or named_int(name),
+    count=lambda flexible: LENGTH,
+    presence=lambda tagged: LENGTH,
+    array=lambda flexible, nullable: "array",
+    labels=labels,
+    sensitive=lambda scheme: scheme in _SECRET_SCHEMES,
+)

@@ -1,0 +1,95 @@
+"""One message of a quorum connection to values or to a tree.
+
+Theory. What the data of a packet holds follows from its type, and for some from whether it answers (Context.role); it
+is data.py's. A message without a code is a SASL packet or a snapshot.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+from dissectors.api import Body, Context, Role
+from dissectors.field import FieldSpec, Tree
+from dissectors.finding import Finding, Severity
+from dissectors.wire.budget import Budget
+from dissectors.wire.embedded import embedded
+from dissectors.wire.emit import FAILURES, values_decoder
+from dissectors.wire.fields import read_members
+from dissectors.wire.message import folded, unframed
+from dissectors.wire.plan import Plan
+from dissectors.wire.reader import Reader
+from dissectors.wire.varint import Unfit
+from dissectors.zookeeper import bare, sasl
+from dissectors.zookeeper.jute import named_int
+from dissectors.zookeeper.quorum import snapshot
+from dissectors.zookeeper.quorum.data import data_fields, data_values
+from dissectors.zookeeper.quorum.header import HEAD
+from dissectors.zookeeper.quorum.packets import Packet, packets
+from dissectors.zookeeper.schemas import plan_of
+
+_TYPE = FieldSpec("type", "int")
+
+
+def decode(message: bytes, context: Context) -> Body:
+    """The fields of a message by their names; no packet reports an error."""
+    if sasl.is_packet(message):
+        return bare.decode(sasl.plan(), message)
+    if context.code is None:
+        return snapshot.decode(message)
+    try:
+        return Body(_values(message, context), None)
+    except FAILURES:
+        return folded(read(message, context))
+
+
+def read(message: bytes, context: Context) -> Tree:
+    """The same annotated."""
+    if sasl.is_packet(message):
+        return bare.read(sasl.plan(), message)
+    if context.code is None:
+        return snapshot.read(message)
+    doubts = []
+    if context.code not in packets():
+        doubts.append(Finding(Severity.NOTE, "unknown-operation", f"packet type {context.code} is not in the tables"))
+    return unframed(message, partial(_fields, answer=context.role is Role.RESPONSE), doubts)
+
+
+@cache
+def _tail() -> Plan:
+    """What stands behind a packet's data."""
+    return Plan("authinfo", 0, plan_of("QuorumPacket").steps[3:])
+
+
+def _values(message: bytes, context: Context) -> dict[str, Any]:
+    code, zxid, size = HEAD.unpack_from(message)
+    packet = packets().get(code)
+    if packet is None or size < -1:
+        raise Unfit
+    end = HEAD.size + max(size, 0)
+    data: Any = None if size < 0 else message[HEAD.size : end]
+    rest, stop = values_decoder(_tail())(message, end, Budget())
+    if stop != len(message):
+        raise Unfit
+    parts = packet.parts(context.role is Role.RESPONSE)
+    if parts and data is not None:
+        data = embedded(data, data_values(parts, data), _record_name(packet))
+    return {"type": packet.name, "zxid": zxid, "data": data, **rest}
+
+
+def _record_name(packet: Packet) -> str | None:
+    return packet.data[0] if packet.named else None
+
+
+def _fields(reader: Reader, answer: bool) -> None:
+    at = reader.at
+    reader.take(_TYPE, named_int("packet"))
+    packet = packets().get(int.from_bytes(reader.data[at : at + 4], signed=True))
+    head = plan_of("QuorumPacket").steps
+    read_members(reader, head[1:2])
+    parts = () if packet is None else packet.parts(answer)
+    if packet is None or not parts:
+        read_members(reader, head[2:3])
+    else:
+        data_fields(reader, parts, _record_name(packet))
+    read_members(reader, head[3:])

@@ -1,0 +1,135 @@
+"""What the data of a packet holds: parts that stand one after the other and end with it.
+
+Theory. A part is a record, or one of four that no record describes: a transaction (txn.py), the request of the opcode
+that stands before it, sessions up to the end, the text of a configuration. Both decoders walk the same list of parts.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any
+
+from dissectors.errors import Truncated
+from dissectors.field import FieldSpec
+from dissectors.finding import Finding, Severity
+from dissectors.wire.budget import Budget
+from dissectors.wire.embedded import Holder
+from dissectors.wire.emit import values_decoder
+from dissectors.wire.fields import read_members
+from dissectors.wire.message import REST
+from dissectors.wire.reader import Reader
+from dissectors.wire.specs import LENGTH, Many, element
+from dissectors.wire.varint import Unfit
+from dissectors.zookeeper.forms import form
+from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
+from dissectors.zookeeper.quorum.txn import txn_fields, txn_values
+from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
+
+_CONFIG = FieldSpec("config", "string")
+_SESSIONS = Many("sessions", "array")
+_REQUEST = FieldSpec("request", "struct")
+_UNKNOWN_REQUEST = FieldSpec("request", "bytes")
+_SESSION = Struct(">qi")
+
+
+def data_values(parts: tuple[str, ...], data: bytes) -> dict[str, Any]:
+    """The values of all parts. Raises one of emit.FAILURES where they do not fit exactly."""
+    values: dict[str, Any] = {}
+    at, end = 0, len(data)
+    for part in parts:
+        if part == "txn":
+            values |= txn_values(data, at)
+            at = end
+        elif part == "sessions":
+            values["sessions"] = _session_values(data)
+            at = end
+        elif part == "config":
+            values["config"], at = data.decode(), end
+        elif part == "request":
+            operation = operations().get(values["opcode"])
+            if operation is None:
+                raise Unfit
+            values["request"], at = form(operation.request).read(data, at, Budget())
+        else:
+            members, at = values_decoder(plan_by_size(part, end - at))(data, at, Budget())
+            values |= members
+    if at != end:
+        raise Unfit
+    return values
+
+
+def _session_values(data: bytes) -> list[dict[str, int]]:
+    if len(data) % _SESSION.size:
+        raise Unfit
+    return [{"sessionId": number, "timeout": timeout} for number, timeout in _SESSION.iter_unpack(data)]
+
+
+def data_fields(reader: Reader, parts: tuple[str, ...], name: str | None) -> None:
+    """Data that holds something: a node with its bytes as value, and below it what they say."""
+    spec = Holder("data", "buffer", holds=name)
+    size, at = reader.number(INT_LENGTH, reader.at, "data")
+    if size < 0:
+        reader.leaf(spec, None, at, at - reader.at)
+        return
+    available = reader.end - at
+    reader.enter(spec)
+    reader.open[-1].value = reader.data[at : at + min(size, available)]
+    reader.leaf(LENGTH["int"], size, at)
+    if size > available:
+        _parts(reader, parts)
+        raise Truncated(reader.path(), at, size, available)
+    reader.guard(lambda inside: _whole_parts(inside, parts), at + size)
+    reader.leave()
+
+
+def _whole_parts(reader: Reader, parts: tuple[str, ...]) -> None:
+    _parts(reader, parts)
+    if reader.at < reader.end:
+        text = f"{reader.end - reader.at} bytes behind what the data of this packet holds"
+        size = reader.end - reader.at
+        reader.tree.findings.append(Finding(Severity.NOTE, "trailing-bytes", text, 0, reader.at, size))
+        reader.leaf(REST, reader.data[reader.at : reader.end], reader.end)
+
+
+def _parts(reader: Reader, parts: tuple[str, ...]) -> None:
+    for part in parts:
+        if part == "txn":
+            txn_fields(reader)
+        elif part == "sessions":
+            _session_fields(reader)
+        elif part == "config":
+            _config(reader)
+        elif part == "request":
+            _request(reader, reader.into[-1].value)
+        else:
+            read_members(reader, plan_by_size(part, reader.end - reader.at).steps)
+
+
+def _session_fields(reader: Reader) -> None:
+    index = 0
+    reader.enter(_SESSIONS)
+    while reader.at < reader.end:
+        reader.enter(element(index, "struct"))
+        read_members(reader, plan_of("SessionTimeout").steps)
+        reader.leave()
+        index += 1
+    reader.leave()
+
+
+def _config(reader: Reader) -> None:
+    content = reader.data[reader.at : reader.end]
+    try:
+        text: str | bytes = content.decode()
+    except UnicodeDecodeError:
+        text = content
+    reader.leaf(_CONFIG, text, reader.end)
+
+
+def _request(reader: Reader, opcode: int) -> None:
+    operation = operations().get(opcode)
+    if operation is None:
+        reader.leaf(_UNKNOWN_REQUEST, reader.data[reader.at : reader.end], reader.end)
+        return
+    reader.enter(_REQUEST)
+    form(operation.request).unfold(reader)
+    reader.leave()

@@ -1,0 +1,60 @@
+"""ZooKeeper's quorum protocol, as the DISSECTOR interface asks for it.
+
+Theory. Packets stand back to back, with no length in front (measure.py); behind a SNAP stands the leader's whole tree
+(snapshot.py). A learner answers proposals and pings, a leader answers for sessions (conversation.py). What a packet
+carries is a record of the client's protocol or a transaction (body.py, txn.py).
+"""
+
+from __future__ import annotations
+
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader
+from dissectors.field import Tree
+from dissectors.zookeeper.quorum.body import decode, read
+from dissectors.zookeeper.quorum.header import header
+from dissectors.zookeeper.quorum.info import info_line
+from dissectors.zookeeper.quorum.measure import Packets
+from dissectors.zookeeper.quorum.probe import evidence
+
+
+class ZooKeeperQuorum(Dissector):
+    """ZooKeeper 3.3 to 3.9, the quorum port: packets, transactions, snapshots, SASL."""
+
+    name = "zookeeper-quorum"
+    ports = (2888,)
+    framing = None
+
+    def probe(self, prefix: bytes, from_client: bool | None) -> int:
+        """A packet that is whole must be read to its end."""
+        if from_client is None:
+            return max(evidence(prefix, True), evidence(prefix, False))
+        return evidence(prefix, from_client)
+
+    def plausible(self, prefix: bytes, from_client: bool) -> bool:
+        """The same of a packet behind a gap."""
+        return evidence(prefix, from_client) >= WEAK
+
+    def measure(self, from_client: bool, opening: bool) -> Measure:
+        """Packet by packet; a leader may send a snapshot."""
+        return Packets(not from_client)
+
+    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
+        """The type of a packet."""
+        return header(prefix, from_client)
+
+    def conversation(self) -> Conversation:
+        """Proposals, pings and questions for sessions that wait."""
+        from dissectors.zookeeper.quorum.conversation import QuorumConversation  # decoding one message needs none
+
+        return QuorumConversation()
+
+    def values(self, message: bytes, context: Context) -> Body:
+        """A packet's fields, and what its data holds."""
+        return decode(message, context)
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        """The same with their places."""
+        return read(message, context)
+
+    def info(self, body: Body, context: Context) -> str:
+        """Operation, path, zxid."""
+        return info_line(body, context)

@@ -1,0 +1,47 @@
+"""What may stand on a quorum connection, told by its first bytes.
+
+Facts (zookeeper.jute, package quorum). A QuorumPacket is int type, long zxid, buffer data and vector<Id> authinfo.
+Learners connect to the leader. A leader's PING and a learner's REVALIDATE are answered by packets of the same type; so
+the side that sends one tells what it is.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from dissectors.api import HEADLESS, MessageHeader, Role, State
+from dissectors.zookeeper import sasl
+from dissectors.zookeeper.quorum.packets import code_of, packets
+
+HEAD = Struct(">iqi")
+"""Type, zxid and the length of the data."""
+
+MAXIMUM = 256 << 20
+"""Of data: a multi may be as long as jute.maxbuffer, and more with all that belongs to it."""
+
+MOST_TYPES = 256
+MOST_IDS = 1024
+SNAPSHOT = MessageHeader(Role.ONEWAY, "SNAPSHOT")
+
+
+def header(prefix: bytes, from_client: bool) -> MessageHeader:
+    """The header of a SASL packet or a QuorumPacket; an ACK says nothing of what it acknowledges."""
+    if sasl.is_packet(prefix):
+        return sasl.header()
+    if len(prefix) < 4:
+        return HEADLESS
+    code = int.from_bytes(prefix[:4], signed=True)
+    packet = packets().get(code)
+    if packet is None:
+        return MessageHeader(Role.ONEWAY, None, code, state=State.UNDECODED)
+    return MessageHeader(_role(code, from_client), packet.name, code)
+
+
+def _role(code: int, from_client: bool) -> Role:
+    if code == code_of("PROPOSAL"):
+        return Role.REQUEST
+    if code == code_of("PING"):
+        return Role.RESPONSE if from_client else Role.REQUEST
+    if code == code_of("REVALIDATE"):
+        return Role.REQUEST if from_client else Role.RESPONSE
+    return Role.ONEWAY

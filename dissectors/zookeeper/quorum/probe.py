@@ -1,0 +1,58 @@
+"""How much bytes look like a quorum connection: on a first look, and behind a gap.
+
+Theory. A packet has one of nineteen types, each type is one side's, and its data has a form of its own. A packet that
+is whole in the prefix must be read to its end without a doubt; one that goes on behind it must at least be able to.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dissectors.api import Context, Role
+from dissectors.zookeeper import sasl
+from dissectors.zookeeper.quorum.body import decode
+from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, header
+from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.schemas import plan_by_size, width
+
+SASL = 90
+WHOLE = 92
+BEGUN = 40
+SHORT = 10
+
+_OF_LEARNERS = frozenset({"REQUEST", "ACK", "PING", "REVALIDATE", "FOLLOWERINFO", "OBSERVERINFO", "ACKEPOCH"})
+_OF_BOTH = frozenset({"PING", "REVALIDATE"})
+_OPEN = frozenset({"request", "sessions", "config"})
+"""Parts of data that may be empty."""
+
+_TXN_HEADER = 32
+
+
+def evidence(prefix: bytes, from_client: bool) -> int:
+    """How sure the first bytes of a side, or of a message, make us."""
+    if sasl.is_packet(prefix):
+        return SASL
+    if len(prefix) < HEAD.size:
+        return SHORT if len(prefix) >= 4 and int.from_bytes(prefix[:4]) in packets() else 0
+    code, zxid, data = HEAD.unpack_from(prefix)
+    packet = packets().get(code)
+    if packet is None or zxid < -1 or not -1 <= data <= MAXIMUM:
+        return 0
+    if packet.name not in _OF_BOTH and from_client != (packet.name in _OF_LEARNERS):
+        return 0
+    role = header(prefix, from_client).role
+    parts = packet.parts(role is Role.RESPONSE)
+    if data >= 0 and (not parts or data < _least(parts)):
+        return 0
+    end = HEAD.size + max(data, 0)
+    if len(prefix) < end + 4:
+        return BEGUN
+    if prefix[end : end + 4] != b"\xff\xff\xff\xff":
+        return 0 if prefix[end : end + 2] != b"\0\0" else BEGUN
+    return 0 if decode(prefix[: end + 4], Context(role, code)).findings else WHOLE
+
+
+@lru_cache(maxsize=64)
+def _least(parts: tuple[str, ...]) -> int:
+    """The fewest bytes of data."""
+    return sum(_TXN_HEADER if part == "txn" else width(plan_by_size(part, 0)) for part in parts if part not in _OPEN)

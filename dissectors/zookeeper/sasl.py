@@ -1,0 +1,53 @@
+"""QuorumAuthPacket: how servers prove to each other who they are, before they say anything else.
+
+Facts (QuorumAuth, SaslQuorumAuthLearner). A learner, or whoever opens an election connection, sends one with an empty
+token, then tokens go back and forth until a status says success or error. Each packet begins with the same long, which
+is no packet type and no length that there could be.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dissectors.api import MessageHeader, Role, Window
+from dissectors.wire.plan import Plan
+from dissectors.zookeeper.schemas import plan_of
+from dissectors.zookeeper.tables import table
+
+NAME = "QuorumAuthPacket"
+_HEAD = 16
+_LONGEST = 1 << 20
+
+
+@cache
+def magic() -> bytes:
+    """What every packet begins with."""
+    number: int = table("packets")["authMagic"]
+    return number.to_bytes(8)
+
+
+def is_packet(prefix: bytes) -> bool:
+    """Whether these bytes begin one."""
+    return prefix.startswith(magic())
+
+
+def plan() -> Plan:
+    """Its layout."""
+    return plan_of(NAME)
+
+
+def header() -> MessageHeader:
+    """Its header: it has no number of any kind."""
+    return MessageHeader(Role.ONEWAY, NAME)
+
+
+def length(message: Window) -> int:
+    """Its length once it is whole, minus the bytes that are needed before, 0 if none can be here."""
+    head = message.read(0, _HEAD)
+    if len(head) < _HEAD:
+        return -_HEAD
+    token = int.from_bytes(head[12:], signed=True)
+    if not -1 <= token <= _LONGEST:
+        return 0
+    size = _HEAD + max(token, 0)
+    return size if len(message) >= size else -size
