@@ -1,0 +1,151 @@
+"""Pulsar's commands, made from the tables when first asked for.
+
+Theory. A command is a BaseCommand: its type is a number, and the field of that number holds what is said. So a row of
+the table tells at once how a frame begins, what its body is, who sends it, and in what it counts its questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+from dissectors.api import Role
+from dissectors.pulsar.labels import labels
+from dissectors.pulsar.tables import table
+from dissectors.wire.protobuf import BYTES, Library, MessageType, ProtoField
+from dissectors.wire.specs import Layout, Wrapping
+
+CLIENT, BROKER = "client", "broker"
+
+SEND, MESSAGE = 6, 9
+"""The commands that a payload may follow."""
+
+_NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "request": ("request_id",),
+    "send": ("producer_id", "sequence_id"),
+    "session": ("session_id",),
+    "watchTopics": ("watch_id",),
+    "watchCoordinators": ("watch_id",),
+}
+"""The fields that number a question, by what they count in."""
+
+_ALSO: Mapping[str, str] = {
+    "CONNECT": "client_version",
+    "AUTH_RESPONSE": "client_version",
+    "PRODUCER_SUCCESS": "producer_ready",
+    "SEND_RECEIPT": "highest_sequence_id",
+}
+"""What else is read of a command before its body is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One type of command.
+
+    roles: of a message from the broker, and from the client. counts: what its number counts in, None where it is
+    neither question nor answer. answers: a push that answers the first question with its number. uncounted: the role
+    of one without a number. sender: client, broker or both. begin: the bytes of a frame behind its two sizes, up to the
+    length of the body. wanted: places by tag of the fields that header and pairing need. error: the field that reports
+    one. secret: whether something in it is.
+    """
+
+    code: int
+    name: str
+    field: str
+    message: MessageType
+    roles: tuple[Role, Role]
+    counts: str | None
+    answers: bool
+    uncounted: Role | None
+    sender: str
+    begin: bytes
+    wanted: Mapping[int, int]
+    error: str | None
+    secret: bool
+    versions: None = None
+
+
+@cache
+def library() -> Library:
+    """All messages and enums."""
+    return Library(table("messages")["messages"], table("enums"), labels)
+
+
+@cache
+def commands() -> Mapping[int, Command]:
+    """All commands by type."""
+    found = {}
+    for row in table("commands")["commands"]:
+        code, name, message = row["code"], row["name"], library().message(row["message"])
+        role = Role[row["role"].upper()]
+        wanted = (*_NUMBERS.get(row.get("counts"), ()), *((_ALSO[name],) if name in _ALSO else ()))
+        places = {field.name: field.number << 3 | field.wire for field in message.fields.values()}
+        found[code] = Command(
+            code=code,
+            name=name,
+            field=row["field"],
+            message=message,
+            roles=(Role[row["fromBroker"].upper()] if "fromBroker" in row else role, role),
+            counts=row.get("counts"),
+            answers=row.get("answers", False),
+            uncounted=Role[row["uncounted"].upper()] if "uncounted" in row else None,
+            sender=row["from"],
+            begin=b"\x08" + varint(code) + varint(code << 3 | BYTES),
+            wanted={places[each]: place for place, each in enumerate(wanted)},
+            error=next((each for each in ("error", "error_code") if each in places), None),
+            secret=_has_secret(message, ()),
+        )
+    return found
+
+
+def _has_secret(message: MessageType, above: tuple[MessageType, ...]) -> bool:
+    if any(row.spec.secret for row in message.fields.values()):
+        return True
+    inside = (row.message for row in message.fields.values() if row.message is not None)
+    return any(_has_secret(each, (*above, message)) for each in inside if each not in (message, *above))
+
+
+def varint(value: int) -> bytes:
+    """An unsigned varint as bytes."""
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
+@cache
+def markers() -> Mapping[int, MessageType]:
+    """What the payload of a marker holds, by its type; of the other types it holds nothing."""
+    return {int(number): library().message(name) for number, name in table("commands")["markers"].items()}
+
+
+@lru_cache(maxsize=128)
+def frame_of(code: int | None) -> MessageType:
+    """BaseCommand as the tree of a type's frames has it: the body's fields are the frame's, its type is not.
+
+    None: of a type that is not in the tables.
+    """
+    layout = MessageType("BaseCommand")
+    for row in _base_command():
+        if row.number == 1:
+            row = replace(row, spec=Wrapping(row.name, "enum", row.spec.label))
+        elif row.number == code:
+            row = replace(row, spec=Layout(row.name, "struct"), required=True)
+        layout.add(row)
+    return layout
+
+
+@cache
+def _base_command() -> tuple[ProtoField, ...]:
+    """The rows of BaseCommand, which the table of commands tells."""
+    types = {"Type": {str(code): command.name for code, command in commands().items()}}
+    rows = [{"number": 1, "name": "type", "type": "enum", "of": "Type", "label": "required"}]
+    rows += [
+        {"number": code, "name": command.field, "type": "message", "of": command.field, "label": "optional"}
+        for code, command in commands().items()
+    ]
+    bodies = {command.field: command.message for command in commands().values()}
+    base = Library({}, types, labels, bodies)
+    return tuple(ProtoField.parse(row, base) for row in rows)

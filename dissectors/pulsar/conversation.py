@@ -1,0 +1,108 @@
+"""Who answers whom on a Pulsar connection.
+
+Theory. One connection carries many producers and consumers, and answers come in any order. Most questions carry a
+request id, which the answer repeats; a SEND is known by its producer and sequence id, a watch of the 5.0 commands by an
+id of its own, and the first update for it is its answer. The handshake and PING have no number and are answered in
+order. All chunks of a message, and all markers of a geo-replicator, share one sequence id: they are answered in order
+too. An ACK without request id is not answered.
+
+A broker that cannot name the question says so in an ERROR with the id 2^64-1: it means the CONNECT. Two answers come to
+a PRODUCER that has to wait for its turn: PRODUCER_SUCCESS with producer_ready false, and one when it may send.
+
+A geo-replicator's message tells where it lay in the source cluster, and brokers that deduplicate by that (feature flag
+supports_repl_dedup_by_lid_and_eid) repeat this position in the receipt, not the sequence id.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from dissectors.api import Conversation, Outcome, Role, State
+from dissectors.pairing import MOST_WAITING, Key, Unanswered, Waiting
+from dissectors.pulsar.commands import Command
+from dissectors.pulsar.header import Sighting, sight
+
+SOURCE_POSITION = b"__MSG_PROP_REPL_SOURCE_POSITION"
+_DIGITS = frozenset(b"0123456789")
+_MOST_DIGITS = 20
+
+Position: TypeAlias = tuple[int, int, int]
+"""Producer id, and ledger and entry id in the source cluster."""
+
+
+@dataclass(slots=True)
+class PulsarConversation(Unanswered, Conversation):
+    """`client`: the version that the client named itself by; `sources`: sequence ids of what a replicator sent."""
+
+    client: str | None = None
+    sources: OrderedDict[Position, int] = field(default_factory=OrderedDict)
+
+    def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
+        """A question waits under its side and number; an answer takes the oldest that waits under its own."""
+        seen = sight(prefix, from_client, self.client)
+        header, command, _ = seen
+        self.client = header.client
+        if command is None or command.counts is None:
+            return Outcome(header)
+        if header.role is Role.REQUEST:
+            key = self._key(seen, command, from_client)
+            if key is not None:
+                self.remember(key, Waiting(handle, header))
+                if command.name == "SEND" and SOURCE_POSITION in prefix:
+                    self._note_source(seen, prefix)
+            return Outcome(header)
+        if header.role is not Role.RESPONSE and not command.answers:
+            return Outcome(header)
+        asked = self._answered(seen, command, not from_client)
+        if asked is not None:
+            if command.answers:
+                header = replace(header, role=Role.RESPONSE)
+            return Outcome(header, asked.handle)
+        return Outcome(header if command.answers else replace(header, state=State.GUESSED))
+
+    def _key(self, seen: Sighting, command: Command, asker: bool) -> Key | None:
+        """Under what a question waits; None for one whose number is missing."""
+        header, number = seen.header, seen.wanted[0] if seen.wanted else None
+        if command.counts in ("request", "send"):
+            return None if header.correlation is None else (asker, header.scope, header.correlation)
+        if command.counts in ("connect", "auth", "ping"):
+            return asker, command.counts, 0
+        return None if number is None else (asker, command.counts, number)
+
+    def _answered(self, seen: Sighting, command: Command, asker: bool) -> Waiting | None:
+        """The question that a message answers."""
+        key = self._key(seen, command, asker)
+        if key is None:
+            return self.claim((asker, "connect", 0)) if command.name == "ERROR" else None
+        if command.name == "PRODUCER_SUCCESS" and seen.wanted[1] == 0:
+            return self.oldest(key)
+        if command.name == "SEND_RECEIPT" and self.sources:
+            producer, ledger, entry = seen.wanted
+            sequence = self.sources.pop((producer, ledger, entry), None)
+            if sequence is not None:
+                key = (asker, seen.header.scope, sequence)
+        return self.claim(key)
+
+    def _note_source(self, seen: Sighting, prefix: bytes) -> None:
+        """Remembers by which position a replicator's message will be acknowledged."""
+        ledger, colon, entry = _property(prefix, SOURCE_POSITION).partition(b":")
+        if not colon or not _is_number(ledger) or not _is_number(entry):
+            return
+        producer, sequence = seen.wanted
+        self.sources[producer, int(ledger), int(entry)] = sequence
+        if len(self.sources) > MOST_WAITING:
+            self.sources.popitem(last=False)
+
+
+def _property(prefix: bytes, name: bytes) -> bytes:
+    """The value of a KeyValue, whose field 2 stands behind its name; empty where it does not."""
+    at = prefix.index(name) + len(name)
+    if prefix[at : at + 1] != b"\x12" or len(prefix) < at + 2:
+        return b""
+    return prefix[at + 2 : at + 2 + prefix[at + 1]]
+
+
+def _is_number(text: bytes) -> bool:
+    return 0 < len(text) <= _MOST_DIGITS and _DIGITS.issuperset(text)

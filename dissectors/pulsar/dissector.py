@@ -1,0 +1,62 @@
+"""Apache Pulsar's binary protocol, as the DISSECTOR interface asks for it.
+
+Theory. A frame is two sizes and a command, a Protocol Buffers message whose type is one of seventy; behind two of them
+a payload with metadata may follow. Every frame tells by itself how it is to be read, so decoding needs nothing from
+earlier; only pairing does, and the client's version, which CONNECT alone tells. header.py and probe.py read the first
+bytes, conversation.py pairs, frame.py and frame_fields.py read everything.
+"""
+
+from __future__ import annotations
+
+from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader
+from dissectors.field import Tree
+from dissectors.pulsar.frame import values
+from dissectors.pulsar.header import MAXIMUM, PREFIX, command_of, sight
+from dissectors.pulsar.info import info_line
+from dissectors.pulsar.labels import error_of
+from dissectors.pulsar.probe import evidence
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.message import folded
+
+
+class Pulsar(Dissector):
+    """Pulsar 2.8 to 5.0, all 70 commands, payloads and batches."""
+
+    name = "pulsar"
+    ports = (6650,)
+    framing = LengthPrefixed(4, 4, MAXIMUM)
+    prefix = PREFIX
+
+    def probe(self, prefix: bytes, from_client: bool | None) -> int:
+        """A frame of a known command leaves hardly a doubt."""
+        return evidence(prefix, from_client)
+
+    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
+        """The command, and the number that it carries or repeats."""
+        return sight(prefix, from_client).header
+
+    def conversation(self) -> Conversation:
+        """The questions without an answer, and the client's version."""
+        from dissectors.pulsar.conversation import PulsarConversation  # decoding one message needs no pairing
+
+        return PulsarConversation()
+
+    def values(self, message: bytes, context: Context) -> Body:
+        """The command's fields by the names of the proto, and the payload with its metadata."""
+        try:
+            body = Body(values(message), None)
+        except FAILURES:
+            body = folded(self.tree(message, context))
+        command, _, _ = command_of(message)
+        reported = None if command is None or command.error is None else body.values.get(command.error)
+        return body._replace(error=error_of(reported)) if isinstance(reported, int | str) else body
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        """Sizes, command, metadata and payload with their places."""
+        from dissectors.pulsar.frame_fields import read  # values need it only for what is out of the ordinary
+
+        return read(message)
+
+    def info(self, body: Body, context: Context) -> str:
+        """Topic, subscription, ids, sizes and errors, briefly."""
+        return info_line(body)

@@ -1,0 +1,31 @@
+"""What people read beside Pulsar's numbers: times, kinds of markers; and the numbers of its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from dissectors.pulsar.tables import table
+from dissectors.wire.primitive import Label
+from dissectors.wire.times import timestamp
+
+
+def labels(shown: str) -> Label:
+    """The label function that a field's row asks for: timestamp, or the names of an enum."""
+    if shown == "timestamp":
+        return timestamp
+    names = {int(number): name for number, name in table("enums")[shown].items()}
+    return names.get
+
+
+@cache
+def error_codes() -> Mapping[str, int]:
+    """The numbers of errors by name."""
+    return {name: int(number) for number, name in table("enums")["ServerError"].items()}
+
+
+def error_of(value: str | int) -> tuple[int, str]:
+    """Number and name of an error as a message reports it; one that no release knows keeps its number."""
+    if isinstance(value, int):
+        return value, f"UNKNOWN_{value}"
+    return error_codes()[value], value
