@@ -1,0 +1,157 @@
+"""A command's body: which kind it is, to values the fast way and to nodes.
+
+Facts. The operation and the direction say how a body is written: as JSON, as stored messages, as a batch, as text
+(Java properties), or as what an application sends, which the header's sysFlag may call compressed. What no table
+knows, and what is not as its operation says, stays bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.errors import DecodeError, Malformed
+from dissectors.field import Field, FieldSpec
+from dissectors.rocketmq.codes import operations
+from dissectors.rocketmq.json_text import read_json, space
+from dissectors.rocketmq.json_values import json_body
+from dissectors.rocketmq.labels import COMPRESSED
+from dissectors.rocketmq.registration import ZLIB, read_registration
+from dissectors.rocketmq.stored import batch_items, inflated, stored_messages
+from dissectors.rocketmq.stored_fields import can_be_item, can_be_stored, read_batch, read_messages, uncompressed
+from dissectors.wire.budget import Budget
+from dissectors.wire.codecs import decompress
+from dissectors.wire.reader import Read, Reader
+from dissectors.wire.secret import Secret
+from dissectors.wire.varint import Unfit
+
+_NAME = "body"
+_BYTES = FieldSpec(_NAME, "bytes")
+_TEXT = FieldSpec(_NAME, "string")
+_SECRET_TEXT = FieldSpec(_NAME, "string", secret=True)
+_STRUCT = FieldSpec(_NAME, "struct")
+_ZLIB = FieldSpec(_NAME, "zlib")
+_JSON_BEGINS = (b"{", b"[")
+_SENSITIVE = re.compile(r"password|passwd|secret|credential|authenticationuser|token$", re.IGNORECASE)
+
+
+def body_kind(code: int | None, response: bool) -> str | None:
+    """How the body of an operation's request or answer is written; None for bytes."""
+    operation = operations().get(code) if code is not None else None
+    if operation is None:
+        return None
+    return operation.response_body if response else operation.request_body
+
+
+def is_sensitive(text: str) -> bool:
+    """Whether one of the settings in a text of lines `name=value` is a secret."""
+    lines = (line.partition("=") for line in text.splitlines())
+    return any(value.strip() and _SENSITIVE.search(name.strip()) for name, _, value in lines)
+
+
+# ---- values
+
+
+def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any]:
+    """`body`, and what stands beside it, of the bytes from `at` on. Raises one of emit.FAILURES.
+
+    header: by the header class, for its sysFlag.
+    """
+    if at == len(message):
+        return {"body": None}
+    if kind == "messages":
+        return {"body": {"messages": stored_messages(message, at, Budget())}}
+    if kind == "batch":
+        return {"body": {"messages": batch_items(message, at, Budget())}}
+    data = message[at:]
+    if kind == "json" or (kind == "registration" and data[:1] != ZLIB):
+        return {"body": json_body(data)}
+    if kind == "text":
+        text = data.decode()
+        return {"body": Secret(text) if is_sensitive(text) else text}
+    if kind == "payload":
+        flag = header.get("sysFlag")
+        if type(flag) is int and flag & COMPRESSED:
+            return {"body": data, "bodyUncompressed": inflated(flag, data, Budget(), at)}
+    elif kind is not None:
+        raise Unfit
+    return {"body": data}
+
+
+# ---- nodes
+
+
+def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, object]) -> None:
+    """Reads the body up to the reader's end; it goes to `stop`, should fewer bytes have been captured."""
+    if kind == "payload":
+        _read_payload(reader, header)
+    elif kind == "text":
+        _read_text(reader)
+    elif kind == "registration" and reader.data[reader.at : reader.at + 1] == ZLIB:
+        _read_registration(reader)
+    elif kind in ("json", "registration"):
+        _read_json(reader)
+    elif kind == "messages":
+        _read_items(reader, can_be_stored(reader, stop), read_messages, "stored message")
+    elif kind == "batch":
+        _read_items(reader, can_be_item(reader, stop), read_batch, "batch")
+    else:
+        _leaf(reader)
+
+
+def _leaf(reader: Reader) -> Field:
+    return reader.leaf(_BYTES, reader.data[reader.at : reader.end], reader.end)
+
+
+def _refused(reader: Reader, why: str) -> None:
+    at = reader.at
+    _leaf(reader)
+    reader.find(Malformed(_NAME, at, why))
+
+
+def _read_items(reader: Reader, fits: bool, read: Read, what: str) -> None:
+    if not fits:
+        _refused(reader, f"is no {what}")
+        return
+    reader.enter(_STRUCT)
+    read(reader)
+    reader.leave()
+
+
+def _read_payload(reader: Reader, header: Mapping[str, object]) -> None:
+    node, flag = _leaf(reader), header.get("sysFlag")
+    if type(flag) is int and flag & COMPRESSED:
+        uncompressed(reader, node, flag)
+
+
+def _read_text(reader: Reader) -> None:
+    try:
+        text = reader.data[reader.at : reader.end].decode()
+    except UnicodeDecodeError:
+        _leaf(reader)
+        return
+    if is_sensitive(text):
+        reader.leaf(_SECRET_TEXT, Secret(text), reader.end)
+    else:
+        reader.leaf(_TEXT, text, reader.end)
+
+
+def _read_json(reader: Reader) -> None:
+    at = space(reader, reader.at)
+    if reader.data[at : min(at + 1, reader.end)] in _JSON_BEGINS:
+        read_json(reader, _NAME)
+    else:
+        _refused(reader, "is no JSON")
+
+
+def _read_registration(reader: Reader) -> None:
+    at = reader.at
+    try:
+        plain = decompress("zlib", reader.data[at : reader.end], reader.budget, _NAME, at)
+    except DecodeError as error:
+        _leaf(reader)
+        reader.find(error)
+        return
+    inner = reader.below(reader.leaf(_ZLIB, None, reader.end), f"{_NAME}, zlib", plain)
+    inner.guard(read_registration, len(plain))

@@ -1,0 +1,97 @@
+"""What RocketMQ's numbers are called: request and response codes, languages, versions.
+
+Facts. A request code names an operation; the same field of an answer is a response code, 0 for success (DLedger's raft,
+which controllers speak to each other in the same frames, says 200). Three response codes meant failed changes of access
+rules before version 5. The binary header keeps its code in an int16: what does not fit there loses its upper half, and
+only the table tells which operation was meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from dissectors.rocketmq.tables import table
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One request code.
+
+    request, response: the classes of the headers; request_body, response_body: how bodies are written, None for plain
+    bytes. from_server: servers ask it of clients. success: the response code that is none of an error.
+    """
+
+    code: int
+    name: str
+    request: str | None = None
+    response: str | None = None
+    request_body: str | None = None
+    response_body: str | None = None
+    from_server: bool = False
+    success: int = 0
+    versions: None = None
+
+
+@cache
+def operations() -> Mapping[int, Operation]:
+    """All request codes of all releases."""
+    return {
+        int(code): Operation(
+            int(code),
+            row["name"],
+            row.get("request"),
+            row.get("response"),
+            row.get("requestBody"),
+            row.get("responseBody"),
+            row.get("fromServer", False),
+            row.get("success", 0),
+        )
+        for code, row in table("requests")["requests"].items()
+    }
+
+
+@cache
+def _unwrapped() -> Mapping[int, int]:
+    return {row["binary"]: int(code) for code, row in table("requests")["requests"].items() if "binary" in row}
+
+
+def unwrapped(code: int) -> int:
+    """The request code that a binary header means by an int16."""
+    return _unwrapped().get(code, code)
+
+
+def operation_name(code: int) -> str | None:
+    """The name of a request code."""
+    operation = operations().get(code)
+    return None if operation is None else operation.name
+
+
+@cache
+def _names(which: str) -> Mapping[int, str]:
+    return {int(number): name for number, name in table("names")[which].items()}
+
+
+@cache
+def _versions() -> tuple[tuple[str, ...], int]:
+    names = tuple(table("names")["versions"])
+    return names, names.index("V5_0_0_SNAPSHOT")
+
+
+def response_name(code: int, version: int | None = None) -> str | None:
+    """The name of a response code, as it was in the answerer's version."""
+    if version is not None and version < _versions()[1] and code in _names("responsesBefore5"):
+        return _names("responsesBefore5")[code]
+    return _names("responses").get(code)
+
+
+def language(number: int) -> str | int:
+    """The name of a client's language by its number in a binary header; a number that is none of them stays."""
+    return _names("languages").get(number, number)
+
+
+def version_name(number: int) -> str | None:
+    """`V5_5_0`; the last name there is for all newer ones, as RocketMQ itself says it."""
+    names, _ = _versions()
+    return names[min(number, len(names) - 1)] if number >= 0 else None

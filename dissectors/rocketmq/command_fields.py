@@ -1,0 +1,182 @@
+"""A command's header to nodes: the twin of command.py that keeps where every value lies, and says what is broken.
+
+Theory. `code` and `opaque` are the row's, so here they stand around the values. extFields are as on the wire, and
+below each is the value that the operation's header class makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from dissectors.errors import Malformed
+from dissectors.field import FieldSpec
+from dissectors.finding import Finding, Severity
+from dissectors.rocketmq import json_text
+from dissectors.rocketmq.codes import language, operation_name, response_name, unwrapped, version_name
+from dissectors.rocketmq.command import BINARY, HEAD, JSON, SERIALIZE
+from dissectors.rocketmq.extfields import HeaderField
+from dissectors.rocketmq.json_text import SECRETS
+from dissectors.rocketmq.labels import command_flag
+from dissectors.wire.primitive import INT8, INT16, INT32, UINT32, Fixed, Label, Length
+from dissectors.wire.reader import Reader
+from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Layout, Wrapping
+from dissectors.wire.varint import Unfit
+
+HEADER = Layout("header", "struct")
+CODE, OPAQUE, EXT = "code", "opaque", "extFields"
+ALL = -1
+"""The mask of a part that is all of its node."""
+
+HeaderClass = Mapping[str, HeaderField]
+
+_MARK = Layout("headerMark", "uint32")
+_SERIALIZE = FieldSpec("serialize", "string")
+_HEADER_LENGTH = Wrapping("headerLength", "uint24")
+_EXT_LENGTH = Layout("length", "int32")
+_LANGUAGE = Fixed(INT8.type, INT8.code, language)
+_REQUEST_CODE = Fixed(INT16.type, INT16.code, unwrapped)
+_KEY_LENGTH = Length("int16", "h")
+_LENGTH = Length("int32", "i")
+
+_LABELS: Mapping[str, Label] = {"version": version_name, "flag": command_flag}
+_VALUES = frozenset({"language", "version", "flag", "remark", EXT})
+_NUMBERS = frozenset({CODE, OPAQUE, "version", "flag"})
+
+
+@lru_cache(maxsize=1024)
+def _spec(name: str, kind: str, response: bool = False) -> FieldSpec:
+    if name == CODE:
+        return Wrapping(name, kind, response_name if response else operation_name)
+    return (FieldSpec if name in _VALUES else Wrapping)(name, kind, _LABELS.get(name) if "string" not in kind else None)
+
+
+@lru_cache(maxsize=4096)
+def _ext_spec(name: str, kind: str, secret: bool) -> FieldSpec:
+    return FieldSpec(name, kind, None, secret)
+
+
+def read_mark(reader: Reader) -> tuple[int, int]:
+    """How the header is written, and the offset behind it."""
+    mark: int = reader.take(_MARK, UINT32)
+    kind, size = mark >> 24, mark & 0xFF_FFFF
+    reader.bits(_SERIALIZE, SERIALIZE[kind] if kind < len(SERIALIZE) else str(kind), 0xFF00_0000)
+    reader.bits(_HEADER_LENGTH, size, 0x00FF_FFFF)
+    if kind not in (JSON, BINARY):
+        raise Malformed("serialize", HEAD // 2, f"is {kind}, which is none")
+    return kind, HEAD + size
+
+
+def read_header(reader: Reader, kind: int, response: bool, fields: HeaderClass) -> None:
+    """Reads a header, up to the reader's end, into the node that is open. fields: of the operation's header class."""
+    (_read_json if kind == JSON else _read_binary)(reader, response, fields)
+    if reader.at < reader.end:
+        raise Malformed("header", reader.at, f"is {reader.end - reader.at} bytes longer than what is in it")
+
+
+def _pair(
+    reader: Reader, name: str, kind: str, value: str | bytes | None, content: int, stop: int, fields: HeaderClass
+) -> None:
+    """One of extFields, from the cursor to `stop`, its value from `content` on, and what its class makes of it."""
+    secret = name in SECRETS and value is not None
+    shown = Secret(value) if secret and value is not None else value
+    at = reader.at
+    reader.leaf(_ext_spec(name, kind, secret), shown, stop, content - at)
+    field = fields.get(name)
+    if field is None or value is None:
+        return
+    typed: object = shown
+    if field.convert is not None and isinstance(value, str):
+        try:
+            typed = field.convert(value)
+        except Unfit:
+            said = f"{reader.path(name)} is no {field.spec.type}"
+            found = Finding(Severity.WARNING, "malformed-body", said, reader.source, at, stop - at)
+            reader.tree.findings.append(found)
+    if field.is_told:
+        reader.bits(field.spec, typed, ALL)
+
+
+def _decoded(raw: bytes) -> str | bytes:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+# ---- binary
+
+
+def _read_binary(reader: Reader, response: bool, fields: HeaderClass) -> None:
+    reader.take(_spec(CODE, "int16", response), INT16 if response else _REQUEST_CODE)
+    reader.take(_spec("language", "int8"), _LANGUAGE)
+    reader.take(_spec("version", "int16"), INT16)
+    reader.take(_spec(OPAQUE, "int32"), INT32)
+    reader.take(_spec("flag", "int32"), INT32)
+    size, at = _size(reader, _LENGTH, reader.at, "remark")
+    remark = _decoded(reader.data[at : at + size])
+    reader.leaf(_spec("remark", "string"), remark or None, at + size, at - reader.at)
+    size, at = _size(reader, _LENGTH, reader.at, EXT)
+    if size == 0:
+        reader.leaf(_spec(EXT, "map"), {}, at, at - reader.at)
+        return
+    stop = at + size
+    reader.enter(_spec(EXT, "map"))
+    reader.leaf(_EXT_LENGTH, size, at)
+    while reader.at < stop:
+        size, at = _size(reader, _KEY_LENGTH, reader.at, "key")
+        name = reader.data[at : at + size].decode("utf-8", "backslashreplace")
+        size, at = _size(reader, _LENGTH, at + size, name)
+        if at + size > stop:
+            raise Malformed(reader.path(name), at, f"runs over the end of {EXT}")
+        _pair(reader, name, "string", _decoded(reader.data[at : at + size]), at, at + size, fields)
+    reader.leave()
+
+
+def _size(reader: Reader, length: Length, at: int, name: str) -> tuple[int, int]:
+    """A length at an offset, of bytes that are there, and the offset behind it."""
+    size, content = reader.number(length, at, name)
+    if size < 0:
+        raise Malformed(reader.path(name), at, f"has length {size}")
+    reader.need(size, content, name)
+    return size, content
+
+
+# ---- JSON
+
+
+def _read_json(reader: Reader, response: bool, fields: HeaderClass) -> None:
+    for name, at in json_text.members(reader, json_text.space(reader, reader.at), "header"):
+        if name == EXT:
+            _read_ext(reader, at, fields)
+        else:
+            _read_member(reader, name, at, response)
+
+
+def _read_member(reader: Reader, name: str, at: int, response: bool) -> None:
+    value: object
+    end = json_text.extent(reader, at, name)
+    if reader.data[at] in b"{[":
+        value, kind = _decoded(reader.data[at:end]), "json_object"
+    else:
+        value, kind = json_text.scalar(reader, at, end, name)
+    if name == "language" and type(value) is int:
+        value = language(value)
+    reader.leaf(_spec(name, kind, response), value, json_text.behind(reader, end), at - reader.at)
+
+
+def _read_ext(reader: Reader, at: int, fields: HeaderClass) -> None:
+    """The object of extFields; null is an empty one. Values that are no text are given as they stand."""
+    if reader.data[at : min(at + 4, reader.end)] == b"null":
+        reader.leaf(_spec(EXT, "json_null"), {}, json_text.behind(reader, at + 4), at - reader.at)
+        return
+    reader.enter(_spec(EXT, "json_object"))
+    for name, content in json_text.members(reader, at, EXT):
+        end = json_text.extent(reader, content, name)
+        raw = reader.data[content:end]
+        quoted = raw[:1] in (b'"', b"'")
+        value = json_text.text(raw) if quoted else None if raw == b"null" else _decoded(raw)
+        kind = "json_string" if quoted else "json_value"
+        _pair(reader, name, kind, value, content, json_text.behind(reader, end), fields)
+    reader.leave()

@@ -1,0 +1,57 @@
+"""RocketMQ's remoting protocol, as the Dissector interface asks for it.
+
+Theory. Clients, brokers, name servers and controllers all speak the same frames: a length, a header as JSON or in a
+compact form, a body. Either side may ask; a command says itself whether it is a request, an answer, or wants none, and
+an answer repeats the asker's number. So pairing needs the numbers alone; what an answer's body is, is known from its
+request. header.py and probe.py read the first bytes, message.py reads everything.
+"""
+
+from __future__ import annotations
+
+from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader
+from dissectors.field import Tree
+from dissectors.pairing import pair_by_key
+from dissectors.rocketmq.header import MAXIMUM, PREFIX, message_header
+from dissectors.rocketmq.probe import evidence, probe
+
+_PLAUSIBLE = 50
+
+
+class RocketMQ(Dissector):
+    """RocketMQ 3.2 to 5.5: remoting commands in both serializations."""
+
+    name = "rocketmq"
+    ports = (9876, 10911, 10909)
+    framing = LengthPrefixed(4, 4, MAXIMUM)
+    prefix = PREFIX
+    conversation = pair_by_key
+
+    def probe(self, prefix: bytes, from_client: bool | None) -> int:
+        """Nearly proof, where a header is there to be checked."""
+        return probe(prefix, from_client)
+
+    def plausible(self, prefix: bytes, from_client: bool) -> bool:
+        """Whether a header begins here; either side may ask and answer."""
+        return evidence(prefix).score > _PLAUSIBLE
+
+    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
+        """Role, operation, opaque and client."""
+        return message_header(prefix, from_client)
+
+    def values(self, message: bytes, context: Context) -> Body:
+        """The header's members, what its class makes of extFields, and the body."""
+        from dissectors.rocketmq.message import decode  # finding out who asked what needs no bodies
+
+        return decode(message, context)
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        """Length, header and body with their places."""
+        from dissectors.rocketmq.message import read
+
+        return read(message, context)
+
+    def info(self, body: Body, context: Context) -> str:
+        """Topics, groups, counts and errors, briefly."""
+        from dissectors.rocketmq.info import info_line
+
+        return info_line(body)

@@ -1,0 +1,129 @@
+"""What pairing and the list need of a command, from the first bytes of its frame.
+
+Facts. Bit 0 of the flag says that a command is an answer, whoever sends it, bit 1 that a request wants none; brokers
+ask their clients on the same connection. `opaque` is the asker's number, which the answer repeats. The code of an
+answer is its result, so the operation is known from its request alone.
+
+Java writes the members of a JSON header in the order of the alphabet, so extFields, with a message's properties of up
+to 32,767 characters in it, come before flag and opaque: PREFIX is as much as such a header can take.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import Struct
+from typing import NamedTuple
+
+from dissectors.api import HEADLESS, MessageHeader, Role, State
+from dissectors.rocketmq.codes import language, operations, unwrapped, version_name
+from dissectors.rocketmq.command import BINARY, FIXED, HEAD, JSON, MARK
+from dissectors.rocketmq.command_fields import CODE, OPAQUE, read_header, read_mark
+from dissectors.rocketmq.json_values import json_value
+from dissectors.rocketmq.labels import ONEWAY, RESPONSE
+from dissectors.wire.budget import Budget
+from dissectors.wire.primitive import UINT32
+from dissectors.wire.reader import Reader
+from dissectors.wire.specs import Wrapping
+from dissectors.wire.varint import Unfit
+
+PREFIX = 128 * 1024
+MAXIMUM = 128 * 1024 * 1024
+"""Eight times what a broker or client takes by default (com.rocketmq.remoting.frameMaxLength)."""
+
+_LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
+_BINARY = Struct(">hbhii")
+_WORD = 32
+"""Characters that a language's name may have."""
+
+
+class Beginning(NamedTuple):
+    """What a header says of itself, as far as it could be read; None for what could not."""
+
+    code: int | None
+    opaque: int | None
+    flag: int | None
+    language: str | int | None
+    version: int | None
+    binary: bool
+
+
+def beginning(prefix: bytes) -> Beginning | None:
+    """The members of a header that is whole in these bytes, or begins there; None where there is none."""
+    if len(prefix) < HEAD:
+        return None
+    _, mark = MARK.unpack_from(prefix)
+    kind, stop = mark >> 24, HEAD + (mark & 0xFF_FFFF)
+    if kind == BINARY:
+        if min(len(prefix), stop) < HEAD + FIXED.size - 4:
+            return None
+        code, number, version, opaque, flag = _BINARY.unpack_from(prefix, HEAD)
+        return Beginning(code, opaque, flag, language(number), version, True)
+    if kind != JSON:
+        return None
+    try:
+        if stop > len(prefix):
+            raise Unfit
+        found = json_value(prefix[HEAD:stop])
+    except Unfit:
+        return _lenient(prefix, min(stop, len(prefix)))
+    if type(found) is not dict:
+        return None
+    get = found.get
+    return _checked(get(CODE), get(OPAQUE), get("flag"), get("language"), get("version"))
+
+
+def _checked(code: object, opaque: object, flag: object, language: object, version: object) -> Beginning:
+    return Beginning(
+        _int32(code),
+        _int32(opaque),
+        _int32(flag),
+        language if type(language) is str and len(language) <= _WORD and language.isascii() else None,
+        _int32(version),
+        False,
+    )
+
+
+def _int32(value: object) -> int | None:
+    return value if type(value) is int and _LOWEST <= value <= _HIGHEST else None
+
+
+def _lenient(prefix: bytes, stop: int) -> Beginning | None:
+    """The same of JSON that is no strict one, or not all there: by the reader that knows what that may be."""
+    reader = Reader.start(prefix, Budget())
+    reader.take(Wrapping("length", "uint32"), UINT32)
+    kind, _ = read_mark(reader)
+    reader.guard(lambda inside: read_header(inside, kind, False, {}), stop)
+    found = {node.spec.name: node.value for node in reader.tree.fields}
+    if CODE not in found:
+        return None
+    return _checked(found[CODE], *(found.get(name) for name in (OPAQUE, "flag", "language", "version")))
+
+
+def message_header(prefix: bytes, from_client: bool) -> MessageHeader:
+    """Role, operation, opaque and client; of bytes without a readable header nothing but whose they are.
+
+    A header that ends before its flag is taken for a request of a client or an answer of a server: a guess.
+    """
+    if len(prefix) < HEAD:
+        return HEADLESS
+    found = beginning(prefix)
+    if found is None:
+        return MessageHeader(Role.REQUEST if from_client else Role.RESPONSE, state=State.UNDECODED)
+    flag = found.flag if found.flag is not None else 0 if from_client else RESPONSE
+    if flag & RESPONSE:
+        return MessageHeader(Role.RESPONSE, correlation=found.opaque)
+    role = Role.ONEWAY if flag & ONEWAY else Role.REQUEST
+    code = unwrapped(found.code) if found.binary and found.code is not None else found.code
+    operation = operations().get(code) if code is not None else None
+    client = client_name(found.language, found.version)
+    if operation is None:
+        return MessageHeader(role, None, code, None, found.opaque, client, State.UNDECODED)
+    state = State.GUESSED if found.flag is None else State.COMPLETE
+    return MessageHeader(role, operation.name, code, None, found.opaque, client, state)
+
+
+@lru_cache(maxsize=256)
+def client_name(language: str | int | None, version: int | None) -> str | None:
+    """`JAVA V5_5_0`; None where it does not say both."""
+    name = None if version is None else version_name(version)
+    return None if language is None or name is None else f"{language} {name}"

@@ -1,0 +1,71 @@
+"""What people read beside RocketMQ's numbers: flags, permissions, codecs, times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dissectors.wire.primitive import Label
+from dissectors.wire.times import milliseconds, timestamp
+
+RESPONSE, ONEWAY = 1, 2
+"""Bits of a command's flag."""
+
+COMPRESSED, BORN_V6, STORE_V6, INNER_BATCH = 1, 1 << 4, 1 << 5, 1 << 7
+"""Bits of a message's sysFlag."""
+
+CODECS = ("zlib", "lz4", "zstd", "zlib")
+"""Compression by bits 8 to 10 of a message's sysFlag; old clients leave them 0."""
+
+_SYS_FLAG = (
+    (COMPRESSED, "compressed"),
+    (2, "many tags"),
+    (BORN_V6, "born at IPv6"),
+    (STORE_V6, "stored at IPv6"),
+    (1 << 6, "to be unwrapped"),
+    (INNER_BATCH, "inner batch"),
+)
+_TRANSACTION = ("", "prepared", "committed", "rolled back")
+_PULL = ((1, "commits offset"), (2, "may wait"), (4, "with subscription"), (8, "class filter"), (16, "lite pull"))
+_PERMISSIONS = ((4, "read"), (2, "write"), (1, "inherit"), (8, "priority"))
+
+
+def codec(sys_flag: int) -> str | None:
+    """How the body of a message is compressed whose sysFlag says COMPRESSED; None for a number that is no codec."""
+    number = sys_flag >> 8 & 7
+    return CODECS[number] if number < len(CODECS) else None
+
+
+def command_flag(value: int) -> str:
+    """What a command is."""
+    return "response" if value & RESPONSE else "oneway" if value & ONEWAY else "request"
+
+
+def sys_flag(value: int) -> str | None:
+    """What is special about a message."""
+    said = [name for bit, name in _SYS_FLAG if value & bit]
+    if value & COMPRESSED:
+        said.insert(1, codec(value) or f"codec {value >> 8 & 7}")
+    said.append(_TRANSACTION[value >> 2 & 3])
+    return ", ".join(filter(None, said)) or None
+
+
+def pull_flag(value: int) -> str | None:
+    """What a pull wants besides messages."""
+    return ", ".join(name for bit, name in _PULL if value & bit) or None
+
+
+def permission(value: int) -> str | None:
+    """What may be done with a topic."""
+    return ", ".join(name for bit, name in _PERMISSIONS if value & bit) or None
+
+
+BY_NAME: Mapping[str, Label] = {
+    "sysFlag": sys_flag,
+    "pullSysFlag": pull_flag,
+    "perm": permission,
+    "commitOrRollback": {0: "unknown", 8: "commit", 12: "rollback"}.get,
+    **dict.fromkeys(("bornTimestamp", "storeTimestamp", "timestamp", "beginTimestamp", "endTimestamp"), timestamp),
+    **dict.fromkeys(("bornTime", "popTime", "invokeTime", "indexLastUpdateTimestamp", "checkStoreTime"), timestamp),
+    **dict.fromkeys(("suspendTimeoutMillis", "pollTime", "invisibleTime", "heartbeatTimeoutMillis"), milliseconds),
+}
+"""The label of a header's field by its name."""

@@ -1,0 +1,132 @@
+"""One frame to values or to a tree.
+
+Theory. The header is read by itself; the body needs the operation, which an answer does not say, so it comes with the
+Context. An answer's own code is its error, if it is not the one that means success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from dissectors.api import Body, Context, Role
+from dissectors.errors import Malformed
+from dissectors.field import Field, Tree
+from dissectors.finding import Finding, Severity
+from dissectors.rocketmq.body import body_kind, body_values, read_body
+from dissectors.rocketmq.codes import operations, response_name
+from dissectors.rocketmq.command import HEAD, MARK, read_command
+from dissectors.rocketmq.command_fields import CODE, EXT, HEADER, HeaderClass, read_header, read_mark
+from dissectors.rocketmq.extfields import header_class
+from dissectors.rocketmq.json_text import SECRETS
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.message import framed
+from dissectors.wire.primitive import INT32
+from dissectors.wire.reader import Reader
+from dissectors.wire.secret import Secret
+from dissectors.wire.specs import members
+from dissectors.wire.varint import Unfit
+
+KEYS = ("flag", "language", "version", "serialize", "remark", EXT)
+
+
+def decode(message: bytes, context: Context) -> Body:
+    """The values of a frame, its error, and what there is to say."""
+    try:
+        return _decoded(message, context)
+    except FAILURES:
+        return folded(read(message, context), context)
+
+
+def _decoded(message: bytes, context: Context) -> Body:
+    if MARK.unpack_from(message)[0] != len(message) - INT32.size:
+        raise Unfit
+    command = read_command(message)
+    response = context.role is Role.RESPONSE
+    ext: dict[str, Any] = command.ext
+    fields = header_class(context.code, response)
+    header: dict[str, object] = {}
+    if fields is not None:
+        for name, text in ext.items():
+            field = fields.get(name)
+            if field is not None and name not in SECRETS:
+                header[field.name] = text if field.convert is None else field.convert(text)
+    for name in SECRETS.intersection(ext):
+        ext[name] = Secret(ext[name])
+    values: dict[str, Any] = {
+        "flag": command.flag,
+        "language": command.language,
+        "version": command.version,
+        "serialize": command.serialize,
+        "remark": command.remark,
+        EXT: ext,
+    }
+    if fields is not None:
+        values["header"] = header
+    values.update(body_values(message, command.stop, body_kind(context.code, response), header))
+    return Body(values, _error(command.code, command.version, context), tuple(_doubts(context)))
+
+
+def _error(code: int, version: int | None, context: Context) -> tuple[int, str] | None:
+    if context.role is not Role.RESPONSE or code == 0:
+        return None
+    operation = operations().get(context.code) if context.code is not None else None
+    if operation is not None and code == operation.success:
+        return None
+    return code, response_name(code, version) or f"UNKNOWN_{code}"
+
+
+def _doubts(context: Context) -> Iterator[Finding]:
+    """What is to be said of a frame before it is read."""
+    if context.code is not None and context.code not in operations():
+        yield Finding(Severity.NOTE, "unknown-operation", f"request code {context.code} is not in the tables")
+
+
+def read(message: bytes, context: Context) -> Tree:
+    """The annotated tree of a frame: `length`, `headerMark`, `header`, `body`."""
+    return framed(message, INT32, partial(_content, context=context), _doubts(context))
+
+
+def _content(reader: Reader, context: Context) -> None:
+    kind, stop = read_mark(reader)
+    end = INT32.size + reader.tree.fields[0].value
+    if stop > end:
+        raise Malformed("headerLength", HEAD // 2, f"is {stop - HEAD}, the frame has {end - HEAD} bytes more")
+    response = context.role is Role.RESPONSE
+    fields = header_class(context.code, response) or {}
+    reader.enter(HEADER)
+    reader.guard(partial(read_header, kind=kind, response=response, fields=fields), min(stop, reader.end))
+    reader.leave()
+    if reader.at == stop and reader.at < reader.end:
+        header = _typed(reader.tree.fields[-1], fields)
+        read_body(reader, body_kind(context.code, response), end, header)
+
+
+def _typed(header: Field, fields: HeaderClass) -> dict[str, object]:
+    """What the header class made of extFields."""
+    found: dict[str, object] = {}
+    pairs = (pair for node in header.children if node.spec.name == EXT for pair in node.children)
+    for pair in pairs:
+        field = fields.get(pair.spec.name)
+        if field is not None and pair.value is not None:
+            found[field.name] = pair.children[0].value if pair.children else pair.value
+    return found
+
+
+def folded(tree: Tree, context: Context) -> Body:
+    """The values that a tree holds, its error, and what its Findings say."""
+    values, findings = members(tree.fields), tuple(tree.findings)
+    header = next((node for node in tree.fields if node.spec is HEADER), None)
+    if header is None:
+        return Body(values, None, findings)
+    found: dict[str, Any] = {key: values.pop(key, None) for key in KEYS}
+    found[EXT] = found[EXT] or {}
+    fields = header_class(context.code, context.role is Role.RESPONSE)
+    if fields is not None:
+        found["header"] = _typed(header, fields)
+    found["body"] = values.pop("body", None)
+    code = next((node.value for node in reversed(header.children) if node.spec.name == CODE), None)
+    version = found["version"] if type(found["version"]) is int else None
+    error = _error(code, version, context) if type(code) is int else None
+    return Body(found | values, error, findings)
