@@ -24,6 +24,10 @@ from dissectors.wire.bulk import NULL, NULL64
 
 Values = list[Any]
 
+CHUNK = 4096
+CHUNK_BYTES = 1 << 20
+"""Rows, and bytes of their messages, that are decoded and written at one time."""
+
 ROLES = [role.name.lower() for role in Role]
 STATES = [state.name.lower() for state in State]
 
@@ -251,3 +255,15 @@ ROW_KEYS: Sequence[str] = (
 def known_keys() -> Iterable[str]:
     """All that -e takes."""
     return (*ROW_KEYS, *ALIASES, "fields")
+
+
+def chunks(session: Analysis, rows: range | Ints) -> Iterator[Ints]:
+    """Row numbers in runs of at most CHUNK rows and about CHUNK_BYTES of messages."""
+    numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+    sizes = np.cumsum(session.rows.column("length")[numbers])
+    first = 0
+    while first < len(sizes):
+        before = int(sizes[first - 1]) if first else 0
+        last = min(first + CHUNK, int(np.searchsorted(sizes, before + CHUNK_BYTES)) + 1, len(sizes))
+        yield numbers[first:last]
+        first = last

@@ -19,11 +19,20 @@ GROUP = "wireanalyze.dissectors"
 
 BUILT_IN: Mapping[str, str] = {
     "kafka": "dissectors.kafka:Kafka",
+    "zookeeper": "dissectors.zookeeper:ZooKeeper",
+    "zookeeper-quorum": "dissectors.zookeeper.quorum:ZooKeeperQuorum",
+    "zookeeper-election": "dissectors.zookeeper.election:ZooKeeperElection",
+    "pulsar": "dissectors.pulsar:Pulsar",
+    "rocketmq": "dissectors.rocketmq:RocketMQ",
 }
 
 
 OPERATIONS: Mapping[str, str] = {
     "kafka": "dissectors.kafka.schemas:apis",
+    "zookeeper": "dissectors.zookeeper.schemas:operations",
+    "zookeeper-quorum": "dissectors.zookeeper.quorum.packets:packets",
+    "pulsar": "dissectors.pulsar.commands:commands",
+    "rocketmq": "dissectors.rocketmq.codes:operations",
 }
 """Where a built-in protocol's table of operations is; a plug-in may have a method `operations` instead."""
 

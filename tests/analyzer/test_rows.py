@@ -85,6 +85,26 @@ def test_an_unknown_key(exchange: Session) -> None:
     assert set(ROW_KEYS) < set(known_keys())
 
 
+def test_while_packets_come_a_row_knows_nothing_of_later_ones() -> None:
+    path = Path(__file__).parents[1] / "golden" / "zookeeper" / "cl_java395_basic.pcap.zst"
+    keys = ("operation", "role", "client", "partner")
+    with Session([path]).load() as session:
+        listed, live = (
+            list(Rows(session, streaming=streaming).objects(keys, np.arange(len(session.rows))))
+            for streaming in (False, True)
+        )
+    connects = [(one, other) for one, other in zip(listed, live, strict=True) if one["operation"] == "connect"]
+    assert {one["client"][:2] for one, _ in connects} == {"0x"}
+    new = [other["client"] is None for _, other in connects if other["role"] == "request"]
+    assert any(new)
+    assert not all(new)  # one that comes back names its session itself
+    for one, other in connects:
+        if other["role"] == "response":
+            assert other == one
+        else:
+            assert other["partner"] is None
+
+
 def test_what_is_not_asked_for_is_not_decoded(exchange: Session) -> None:
     exchange.close()
     assert values(exchange, "operation", "length") == [["Metadata"] * 2, [len(REQUEST), len(ANSWER)]]

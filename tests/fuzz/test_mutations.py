@@ -26,11 +26,21 @@ from analyzer.render.table import TABLE_KEYS, table_lines
 from analyzer.render.tree_json import node_object
 from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session
+from dissectors.wire.budget import Budget
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap
 from tests.analyzer.wire import Talk, frames, in_parts, segments, talks
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "kafka"
-NAMES = ("k24_sasl_v0", "k4_sweep_rest", "k4_go_segment", "k4_errors", "k4_java_txn", "k4_java_share", "k010_py_old")
+GOLDEN = Path(__file__).parents[1] / "golden"
+KAFKA = ("k24_sasl_v0", "k4_sweep_rest", "k4_go_segment", "k4_errors", "k4_java_txn", "k4_java_share", "k010_py_old")
+PULSAR = ("auth4_cpp", "cpp4_codecs", "go4_chunks", "go4_txn", "raw4_haproxy", "v5_queue")
+ZOOKEEPER = ("raw_odd_requests", "flw_395", "en3414_clients", "en336_boot", "en395_quorum_sasl", "mtu_en395_snap")
+ROCKETMQ = ("go_550_send", "m430_bin_send", "m494_register_compressed", "m550_json_bcq_lab_bcq", "haproxy_v1")
+NAMES = (
+    *(f"kafka/{name}" for name in KAFKA),
+    *(f"pulsar/{name}" for name in PULSAR),
+    *(f"zookeeper/{name}" for name in ZOOKEEPER),
+    *(f"rocketmq/{name}" for name in ROCKETMQ),
+)
 MOST_WRITES = 24
 """Of one connection: a case should cost milliseconds."""
 
@@ -39,7 +49,8 @@ QUICK = 2_000
 LONG = int(os.environ.get("WIREANALYZE_MUTATIONS", "100000"))
 PER_PROCESS = 2_000
 SECONDS, LONG_SECONDS = 5.0, 1.0
-FACTOR, CONSTANT = 64, 64 << 20
+FACTOR, CONSTANT = 64, Budget().left + (16 << 20)
+"""What reading may need: so much of the file's size, and what one message may be decompressed to."""
 
 TREES = 6
 """Rows of each case that are shown as a tree."""

@@ -1,7 +1,8 @@
 """What the vendors' own classes say is in a capture, and how our rows differ from it, by cause.
 
-A truth row names its message by stream, direction and ordinal. Keys that it lacks are not judged; keys that we have
-beyond it are no error. Bytes are compared in full, so rows must be made without limits and with secrets shown.
+A truth row names its message by stream, direction and ordinal, or by its offset where the capture begins late. Keys
+that it lacks are not judged; keys that we have beyond it are no error. Bytes are compared in full, so rows must be made
+without limits and with secrets shown.
 """
 
 from __future__ import annotations
@@ -95,8 +96,10 @@ def compare(ours: Sequence[Row], truth: Sequence[Row], known: Sequence[str] = ()
     found = Difference()
     by_key = numbered(ours)
     names = {row["id"]: key for key, row in by_key.items()}
+    places = {(row["stream_id"], row["from_client"], row["offset"]): key[2] for key, row in by_key.items()}
     for row in truth:
-        key = (row["stream_key"], row["from_client"], row["ordinal"])
+        side = row["stream_key"], row["from_client"]
+        key = (*side, row["ordinal"] if "ordinal" in row else places.get((*side, row["offset"]), -1))
         found.compared += 1
         own = by_key.pop(key, None)
         if own is None:
@@ -114,10 +117,14 @@ def _differences(own: Row, row: Row, names: Mapping[str, tuple[str, bool, int]])
     for name in HEADER_KEYS:
         if name in row and own[name] != row[name]:
             yield f"{name} of {row.get('operation')}", f"ours {own[name]!r}, truth {row[name]!r}"
-    if "partner_ordinal" in row:
+    for name in {"partner_ordinal", "partner_hint"} & row.keys():
         partner = names[own["partner_id"]][2] if own["partner_id"] is not None else None
-        if partner != row["partner_ordinal"]:
-            yield "partner", f"ours {partner}, truth {row['partner_ordinal']}"
+        if partner != row[name]:
+            yield "partner", f"ours {partner}, truth {row[name]}"
+    raw = row.get("raw", row.get("bytes"))
+    if row.get("role") == "raw" and raw is not None:
+        for path, sample in differing(own["fields"].get("data"), raw):
+            yield f"raw bytes {path}", sample
     if "fields" in row:
         for path, sample in differing(own["fields"], row["fields"]):
             yield f"fields of {row.get('operation')} v{row.get('version')} {path}", sample

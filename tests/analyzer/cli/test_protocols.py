@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.cli.program import run
+from dissectors import registry
 from dissectors.finding import CODES
 
 
@@ -28,6 +29,14 @@ def test_operations(capsys: pytest.CaptureFixture[str]) -> None:
     assert [int(row[0]) for row in rows] == sorted(int(row[0]) for row in rows)
 
 
+def test_operations_without_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["protocols", "pulsar"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert "23\tLOOKUP" in rows
+    assert len(rows) == 70
+
+
 def test_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protocols", "kafak"]) == 2
-    assert "no protocol is called 'kafak'; there are kafka, or findings" in capsys.readouterr().err
+    names = ", ".join(registry.BUILT_IN)
+    assert f"no protocol is called 'kafak'; there are {names}, or findings" in capsys.readouterr().err

@@ -1,0 +1,103 @@
+"""Which protocol a connection speaks: by the user's word, the bytes, the port; also behind what a proxy puts first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analyzer.session import Session
+from tests.analyzer.wire import (
+    CLIENT,
+    Cut,
+    Talk,
+    byte_by_byte,
+    capture,
+    rows_of,
+    segments,
+    talks,
+    whole,
+    without_handshake,
+)
+
+ROOT = Path(__file__).parents[2]
+KAFKA = ROOT / "captures" / "kafka.pcap"
+V1 = b"PROXY TCP4 192.0.2.7 192.0.2.8 60744 9092\r\n"
+V2 = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c" + bytes(12)
+HELLO = bytes.fromhex("16030101240100012003033ee964474c00674e788268239ee9c5c7db283ef7c9")
+
+
+def on_port(talk: Talk, port: int) -> Talk:
+    return replace(talk, ends=(talk.ends[0], (talk.ends[1][0], port)))
+
+
+@pytest.fixture(scope="module")
+def talk() -> Talk:
+    return next(talk for talk in talks(KAFKA) if len(talk.writes) == 6)
+
+
+def proxied(talk: Talk, preamble: bytes) -> Talk:
+    return replace(talk, writes=((CLIENT, preamble), *talk.writes))
+
+
+@pytest.mark.parametrize("cut", [whole, byte_by_byte])
+@pytest.mark.parametrize("preamble", [V1, V2], ids=["version 1", "version 2"])
+def test_what_a_proxy_puts_first_is_a_raw_row(talk: Talk, preamble: bytes, cut: Cut, tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.pcap", segments(proxied(talk, preamble), cut), talk)
+    with Session([path]).load() as session:
+        first, *rest = rows_of(session)
+        assert (first["role"], first["protocol"], first["length"]) == ("raw", "unknown", len(preamble))
+        assert "HAProxy" in first["info"]
+        assert [row["operation"] for row in rest[:2]] == ["ApiVersions", "ApiVersions"]
+        assert {row["state"] for row in rest} == {"complete"}
+        assert [finding.code for finding in session.findings] == ["proxy-preamble"]
+
+
+def test_a_proxy_without_a_conversation_is_named(tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.pcap", segments(Talk(((CLIENT, V1),))))
+    with Session([path]).load() as session:
+        (row,) = rows_of(session)
+        assert (row["role"], row["length"]) == ("raw", len(V1))
+        assert "HAProxy" in row["info"]
+
+
+def test_a_preamble_is_found_without_the_handshake(talk: Talk, tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.pcap", without_handshake(segments(proxied(talk, V1))), talk)
+    with Session([path]).load() as session:
+        first, *rest = rows_of(session)
+        assert (first["role"], first["length"]) == ("raw", len(V1))
+        assert [row["state"] for row in rest] == ["complete"] * 6
+
+
+def test_a_protocol_on_the_port_of_another_is_named(talk: Talk, tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.pcap", segments(talk), on_port(talk, 2181))
+    with Session([path]).load() as session:
+        assert {row["protocol"] for row in rows_of(session)} == {"kafka"}
+        (finding,) = session.findings
+        assert finding.code == "wrong-protocol"
+        assert "kafka is spoken on port 2181, which usually is that of zookeeper" in finding.text
+
+
+@pytest.mark.parametrize("port", [9092, 50_123])
+def test_on_its_own_port_or_one_of_nobody_nothing_is_said(talk: Talk, port: int, tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.pcap", segments(talk), on_port(talk, port))
+    with Session([path]).load() as session:
+        assert {row["protocol"] for row in rows_of(session)} == {"kafka"}
+        assert session.findings == []
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (HELLO, "a TLS ClientHello; a server that reads a size there sees 369295617"),
+        (b"GET / HTTP/1.1\r\n\r\n", "an HTTP request"),
+    ],
+)
+def test_what_is_foreign_is_named(data: bytes, text: str, tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.pcap", segments(Talk(((CLIENT, data),))))
+    with Session([path]).load() as session:
+        (row,) = rows_of(session)
+        assert (row["role"], row["protocol"], row["state"]) == ("raw", "unknown", "undecoded")
+        assert text in row["info"]
+        assert [finding.code for finding in session.findings] == ["wrong-protocol"]

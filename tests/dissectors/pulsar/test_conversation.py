@@ -1,0 +1,190 @@
+"""Who answers whom on a Pulsar connection, message by message."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from dissectors import pairing
+from dissectors.api import Role, State
+from dissectors.pulsar.conversation import PulsarConversation
+from tests.dissectors.pulsar.frames import (
+    AUTH_RESPONSE,
+    CHALLENGE,
+    CONNECT,
+    CONNECTED,
+    METADATA,
+    NO_ID,
+    PING,
+    PONG,
+    ack,
+    acked,
+    error,
+    field,
+    found,
+    frame,
+    lookup,
+    produced,
+    producer,
+    receipt,
+    send,
+    success,
+)
+
+CLIENT, BROKER = True, False
+Step = tuple[bool, bytes]
+
+
+def asked(*frames: bytes) -> list[Step]:
+    return [(CLIENT, each) for each in frames]
+
+
+def answered(*frames: bytes) -> list[Step]:
+    return [(BROKER, each) for each in frames]
+
+
+def replicated(position: str, sequence: int) -> bytes:
+    source = field(4, field(1, "__MSG_PROP_REPL_SOURCE_POSITION") + field(2, position))
+    return send(METADATA + source, sequence=sequence)
+
+
+def watch(kind: int, number: int) -> bytes:
+    return frame(kind, field(1, number), field(2, "t"))
+
+
+CLOSE = frame(16, field(1, 0), field(2, 7))
+CLOSE_BY_BROKER = frame(16, field(1, 0), field(2, NO_ID))
+MARKER = frame(6, field(1, 0), field(2, 0), field(8, 1))
+
+# name: messages, and for each the index of the one that it answers
+CASES: dict[str, tuple[list[Step], list[int | None]]] = {
+    "in any order": (asked(lookup(1), lookup(2)) + answered(found(2), found(1)), [None, None, 1, 0]),
+    "ids beyond 2^53": (
+        asked(lookup(2**53), lookup(2**53 + 1)) + answered(found(2**53 + 1), found(2**53)),
+        [None, None, 1, 0],
+    ),
+    "an id again after its answer": (
+        asked(lookup(1)) + answered(found(1)) + asked(lookup(1)) + answered(found(1)),
+        [None, 0, None, 2],
+    ),
+    "an answer twice": (asked(lookup(1)) + answered(found(1), found(1)), [None, 0, None]),
+    "an error for any request": (asked(lookup(1), producer(2)) + answered(error(2), error(1)), [None, None, 1, 0]),
+    "the handshake": (asked(CONNECT) + answered(CONNECTED), [None, 0]),
+    "the handshake refused": (asked(CONNECT) + answered(error(NO_ID)), [None, 0]),
+    "an error that names nothing, later": (asked(CONNECT) + answered(CONNECTED, error(NO_ID)), [None, 0, None]),
+    "a challenge in the handshake": (
+        [*asked(CONNECT), *answered(CHALLENGE), *asked(AUTH_RESPONSE), *answered(CONNECTED)],
+        [None, None, 1, 0],
+    ),
+    "pings both ways": ([*asked(PING), *answered(PING, PONG), *asked(PONG)], [None, None, 0, 1]),
+    "pings in order": (asked(PING, PING) + answered(PONG, PONG), [None, None, 0, 1]),
+    "a producer waits for its turn": (
+        asked(producer(5)) + answered(produced(5, 0), produced(5, 1), produced(5, 1)),
+        [None, 0, 0, None],
+    ),
+    "sends by producer and sequence": (
+        asked(send(producer=1), send(producer=2)) + answered(receipt(2, 3), receipt(1, 3)),
+        [None, None, 1, 0],
+    ),
+    "a send and a request of the same number": (
+        asked(send(sequence=3), lookup(3)) + answered(found(3), receipt(0, 3)),
+        [None, None, 1, 0],
+    ),
+    "a send refused": (asked(send()) + answered(frame(8, field(1, 0), field(2, 3), field(3, 9))), [None, 0]),
+    "chunks share a sequence": (asked(send(), send()) + answered(receipt(0, 3), receipt(0, 3)), [None, None, 0, 1]),
+    "an ack without id": (asked(ack(1, None)) + answered(acked(1)), [None, None]),
+    "an ack with id": (asked(ack(1, 9)) + answered(acked(9)), [None, 0]),
+    "an ack of a thousand": (asked(ack(1000, 9)) + answered(acked(9)), [None, 0]),
+    "a close by either side": (asked(CLOSE) + answered(CLOSE_BY_BROKER, success(7)), [None, None, 0]),
+    "the first update of a watch": (
+        asked(watch(70, 4)) + answered(watch(71, 4), watch(71, 4)),
+        [None, 0, None],
+    ),
+    "watches of different things": (
+        asked(watch(76, 4), watch(79, 4)) + answered(watch(80, 4), watch(77, 4)),
+        [None, None, 1, 0],
+    ),
+    "a replicator's receipt tells the source": (
+        asked(replicated("12:5", 100), replicated("12:6", 101)) + answered(receipt(0, 12, 6), receipt(0, 12, 5)),
+        [None, None, 1, 0],
+    ),
+    "a replicator's receipt tells the sequence": (
+        asked(replicated("12:5", 100)) + answered(receipt(0, 100)),
+        [None, 0],
+    ),
+    "a replicator's markers": (asked(MARKER, MARKER) + answered(receipt(0, 0), receipt(0, 0)), [None, None, 0, 1]),
+    "a replicator's position is no position": (
+        asked(replicated("12:x", 100), replicated(":", 101)) + answered(receipt(0, 100), receipt(0, 101)),
+        [None, None, 0, 1],
+    ),
+    "an answer in front": (answered(found(1)) + asked(lookup(1)), [None, None]),
+    "a type that is in no table": (asked(frame(99)) + answered(frame(99)), [None, None]),
+    "too short for anything": (asked(b"", b"\0\0\0\4\0\0\0\0"), [None, None]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_partners(case: str) -> None:
+    steps, expected = CASES[case]
+    conversation = PulsarConversation()
+    partners = []
+    for handle, (from_client, message) in enumerate(steps):
+        conversation = pickle.loads(pickle.dumps(conversation))
+        partners.append(conversation.step(handle, message, from_client).partner)
+    assert partners == expected
+
+
+def talk(*steps: Step) -> list[tuple[Role, State, int | str | None, str | None]]:
+    conversation = PulsarConversation()
+    headers = [conversation.step(at, message, side).header for at, (side, message) in enumerate(steps)]
+    return [(header.role, header.state, header.key, header.client) for header in headers]
+
+
+def test_the_client_names_itself_once() -> None:
+    steps = [*answered(PING), *asked(CONNECT), *answered(CONNECTED, CHALLENGE), *asked(AUTH_RESPONSE)]
+    assert [client for _, _, _, client in talk(*steps)] == [None, *["Pulsar-Test-v1"] * 4]
+
+
+def test_a_capture_that_begins_late_hears_the_name_at_a_refresh() -> None:
+    assert [client for _, _, _, client in talk(*answered(CHALLENGE), *asked(AUTH_RESPONSE, PING))] == [
+        None,
+        "Pulsar-Test-v2",
+        "Pulsar-Test-v2",
+    ]
+
+
+# Role, state and correlation of the last of some messages.
+LAST: dict[str, tuple[list[Step], tuple[Role, State, int | str | None]]] = {
+    "a request": (asked(lookup(7)), (Role.REQUEST, State.COMPLETE, "request:7")),
+    "its answer": (asked(lookup(7)) + answered(found(7)), (Role.RESPONSE, State.COMPLETE, "request:7")),
+    "an answer to nothing": (answered(found(7)), (Role.RESPONSE, State.GUESSED, "request:7")),
+    "a send": (asked(send(producer=1, sequence=4)), (Role.REQUEST, State.COMPLETE, "send:1/4")),
+    "an id of 64 bits": (asked(lookup(2**64 - 2)), (Role.REQUEST, State.COMPLETE, f"request:{2**64 - 2}")),
+    "no id": (answered(error(NO_ID)), (Role.RESPONSE, State.GUESSED, None)),
+    "an ack that nobody answers": (asked(ack(1, None)), (Role.ONEWAY, State.COMPLETE, None)),
+    "an ack with an id": (asked(ack(1, 9)), (Role.REQUEST, State.COMPLETE, "request:9")),
+    "a close by the client": (asked(CLOSE), (Role.REQUEST, State.COMPLETE, "request:7")),
+    "a close by the broker": (answered(CLOSE_BY_BROKER), (Role.PUSH, State.COMPLETE, None)),
+    "an update that answers": (asked(watch(70, 4)) + answered(watch(71, 4)), (Role.RESPONSE, State.COMPLETE, None)),
+    "an update unasked": (answered(watch(71, 4)), (Role.PUSH, State.COMPLETE, None)),
+    "a challenge is a question": (answered(CHALLENGE), (Role.REQUEST, State.COMPLETE, None)),
+    "an unknown type": (asked(frame(99)), (Role.REQUEST, State.UNDECODED, None)),
+}
+
+
+@pytest.mark.parametrize("case", LAST)
+def test_roles(case: str) -> None:
+    steps, expected = LAST[case]
+    assert talk(*steps)[-1][:3] == expected
+
+
+def test_nothing_grows_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairing, "MOST_WAITING", 3)
+    monkeypatch.setattr("dissectors.pulsar.conversation.MOST_WAITING", 3)
+    conversation = PulsarConversation()
+    for sequence in range(10):
+        conversation.step(sequence, replicated(f"1:{sequence}", sequence), CLIENT)
+    assert (conversation.count, len(conversation.sources)) == (3, 3)
+    assert conversation.step(10, receipt(0, 1, 9), BROKER).partner == 9
+    assert conversation.step(11, receipt(0, 1, 2), BROKER).partner is None

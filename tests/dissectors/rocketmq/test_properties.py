@@ -1,0 +1,70 @@
+"""Real messages, cut and broken: trees tile, both ways read alike, nothing raises, nothing takes long."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dissectors.api import Role
+from dissectors.rocketmq import RocketMQ
+from dissectors.rocketmq.message import folded
+from tests.dissectors.rocketmq.truth import Frame, captured
+from tests.dissectors.trees import assert_tiles
+
+ROCKETMQ = RocketMQ()
+FRAMES = captured()
+SMALL = [frame for frame in FRAMES if len(frame.data) < 3000]
+CUTS = 150
+TOKENS = (b"{", b"}", b"[", b'"', b"'", b",", b":", b"\\", b"1e999", b"null", b"\xff", b"\0", b"\x01")
+
+
+def test_there_are_enough_kinds() -> None:
+    assert len({frame.context.code for frame in FRAMES}) > 30
+    assert {frame.data[4] for frame in FRAMES} == {0, 1}
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.name)
+def test_a_message(frame: Frame) -> None:
+    tree = ROCKETMQ.tree(frame.data, frame.context)
+    assert_tiles(tree)
+    body = ROCKETMQ.values(frame.data, frame.context)
+    assert folded(tree, frame.context) == body
+    assert "\n" not in ROCKETMQ.info(body, frame.context)
+
+
+@pytest.mark.parametrize("frame", SMALL, ids=lambda frame: frame.name)
+def test_a_cut_gives_one_finding(frame: Frame) -> None:
+    ends = range(len(frame.data))
+    for end in ends if len(ends) < CUTS else Random(len(ends)).sample(ends, CUTS):
+        cut = frame.data[:end]
+        tree = ROCKETMQ.tree(cut, frame.context)
+        assert_tiles(tree)
+        assert [finding.code for finding in tree.findings] == ["malformed-body"], end
+        assert folded(tree, frame.context) == ROCKETMQ.values(cut, frame.context)
+        asks = frame.context.role is not Role.RESPONSE
+        assert ROCKETMQ.header(cut, asks).operation in (None, ROCKETMQ.header(frame.data, asks).operation)
+
+
+@given(st.sampled_from(SMALL), st.data())
+def test_a_mutation_never_raises_and_is_read_alike_both_ways(frame: Frame, data: st.DataObject) -> None:
+    content = bytearray(frame.data)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content)))
+        removed = data.draw(st.integers(0, 4))
+        content[at : at + removed] = data.draw(st.one_of(st.binary(max_size=4), st.sampled_from(TOKENS)))
+    if data.draw(st.booleans()) and len(content) >= 4:
+        content[:4] = (len(content) - 4).to_bytes(4)
+    broken = bytes(content)
+    began = time.process_time()
+    tree, body = ROCKETMQ.tree(broken, frame.context), ROCKETMQ.values(broken, frame.context)
+    ROCKETMQ.info(body, frame.context)
+    for from_client in (True, False):
+        ROCKETMQ.header(broken, from_client)
+        ROCKETMQ.probe(broken[:512], from_client)
+    assert time.process_time() - began < 1
+    assert_tiles(tree)
+    assert folded(tree, frame.context) == body or "nan" in repr(body), "NaN is not even equal to itself"

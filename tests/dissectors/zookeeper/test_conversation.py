@@ -1,0 +1,126 @@
+"""Who answers whom on a client's connection, message by message."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from dissectors.api import Outcome, Role, State
+from dissectors.pairing import MOST_WAITING
+from dissectors.zookeeper import ZooKeeper
+from tests.dissectors.zookeeper.messages import connect, connected, event, get_data, reply, request, ustring
+
+Talk = list[tuple[bool, bytes]]
+ASK, TELL = True, False
+OPENING: Talk = [(ASK, connect()), (TELL, connected(0x1234))]
+
+
+def stepped(talk: Talk) -> list[Outcome]:
+    conversation, found = ZooKeeper().conversation(), []
+    for handle, (from_client, message) in enumerate(talk):
+        conversation = pickle.loads(pickle.dumps(conversation))
+        found.append(conversation.step(handle, message[:512], from_client))
+    return found
+
+
+# name: messages, and for each the index of the one that it answers
+CASES: dict[str, tuple[Talk, list[int | None]]] = {
+    "one by one": ([(ASK, get_data(1)), (TELL, reply(1)), (ASK, get_data(2)), (TELL, reply(2))], [None, 0, None, 2]),
+    "pipelined": ([(ASK, get_data(1)), (ASK, get_data(2)), (TELL, reply(1)), (TELL, reply(2))], [None, None, 0, 1]),
+    "out of order": ([(ASK, get_data(1)), (ASK, get_data(2)), (TELL, reply(2)), (TELL, reply(1))], [None, None, 1, 0]),
+    "an xid twice": ([(ASK, get_data(5)), (ASK, get_data(5)), (TELL, reply(5)), (TELL, reply(5))], [None, None, 0, 1]),
+    "xid 0": ([(ASK, get_data(0)), (TELL, reply(0))], [None, 0]),
+    "pings": (
+        [(ASK, request(-2, "ping")), (ASK, get_data(1)), (TELL, reply(-2)), (TELL, reply(1))],
+        [None, None, 0, 1],
+    ),
+    "a ping under another xid": ([(ASK, request(9, "ping")), (TELL, reply(-2))], [None, 0]),
+    "auth": ([(ASK, request(-4, "auth", bytes(12))), (TELL, reply(-4))], [None, 0]),
+    "auth under a plain xid": ([(ASK, request(3, "auth", bytes(12))), (TELL, reply(3))], [None, 0]),
+    "watches": ([(ASK, request(-8, "setWatches", bytes(20))), (TELL, reply(-8))], [None, 0]),
+    "an event between": ([(ASK, get_data(1)), (TELL, event()), (TELL, reply(1))], [None, None, 0]),
+    "an xid again, whose answer was lost": (
+        [(ASK, get_data(5)), (ASK, get_data(6)), (TELL, reply(6)), (ASK, get_data(5)), (TELL, reply(5))],
+        [None, None, 1, None, 3],
+    ),
+    "an auth overtakes": (
+        [
+            (ASK, get_data(5)),
+            (ASK, request(-4, "auth", bytes(12))),
+            (TELL, reply(-4)),
+            (ASK, get_data(5)),
+            (TELL, reply(5)),
+        ],
+        [None, None, 1, None, 0],
+    ),
+    "an orphan": ([(TELL, reply(4)), (ASK, get_data(4)), (TELL, reply(4))], [None, None, 1]),
+    "a word": ([(ASK, b"ruok"), (TELL, b"imok")], [None, 0]),
+    "more behind a word": ([(ASK, b"ruok"), (ASK, b"\r\n"), (TELL, b"imok")], [None, None, 0]),
+    "a short answer to a word": ([(ASK, b"isro"), (TELL, b"\0\0")], [None, 0]),
+    "text that nobody asked for": ([(TELL, b"imok")], [None]),
+    "connect": (OPENING, [None, 0]),
+    "connect, refused by a bare header": ([(ASK, connect()), (TELL, reply(0, err=-119))], [None, 0]),
+    "an answer to a connect that was not seen": (
+        [(TELL, connected(5)), (ASK, get_data(1)), (TELL, reply(1))],
+        [None, None, 1],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_partners(case: str) -> None:
+    talk, expected = CASES[case]
+    assert [outcome.partner for outcome in stepped(talk)] == expected
+
+
+def test_a_reply_takes_over_what_only_its_request_says() -> None:
+    header = stepped([*OPENING, (ASK, get_data(7)), (TELL, reply(7))])[-1].header
+    assert (header.role, header.operation, header.code, header.correlation) == (Role.RESPONSE, "getData", 4, 7)
+    assert (header.client, header.state) == ("0x1234", State.COMPLETE)
+
+
+def test_the_session_is_in_every_header_once_it_is_known() -> None:
+    again = [(ASK, connect(session=-2)), (TELL, connected(-2)), (ASK, get_data(1)), (TELL, event()), (TELL, reply(1))]
+    assert [outcome.header.client for outcome in stepped(again)] == ["0xfffffffffffffffe"] * 5
+    assert [outcome.header.client for outcome in stepped([*OPENING, (TELL, reply(9))])] == [None, "0x1234", "0x1234"]
+
+
+def test_a_session_that_has_expired_stays_the_client() -> None:
+    found = stepped([(ASK, connect(session=5)), (TELL, connected(0, timeout=0, password=bytes(16)))])
+    assert [outcome.header.client for outcome in found] == ["0x5", "0x5"]
+
+
+def test_a_bare_header_that_answers_a_connect_is_a_connect() -> None:
+    header = stepped([(ASK, connect()), (TELL, reply(0, err=-119))])[1].header
+    assert (header.operation, header.code, header.correlation, header.state) == ("connect", None, 0, State.COMPLETE)
+
+
+def test_states() -> None:
+    unknown: Talk = [
+        (ASK, request(1, 999, b"?")),
+        (TELL, reply(1, b"?")),
+        (ASK, request(2, 999)),
+        (TELL, reply(2, err=-6)),
+    ]
+    states = [outcome.header.state for outcome in stepped([*unknown, (TELL, reply(3))])]
+    assert states == [State.UNDECODED, State.UNDECODED, State.UNDECODED, State.COMPLETE, State.GUESSED]
+
+
+def test_what_comes_behind_a_word_is_raw() -> None:
+    header = stepped([(ASK, b"ruok"), (ASK, get_data(1))])[1].header
+    assert (header.role, header.state, header.operation) == (Role.RAW, State.UNDECODED, None)
+
+
+def test_a_later_frame_is_no_connect() -> None:
+    """These bytes would be one; as a request they have xid 0 and an opcode that nobody knows."""
+    header = stepped([(ASK, get_data(1)), (ASK, connect(zxid=5 << 32))])[1].header
+    assert (header.operation, header.code, header.correlation) == ("setData", 5, 0)
+
+
+def test_what_waits_is_bounded() -> None:
+    conversation = ZooKeeper().conversation()
+    frame = request(1, "sync", ustring("/"))
+    for handle in range(MOST_WAITING + 10):
+        conversation.step(handle, frame, True)
+    assert conversation.step(-1, reply(1), False).partner == 10

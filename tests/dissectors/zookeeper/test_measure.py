@@ -1,0 +1,148 @@
+"""How long messages are where nothing in front says it: words, the beginnings of elections, packets, snapshots."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+
+from dissectors.api import Measure
+from dissectors.zookeeper import ZooKeeper
+from dissectors.zookeeper.election import ZooKeeperElection
+from dissectors.zookeeper.quorum import ZooKeeperQuorum
+from dissectors.zookeeper.quorum.snapshot_measure import CHUNK
+from tests.dissectors.zookeeper.messages import (
+    acl,
+    connect,
+    connected,
+    get_data,
+    initial,
+    node,
+    notification,
+    packet,
+    proposal,
+    sasl,
+    snapshot,
+    ustring,
+    vector,
+)
+
+WORDS_C, WORDS_S = ZooKeeper().measure(True, True), ZooKeeper().measure(False, True)
+QUORUM = ZooKeeperQuorum()
+
+
+@dataclass(slots=True)
+class Bytes:
+    """A Window; `asked` counts what was read of it."""
+
+    data: bytes
+    asked: int = 0
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def read(self, offset: int, length: int) -> bytes:
+        found = self.data[offset : offset + length]
+        self.asked += len(found)
+        return found
+
+
+def lengths(measure: Measure | None, stream: bytes, ended: bool = True, step: int = 1) -> list[int | None]:
+    """What is told of a stream that comes in steps: the length of each message, and what is said at the end."""
+    assert measure is not None
+    found: list[int | None] = []
+    begin, end = 0, 0
+    while True:
+        measure = pickle.loads(pickle.dumps(measure))
+        length = measure.length(Bytes(stream[begin:end]), ended and end == len(stream))
+        if length is None or length == 0:
+            return [*found, length]
+        if 0 < length <= end - begin:
+            found.append(length)
+            begin += length
+        elif end == len(stream):
+            return [*found, length]
+        else:
+            end = min(end + step, len(stream))
+        if begin == end == len(stream):
+            return found
+
+
+PACKETS = [packet("FOLLOWERINFO", data=bytes(20)), packet("ACK"), packet(77, data=b"?"), sasl(b"abc")]
+TREE = snapshot(node("/a"), node("/BenWasHere", b"BenWasHere"), sessions=2, acls=(vector(), vector(acl("a", "b"))))
+CASES: dict[str, tuple[Measure | None, bytes, list[int | None]]] = {
+    "a word": (ZooKeeper().measure(True, True), b"ruok", [4]),
+    "a word and more": (ZooKeeper().measure(True, True), b"ruok\r\n", [4, 2]),
+    "stmk": (ZooKeeper().measure(True, True), b"stmk" + bytes(8), [12]),
+    "half of stmk": (ZooKeeper().measure(True, True), b"stmk" + bytes(3), [-12]),
+    "no word": (ZooKeeper().measure(True, True), connect(), [None]),
+    "an answer": (ZooKeeper().measure(False, True), b"imok", [4]),
+    "a line's end": (ZooKeeper().measure(False, True), b"\n", [1]),
+    "no text": (ZooKeeper().measure(False, True), connected(1), [None]),
+    "an election of 3.5": (ZooKeeperElection().measure(True, True), initial() + notification(),
+                           [len(initial()), None]),
+    "an election of 3.4": (ZooKeeperElection().measure(True, True), bytes(7) + b"\4" + notification(36), [8, None]),
+    "an election with SASL": (ZooKeeperElection().measure(True, True),
+                              initial() + sasl() + sasl(b"abc") + notification(), [len(initial()), 16, 19, None]),
+    "the other side": (ZooKeeperElection().measure(False, True), notification(), [None]),
+    "the other side with SASL": (ZooKeeperElection().measure(False, True), sasl(b"abc") + notification(), [19, None]),
+    "a strange initial message": (ZooKeeperElection().measure(True, True), b"\xff" * 8, [0]),
+    "an address too long": (ZooKeeperElection().measure(True, True), initial(address="a" * 3000), [0]),
+    "packets": (QUORUM.measure(True, True), b"".join(PACKETS), [len(each) for each in PACKETS]),
+    "a packet of no type": (QUORUM.measure(True, True), packet(0), [0]),
+    "a packet with identities": (QUORUM.measure(True, True), packet("ACK", ids=vector(ustring("a") + ustring(None))),
+                                 [20 + 5 + 4]),
+    "too many identities": (QUORUM.measure(True, True), packet("ACK", ids=b"\x7f\0\0\0"), [0]),
+    "a cut packet": (QUORUM.measure(True, True), packet("ACK")[:-1], [-20]),
+    "a snapshot": (QUORUM.measure(False, True), packet("SNAP") + TREE + packet("UPTODATE"), [20, len(TREE), 20]),
+    "a snapshot is the leader's": (QUORUM.measure(True, True), packet("SNAP") + TREE, [20, -6020]),
+    "a snapshot without its signature": (QUORUM.measure(False, True), packet("SNAP") + TREE[:-1] + b"?", [20, 0]),
+    "no sessions, no ACLs, no nodes": (QUORUM.measure(False, True),
+                                       packet("SNAP") + bytes(8) + ustring("/") + ustring("BenWasHere"), [20, 27]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [1, 3, 64, 100_000])
+@pytest.mark.parametrize("case", CASES)
+def test_lengths(case: str, step: int) -> None:
+    measure, stream, expected = CASES[case]
+    assert lengths(pickle.loads(pickle.dumps(measure)), stream, step=step) == expected
+
+
+def test_a_text_goes_on_until_the_end() -> None:
+    assert lengths(ZooKeeper().measure(False, True), b"imok", ended=False) == [-1]
+
+
+def test_hostile_bytes_are_measured_soon() -> None:
+    random = Random(1)
+    began = time.process_time()
+    for _ in range(2000):
+        stream = packet("SNAP") + random.randbytes(random.randint(0, 60)).replace(b"\x7f", b"\0")
+        lengths(QUORUM.measure(False, True), stream, step=17)
+    assert time.process_time() - began < 5
+
+
+def test_a_large_snapshot_is_read_once() -> None:
+    """Its reader keeps its place: what it looks at grows with the bytes that come, not with those that there are."""
+    tree = snapshot(*(node(f"/n{number}", bytes(number % 700)) for number in range(8000)), node("/big", bytes(300_000)))
+    stream = packet("SNAP") + tree
+    measure = QUORUM.measure(False, True)
+    assert measure.length(Bytes(stream), False) == 20
+    asked = 0
+    for end in range(0, len(tree), 1448):
+        window = Bytes(tree[:end])
+        assert measure.length(window, False) < 0
+        asked += window.asked
+    assert measure.length(Bytes(tree), False) == len(tree)
+    assert len(tree) > 3_000_000 > CHUNK
+    assert asked < 3 * len(tree)
+
+
+def test_a_frame_is_no_word() -> None:
+    assert WORDS_C is not None
+    assert WORDS_S is not None
+    assert WORDS_C.length(Bytes(get_data(1)), False) is None
+    assert WORDS_S.length(Bytes(proposal("delete", ustring("/a"))), False) is None

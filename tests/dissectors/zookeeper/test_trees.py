@@ -1,0 +1,59 @@
+"""What holds of all trees: they tile, they fold into the values, and broken bytes cost no more than what they break."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dissectors.api import Role
+from dissectors.field import Tree
+from dissectors.wire.message import folded
+from tests.dissectors.trees import assert_tiles
+from tests.dissectors.zookeeper.messages import Message, golden, kinds
+
+EVERY_BYTE = 400
+"""Messages up to here are cut everywhere, longer ones at so many places."""
+
+
+def checked(each: Message, data: bytes) -> Tree:
+    tree, values = each.dissector.tree(data, each.context), each.dissector.values(data, each.context)
+    assert_tiles(tree)
+    assert folded(tree, each.error_name) == values
+    assert "Secret" not in each.dissector.info(values, each.context)
+    for from_client in (True, False):
+        each.dissector.header(data[:512], from_client)
+        assert 0 <= each.dissector.probe(data[:512], from_client) <= 100
+        each.dissector.plausible(data[:512], from_client)
+    return tree
+
+
+def test_every_message_of_the_golden_captures() -> None:
+    assert len(golden()) > 1000
+    assert {each.dissector.name for each in golden()} == {"zookeeper", "zookeeper-quorum", "zookeeper-election"}
+    found = [finding.code for each in golden() for finding in checked(each, each.data).findings]
+    assert sorted(found) == ["malformed-body"] * 3 + ["unknown-operation"] * 3
+
+
+@pytest.mark.parametrize("each", kinds(), ids=lambda each: each.name)
+def test_a_cut_is_one_finding(each: Message) -> None:
+    step = max(len(each.data) // EVERY_BYTE, 1)
+    is_text = each.dissector.name == "zookeeper" and each.context.code is None and each.context.role is Role.RESPONSE
+    for end in range(0, len(each.data), step):
+        codes = [finding.code for finding in checked(each, each.data[:end]).findings]
+        codes = [code for code in codes if code != "unknown-operation"]
+        assert codes == ["malformed-body"] or (codes == [] and is_text), end
+
+
+@given(st.sampled_from(kinds(3)), st.data())
+def test_a_mutation_never_raises_and_is_read_alike_both_ways(each: Message, data: st.DataObject) -> None:
+    content = bytearray(each.data)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content)))
+        removed = data.draw(st.integers(0, 4))
+        content[at : at + removed] = data.draw(st.binary(max_size=4))
+    began = time.process_time()
+    checked(each, bytes(content))
+    assert time.process_time() - began < 1
