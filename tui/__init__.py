@@ -1,1 +1,26 @@
-"""The Textual front end over the analyzer's session."""
+"""The terminal user interface: a reader of analyzer.session, painted with Textual.
+
+`run(session, title)` shows a session, whoever made it. The rooms: `model` knows what line shows what and needs no
+terminal, `widgets` paint it, `screens` say what belongs together, `loader` reads beside them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analyzer.render.jsonable import Limits
+    from analyzer.session import Session
+
+
+def run(
+    session: Session, title: str, *, limits: Limits | None = None, colours: str = "auto", following: bool = False
+) -> None:
+    """Reads a session to its end and shows it until the user quits; does not close it.
+
+    title: what is open, for the first line. colours: a name of tui.theme.CHOICES. following: new rows are selected as
+    they come. Raises what kept the session from being read at all, and our own defects.
+    """
+    from tui.app import show  # Textual is half of the start
+
+    show(session, title, limits=limits, colours=colours, following=following)

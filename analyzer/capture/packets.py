@@ -7,7 +7,7 @@ where its payload lies. That is a row of 48 bytes; the payload stays where it is
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import TracebackType
@@ -60,7 +60,8 @@ class Packets:
     """TCP packets of several captures as one timeline. A context manager.
 
     `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files`
-    what is known of each capture; all of them grow while blocks() is read. Raises CaptureError for a file that is no
+    what is known of each capture; all of them grow while blocks() is read. `watch` is called with the records of the
+    timeline, block by block, before they are decoded (by the native reader). Raises CaptureError for a file that is no
     capture.
     """
 
@@ -72,6 +73,7 @@ class Packets:
         follow: bool = False,
         block: int = 32_768,
         spool_limit: int = SPOOL_LIMIT,
+        watch: Callable[[RecordBlock], None] | None = None,
     ) -> None:
         if reader == "scapy" and follow:
             raise ValueError("scapy's reader cannot follow a growing file")
@@ -80,6 +82,7 @@ class Packets:
         self.findings: list[Finding] = []
         self._decoder = Decoder(self.store, self.flows, self.findings)
         self._reader = reader
+        self._watch = watch
         self._stop = threading.Event()
         self._inputs: list[Input] = []
         try:
@@ -120,6 +123,8 @@ class Packets:
             return
         before = 0
         for records in merge([one.blocks() for one in self._inputs]):
+            if self._watch is not None:
+                self._watch(records)
             block = self._block(records, before)
             before += len(records)
             if len(block):

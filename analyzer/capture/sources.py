@@ -58,10 +58,12 @@ class Mapped:
         self._remap()
 
     def _remap(self) -> mmap.mmap | bytes:
-        if len(self._map) != self._size:
+        # What is returned is what was looked at: another thread, which reads rows, may put a shorter map back.
+        found = self._map
+        if len(found) != self._size:
             # The old map is not closed: rows or windows may still look at it. It goes with its last reader.
-            self._map = mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ)
-        return self._map
+            found = self._map = mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ)
+        return found
 
     def size(self) -> int:
         """Bytes in the file."""

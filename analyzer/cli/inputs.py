@@ -40,12 +40,14 @@ def files_options(command: _Command) -> Callable[..., Any]:
     return with_files
 
 
-def open_session(files: Sequence[str], decode_as: Sequence[tuple[int, str]], reader: Reader) -> Session:
-    """A session on the files. Raises UserError when there is none, or one can't be opened."""
+def open_session(
+    files: Sequence[str], decode_as: Sequence[tuple[int, str]], reader: Reader, block: int = 32_768
+) -> Session:
+    """A session on the files; its first block has `block` packets. Raises UserError for none, or one it can't open."""
     if not files:
         raise UserError("no capture was named: give FILE, or - for standard input")
     told: Mapping[int, str] = dict(decode_as)
-    session = Session(files, decode_as=told, reader=reader)
+    session = Session(files, decode_as=told, reader=reader, block=block)
     for problem in registry.problems():
         click.echo(sentence(problem), err=True)
     return session

@@ -19,10 +19,15 @@ from analyzer.cli.errors import PROGRAM, bug_report, sentence, usage_sentence
 from analyzer.errors import UserError
 
 COMMANDS: dict[str, str] = {
+    "open": "Captures in three panes: messages, fields, bytes.",
     "list": "A line for each message of a capture.",
+    "follow": "One conversation in order.",
+    "sniff": "An interface, live: its messages as they come.",
     "show": "One message: its tree, its bytes, its partner.",
     "decode": "Messages given as hex, without a capture.",
     "info": "What a capture is and which protocols are in it.",
+    "pipeline": "Many captures to tables, on Spark.",
+    "interfaces": "Where packets can be sniffed.",
     "protocols": "What can be dissected, and what can be said about it.",
     "completion": "The shell's completion script.",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -14,12 +14,10 @@ from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.errors import UserError
 from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.lines import Line, print_lines
-from analyzer.render.message_text import EMPTY, message_lines
-from analyzer.render.table import duration
+from analyzer.render.lines import print_lines
+from analyzer.render.message_text import EMPTY, about_row, message_lines
 from analyzer.render.tree_json import Message, tree_object
 from analyzer.rows import ROW_KEYS, Rows
-from analyzer.text import safe_text
 from dissectors.api import MessageHeader
 
 
@@ -53,27 +51,10 @@ def command(
             found |= {"row": cells, "packets": packets}
             sys.stdout.buffer.write(JsonWriter(limits).line(found))
         else:
-            lines = [*_about(cells, packets), EMPTY, *message_lines(message, tree, limits)]
+            lines = [*about_row(cells, packets), EMPTY, *message_lines(message, tree, limits)]
             print_lines(lines, sys.stdout, color)
 
 
 def _message(header: MessageHeader, cells: Mapping[str, Any]) -> Message:
     error = cells["error"]
     return Message(cells["protocol"], header, None if error is None else (error["code"], error["name"]), cells["info"])
-
-
-def _about(cells: Mapping[str, Any], packets: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-    """Where the message stands: who, when, with which partner, in which packets."""
-    yield (("title", f"message {cells['number']}"), ("", f"  {cells['time']}  stream {cells['stream']}"))
-    yield (("", f"{cells['source']} -> {cells['destination']}, {cells['length']} bytes at offset {cells['offset']}"),)
-    if cells["partner"] is not None:
-        what = "answers" if cells["role"] == "response" else "answered by"
-        after = f", {duration(cells['latency_ns'])} later" if cells["latency_ns"] is not None else ""
-        yield (("", f"{what} message {cells['partner']}{after}"),)
-    if cells["info"]:
-        yield (("text", safe_text(cells["info"])),)
-    shown = ", ".join(
-        f"{packet['number']}{' (retransmission)' if packet['retransmission'] else ''}" for packet in packets[:20]
-    )
-    more = f" and {len(packets) - 20} more" if len(packets) > 20 else ""
-    yield (("place", f"packets {shown}{more}"),)

@@ -17,10 +17,16 @@ def hexdump_lines(
     """Lines of 16 bytes: offset, hex, text. Bytes in `masks` are `**`; at most `limit` bytes, then a count."""
     shown = len(data) if limit is None else min(limit, len(data))
     for at in range(0, shown, WIDTH):
-        row = data[at : min(at + WIDTH, shown)]
-        yield _line(at, row, _styles(at, len(row), masks, highlight))
+        yield hexdump_line(at, data[at : min(at + WIDTH, shown)], masks, highlight)
     if shown < len(data):
         yield (("note", f"and {len(data) - shown:,} more bytes of {len(data):,}"),)
+
+
+def hexdump_line(
+    at: int, row: bytes, masks: Sequence[Span], highlight: Span | None, width: int = WIDTH, digits: int = 8
+) -> Line:
+    """One line: the bytes `row` from offset `at`, padded to `width` bytes, the offset in at least `digits` digits."""
+    return _line(at, row, _styles(at, len(row), masks, highlight), width, digits)
 
 
 def _styles(at: int, count: int, masks: Sequence[Span], highlight: Span | None) -> list[str]:
@@ -37,7 +43,7 @@ def _paint(styles: list[str], at: int, span: Span, style: str) -> None:
         styles[index] = style
 
 
-def _line(at: int, row: bytes, styles: list[str]) -> Line:
+def _line(at: int, row: bytes, styles: list[str], width: int, digits: int) -> Line:
     cells: list[tuple[str, str]] = []
     texts: list[tuple[str, str]] = []
     for index, (byte, style) in enumerate(zip(row, styles, strict=True)):
@@ -45,8 +51,8 @@ def _line(at: int, row: bytes, styles: list[str]) -> Line:
         cells.append((style, "**" if secret else f"{byte:02x}"))
         cells.append(("" if index + 1 >= len(row) else _joint(style, styles[index + 1]), "  " if index == 7 else " "))
         texts.append((style, "*" if secret else chr(byte) if 0x20 <= byte < 0x7F else "."))
-    padding = " " * (3 * (WIDTH - len(row)) + (len(row) < 8))
-    return _merged([("place", f"{at:08x}  "), *cells, ("", padding + " |"), *texts, ("", "|")])
+    padding = " " * (3 * (width - len(row)) + (len(row) < 8 <= width))
+    return _merged([("place", f"{at:0{digits}x}  "), *cells, ("", padding + " |"), *texts, ("", "|")])
 
 
 def _joint(left: str, right: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from analyzer.render.hexdump import hexdump_lines
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
 from analyzer.render.masking import secret_spans
+from analyzer.render.table import duration
 from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title, tree_lines
+from analyzer.text import safe_text
 from dissectors.field import Tree
 
 DUMPED = 4096
@@ -31,3 +34,20 @@ def message_lines(message: Message, tree: Tree, limits: Limits) -> Iterator[Line
             yield (("title", f"source {source.id}: {source.name}, {len(source.data)} bytes"),)
         most = None if limits.bytes_limit is None else DUMPED
         yield from hexdump_lines(source.data, spans.get(source.id, ()), limit=most)
+
+
+def about_row(cells: Mapping[str, Any], packets: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    """Where a row (its ROW_KEYS) stands: who, when, with which partner, in which packets."""
+    yield (("title", f"message {cells['number']}"), ("", f"  {cells['time']}  stream {cells['stream']}"))
+    yield (("", f"{cells['source']} -> {cells['destination']}, {cells['length']} bytes at offset {cells['offset']}"),)
+    if cells["partner"] is not None:
+        what = "answers" if cells["role"] == "response" else "answered by"
+        after = f", {duration(cells['latency_ns'])} later" if cells["latency_ns"] is not None else ""
+        yield (("", f"{what} message {cells['partner']}{after}"),)
+    if cells["info"]:
+        yield (("text", safe_text(cells["info"])),)
+    shown = ", ".join(
+        f"{packet['number']}{' (retransmission)' if packet['retransmission'] else ''}" for packet in packets[:20]
+    )
+    more = f" and {len(packets) - 20} more" if len(packets) > 20 else ""
+    yield (("place", f"packets {shown}{more}"),)

@@ -16,7 +16,7 @@ TABLE_KEYS: Sequence[str] = (
 """What the table is made of; state, error, info and findings share its last column."""
 
 HEAD = ("No.", "Time", "Str", "Source", "Destination", "Operation", "V", "Length", "Latency", "Info")
-WIDTHS = (6, 18, 3, 21, 21, 24, 2, 7, 9, 0)
+WIDTHS = (6, 18, 3, 21, 21, 31, 2, 7, 9, 0)
 RIGHT = frozenset({0, 2, 6, 7, 8})
 ARROWS = {"request": ">", "response": "<", "oneway": ">", "push": "<", "raw": " "}
 _US, _MS, _S = 10**3, 10**6, 10**9

@@ -63,7 +63,13 @@ def _nodes(nodes: list[Field], limits: Limits, depth: int, hidden: bool) -> Iter
 def _line(node: Field, limits: Limits, depth: int, hidden: bool) -> Line:
     place = f"{node.source}:" if node.source else ""
     place += f"{node.offset}+{node.length}"
-    line = [("place", f"{place:<{_PLACE}}"), ("name", "  " * depth + safe_text(node.spec.name, LONGEST_TEXT))]
+    (_, name), *rest = node_line(node, limits, hidden)
+    return (("place", f"{place:<{_PLACE}}"), ("name", "  " * depth + name), *rest)
+
+
+def node_line(node: Field, limits: Limits, hidden: bool) -> Line:
+    """A node's name, value, text and type, without its place; `hidden`: it lies below a secret."""
+    line = [("name", safe_text(node.spec.name, LONGEST_TEXT))]
     secret = hidden or is_secret(node)
     value = masked(node) if secret or conceals(node) else node.value
     shown = _shown(value, limits, structured=bool(node.children))

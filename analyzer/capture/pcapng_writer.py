@@ -1,0 +1,66 @@
+"""Packets to a pcapng file that somebody may be reading while it grows.
+
+Theory. A section header, one description for each interface, then a block for each packet (pcapng, sections 4.1, 4.2
+and 4.3). Blocks are handed on whole, many in one write, so that a reader sees whole packets, or the beginning of one
+block at the end, for which it waits. A file cut by a kill is whole up to there.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SECTION, INTERFACE, PACKET, STATISTICS = 0x0A0D0D0A, 1, 6, 5
+ORDER = 0x1A2B3C4D
+UNKNOWN_LENGTH = -1
+OPTION_NAME, OPTION_FILTER, OPTION_RESOLUTION = 2, 11, 9
+OPTION_RECEIVED, OPTION_DROPPED = 4, 5
+NANOSECONDS = b"\x09"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """An interface: its name, LINKTYPE, snap length (0: no limit) and filter."""
+
+    name: str
+    link: int
+    snaplen: int = 0
+    filter: str = ""
+
+
+def header(interfaces: Sequence[Description]) -> bytes:
+    """What a file begins with; packets name their interface by its place in `interfaces`."""
+    section = _block(SECTION, struct.pack("<IHHq", ORDER, 1, 0, UNKNOWN_LENGTH))
+    return section + b"".join(map(_interface, interfaces))
+
+
+def packet(interface: int, time: int, data: bytes, length: int) -> bytes:
+    """A packet of `length` bytes of which `data` was captured; `time` in ns since 1970."""
+    head = struct.pack("<IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(data), length)
+    return _block(PACKET, head + data)
+
+
+def statistics(interface: int, time: int, received: int, dropped: int) -> bytes:
+    """What an interface's counters said at the end."""
+    options = _option(OPTION_RECEIVED, struct.pack("<Q", received)) + _option(
+        OPTION_DROPPED, struct.pack("<Q", dropped)
+    )
+    return _block(STATISTICS, struct.pack("<III", interface, time >> 32, time & 0xFFFFFFFF) + options + _option(0, b""))
+
+
+def _interface(described: Description) -> bytes:
+    options = _option(OPTION_NAME, described.name.encode()) + _option(OPTION_RESOLUTION, NANOSECONDS)
+    if described.filter:
+        options += _option(OPTION_FILTER, b"\0" + described.filter.encode())
+    return _block(INTERFACE, struct.pack("<HHI", described.link, 0, described.snaplen) + options + _option(0, b""))
+
+
+def _option(code: int, value: bytes) -> bytes:
+    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    size = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + size + body + size

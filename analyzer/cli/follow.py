@@ -1,0 +1,99 @@
+"""`wireanalyze follow`: one conversation in order."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import click
+import numpy as np
+
+from analyzer.capture.packets import Reader
+from analyzer.cli.errors import sentence
+from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.options import color_option, decode_as_option, limits_options
+from analyzer.columns import Ints
+from analyzer.errors import UserError
+from analyzer.messages import FROM_CLIENT, FROM_SERVER
+from analyzer.render.dialogue import KEYS, dump_lines, field_lines, message_line
+from analyzer.render.jsonable import Limits
+from analyzer.render.lines import Line, print_lines
+from analyzer.rows import Rows, chunks
+from analyzer.session import Session
+from analyzer.text import safe_text
+
+SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}
+
+
+@click.command("follow")
+@files_options
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["dialogue", "fields", "hex", "raw"]),
+    default="dialogue",
+    show_default=True,
+    help="A line for each message; its fields, or its bytes, beneath; or nothing but the bytes.",
+)
+@click.option("--only", type=click.Choice(list(SIDES)), help="What one side said.")
+@decode_as_option
+@limits_options
+@color_option
+def command(
+    files: tuple[str, ...],
+    decode_as: tuple[tuple[int, str], ...],
+    reader: Reader,
+    form: str,
+    only: str | None,
+    color: bool,
+    limits: Limits,
+) -> None:
+    """Follow one connection of captures: wireanalyze follow FILE... STREAM.
+
+    STREAM is its number, as list prints it, or its id, CLIENT>SERVER.
+    """
+    if len(files) < 2:
+        raise UserError("name a capture, and behind it the stream: its number, as list prints it, or CLIENT>SERVER")
+    *names, wanted = files
+    with loaded(names, decode_as, reader) as session:
+        stream = find_stream(session, wanted)
+        every = np.flatnonzero(session.rows.column("stream") == stream)
+        sides = session.rows.column("side")[every]
+        numbers = every if only is None else every[sides == SIDES[only]]
+        if form == "raw":
+            _print_raw(session, numbers)
+        else:
+            began = int(session.rows.column("time")[every[:1]].sum())
+            print_lines(_lines(session, stream, numbers, began, form, limits), sys.stdout, color)
+
+
+def find_stream(session: Session, wanted: str) -> int:
+    """The number of a stream, given by it or by its id. Raises UserError if there is none."""
+    count = len(session.engine.streams)
+    if wanted.isdecimal():
+        if int(wanted) < count:
+            return int(wanted)
+    else:
+        for stream in range(count):
+            if session.stream_id(stream) == wanted:
+                return stream
+    known = f"the input has {count} streams, counted from 0" if count else "the input has no TCP streams"
+    raise UserError(f"there is no stream {wanted}: {known}")
+
+
+def _lines(session: Session, stream: int, numbers: Ints, began: int, form: str, limits: Limits) -> Iterator[Line]:
+    yield (("title", f"stream {stream}: {safe_text(session.stream_id(stream))}, {len(numbers):,} messages"),)
+    reading, times = Rows(session), session.rows.column("time")
+    for part in chunks(session, numbers):
+        for row, cells in zip(part.tolist(), reading.objects(KEYS, part), strict=True):
+            yield message_line(cells, int(times[row]) - began)
+            if form == "fields":
+                yield from field_lines(session.tree(row), limits)
+            elif form == "hex":
+                yield from dump_lines(session.tree(row), limits)
+
+
+def _print_raw(session: Session, numbers: Ints) -> None:
+    click.echo(sentence("raw bytes can't be masked: passwords and tokens are among them if they were sent"), err=True)
+    for part in chunks(session, numbers):
+        sys.stdout.buffer.writelines(session.messages(part))

@@ -1,0 +1,66 @@
+"""One conversation as a dialogue: what each side said, in the order in which it was said.
+
+A line a message: an arrow to the right for what the client sends, the number and time since the first message, what
+it is, its answer's latency, and the line for people; beneath it, if asked for, its fields or its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analyzer.render.hexdump import hexdump_lines
+from analyzer.render.jsonable import Limits
+from analyzer.render.lines import Line
+from analyzer.render.masking import secret_spans
+from analyzer.render.message_text import DUMPED
+from analyzer.render.table import duration
+from analyzer.render.tree_text import tree_lines
+from analyzer.text import safe_text
+from dissectors.field import Tree
+
+KEYS = (
+    *("number", "from_client", "role", "protocol", "operation", "version", "length", "latency_ns", "partner"),
+    *("error", "state", "info", "findings"),
+)
+"""Of a row, what a line tells."""
+
+_INDENT: Line = (("", " " * 23),)
+_SECOND = 10**9
+
+
+def message_line(cells: Mapping[str, Any], since: int) -> Line:
+    """The line of a row (its KEYS), `since` ns after the conversation's first."""
+    arrow, style = (">", "name") if cells["from_client"] else ("<", "text")
+    version = "" if cells["version"] is None else f" v{cells['version']}"
+    what = cells["operation"] or (cells["protocol"] if cells["role"] == "raw" else "?")
+    length = f"{cells['length']:,} bytes"
+    after = f", {duration(cells['latency_ns'])} after {cells['partner']}" if cells["latency_ns"] is not None else ""
+    line = [("place", f"{cells['number']:>6} {_seconds(since):>12}  "), (style, f"{arrow} {safe_text(what)}{version}")]
+    line.append(("place", f"  {length}{after}"))
+    if cells["state"] != "complete" and cells["role"] != "raw":
+        line.append(("warning", f"  {cells['state']}"))
+    if cells["error"] and cells["error"]["name"] not in (cells["info"] or ""):
+        line.append(("error", f"  {safe_text(cells['error']['name'])}"))
+    if cells["info"]:
+        line.append(("", f"  {safe_text(cells['info'])}"))
+    line += [("warning", f"  ({safe_text(finding['code'])})") for finding in cells["findings"]]
+    return tuple(line)
+
+
+def field_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
+    """A message's fields, indented."""
+    return (_INDENT + line for line in tree_lines(tree, limits))
+
+
+def dump_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
+    """A message's bytes as it was sent, secrets masked, indented."""
+    spans = () if limits.show_secrets else secret_spans(tree).get(0, ())
+    most = None if limits.bytes_limit is None else DUMPED
+    return (_INDENT + line for line in hexdump_lines(tree.sources[0].data, spans, limit=most))
+
+
+def _seconds(nanoseconds: int) -> str:
+    sign = "-" if nanoseconds < 0 else ""
+    whole, rest = divmod(abs(nanoseconds), _SECOND)
+    return f"{sign}{whole}.{rest // 1000:06}"

@@ -1,0 +1,74 @@
+"""`wireanalyze follow`: one conversation, in order, as lines, fields, hex or bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.session import Session
+from tests.analyzer.cli.test_decode import run
+
+CAPTURE = str(Path(__file__).parents[3] / "captures" / "kafka.pcap")
+
+
+def lines(*arguments: str) -> list[str]:
+    done = run("follow", CAPTURE, *arguments)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode().splitlines()
+
+
+def test_a_dialogue_has_a_line_for_each_message() -> None:
+    head, *found = lines("2")
+    assert head == "stream 2: 127.0.0.1:33890>127.0.0.1:29092, 6 messages"
+    assert [line.split()[:4] for line in found[:3]] == [
+        ["9", "0.000000", ">", "ApiVersions"],
+        ["10", "0.000759", "<", "ApiVersions"],
+        ["11", "0.003975", ">", "Metadata"],
+    ]
+    assert "759us after 9" in found[1]
+
+
+def test_a_stream_may_be_named_by_its_id() -> None:
+    assert lines("127.0.0.1:33890>127.0.0.1:29092") == lines("2")
+
+
+def test_one_side_alone() -> None:
+    both, client, server = lines("2"), lines("2", "--only", "client"), lines("2", "--only", "server")
+    assert sorted(both[1:]) == sorted(client[1:] + server[1:])
+    assert {line.split()[2] for line in client[1:]} == {">"}
+
+
+def test_fields_stand_beneath_their_message() -> None:
+    found = lines("2", "--as", "fields", "--only", "client")
+    assert any('clientId: "producer-1"' in line for line in found)
+    assert sum(not line.startswith(" " * 20) for line in found) == 1 + 3
+
+
+def test_hex_is_of_the_whole_message() -> None:
+    found = lines("2", "--as", "hex", "--only", "client")
+    assert "00 00 00 33 00 12 00 05" in found[2]
+
+
+def test_raw_bytes_are_the_stream_and_say_that_nothing_is_masked() -> None:
+    done = run("follow", CAPTURE, "2", "--as", "raw", "--only", "client")
+    with Session([CAPTURE]) as session:
+        session.load()
+        own = [session.message(row) for row in range(len(session.rows)) if session.cell("stream", row) == 2]
+    assert done.stdout == b"".join(own[::2])
+    assert b"can't be masked" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ([CAPTURE], "name a capture, and behind it the stream"),
+        ([CAPTURE, "99"], "there is no stream 99: the input has 37 streams"),
+        ([CAPTURE, "1.1.1.1:1>2.2.2.2:2"], "there is no stream 1.1.1.1:1>2.2.2.2:2"),
+    ],
+)
+def test_errors_are_one_sentence(arguments: list[str], text: str) -> None:
+    done = run("follow", *arguments)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert text in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1

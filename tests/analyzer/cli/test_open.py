@@ -1,0 +1,151 @@
+"""`wireanalyze open`, where it must refuse, and on a terminal of its own."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from analyzer.cli.program import COMMANDS
+
+KAFKA = Path(__file__).parent.parent.parent.parent / "captures" / "kafka.pcap"
+OPEN = [sys.executable, "-m", "analyzer.cli", "open"]
+PATIENCE = 30
+
+
+def test_it_is_a_command() -> None:
+    assert "open" in COMMANDS
+
+
+@pytest.mark.parametrize("arguments", [[str(KAFKA)], ["-"], []])
+def test_without_a_terminal_it_says_so(arguments: list[str]) -> None:
+    done = subprocess.run([*OPEN, *arguments], capture_output=True, input=b"", timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("wireanalyze: open needs a terminal")
+    assert "wireanalyze list" in line
+
+
+class Terminal:
+    """A pseudo terminal with the program on it."""
+
+    def __init__(self, descriptor: int, process: subprocess.Popen[bytes]) -> None:
+        self.descriptor, self.process = descriptor, process
+        self.seen = b""
+
+    def wait(self, text: bytes) -> None:
+        """Until the program has written a text since it was asked for the last time."""
+        end = time.monotonic() + PATIENCE
+        while text not in self.seen:
+            assert time.monotonic() < end, self.seen[-2000:]
+            if select.select([self.descriptor], [], [], 0.1)[0]:
+                self.seen += os.read(self.descriptor, 1 << 16)
+
+    def type(self, keys: bytes) -> None:
+        self.seen = b""
+        os.write(self.descriptor, keys)
+
+    def ended(self) -> int:
+        """The exit status; what is still written is read, or the program would wait for a reader."""
+        try:
+            while part := os.read(self.descriptor, 1 << 16):
+                self.seen += part
+        except OSError:  # nobody has the terminal open any more
+            pass
+        return self.process.wait(PATIENCE)
+
+
+BECOME = "import fcntl, os, sys, termios; fcntl.ioctl(1, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+"""Makes the terminal the session's own, so that /dev/tty is it, and becomes the command."""
+
+
+@contextmanager
+def terminal(command: list[str], stdin: int | None = None, **environment: str) -> Iterator[Terminal]:
+    """A command on a terminal of its own, with another standard input if one is given; ended at the end."""
+    settings = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLORFGBG")}
+    settings |= {"TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40", **environment}
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", BECOME, *command],
+        stdin=theirs if stdin is None else stdin, stdout=theirs, stderr=theirs,
+        start_new_session=True, env=settings,
+    )  # fmt: skip
+    os.close(theirs)
+    try:
+        yield Terminal(ours, process)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def test_open_and_quit() -> None:
+    with terminal([*OPEN, str(KAFKA)]) as shown:
+        shown.wait(b"648")
+        shown.type(b"q")
+        assert shown.ended() == 0
+        assert b"\x1b[?1049l" in shown.seen  # the terminal is as it was
+
+
+def test_keys_come_from_the_terminal_while_the_capture_comes_through_a_pipe() -> None:
+    command = f"cat {KAFKA} | {' '.join(OPEN)} -"
+    with terminal(["sh", "-c", command]) as shown:
+        shown.wait(b"648")
+        shown.wait(b"standard input")
+        shown.type(b"p")
+        shown.wait(b"response")
+        shown.type(b"q")
+        assert shown.ended() == 0
+
+
+@pytest.mark.parametrize("sent", [b"", KAFKA.read_bytes()[:30_000]], ids=["nothing came", "some rows came"])
+def test_quit_while_the_pipe_is_silent(sent: bytes) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, sent)
+    try:
+        with terminal([*OPEN, "-"], stdin=reading) as shown:
+            shown.wait(b"reading")
+            shown.wait(b"Space")
+            began = time.monotonic()
+            shown.type(b"q")
+            assert shown.ended() == 0
+            assert time.monotonic() - began < 5  # some 0.3 s; an end that waits for the pipe never comes
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["/nowhere.pcap"], b"cannot open /nowhere.pcap"),
+        (["-"], b"- is the keyboard here"),
+        ([], b"no capture was named"),
+        ([str(KAFKA), "-d", "9092=smtp"], b"smtp"),
+    ],
+)
+def test_what_it_refuses_on_a_terminal(arguments: list[str], said: bytes) -> None:
+    with terminal([*OPEN, *arguments]) as shown:
+        assert shown.ended() == 2
+        assert said in shown.seen
+        assert b"\x1b[?1049h" not in shown.seen
+
+
+def test_no_color_means_no_colour() -> None:
+    with terminal([*OPEN, str(KAFKA)], NO_COLOR="1") as shown:
+        shown.wait(b"complete")
+        shown.type(b"j\t")
+        time.sleep(0.5)
+        shown.type(b"q")
+        assert shown.ended() == 0
+        colours = {number for found in re.findall(rb"\x1b\[([0-9;]+)m", shown.seen) for number in found.split(b";")}
+        assert colours <= {b"0", b"1", b"2", b"4", b"7", b"39", b"49"}

@@ -1,0 +1,121 @@
+"""The user interface without a terminal: opened on a capture, driven by keys and mouse, read off its screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from textual.events import Key
+from textual.keys import _character_to_key
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from analyzer.render.jsonable import Limits
+from analyzer.session import Session
+from tui.app import Window
+from tui.screens.main import MainScreen
+
+KAFKA = Path(__file__).parent.parent.parent / "captures" / "kafka.pcap"
+GOLDEN = Path(__file__).parent.parent / "golden" / "kafka"
+
+Driven = Callable[["Drive"], Coroutine[Any, Any, None]]
+
+
+class Drive:
+    """A window under a pilot."""
+
+    def __init__(self, window: Window, pilot: Pilot[Exception]) -> None:
+        self.window, self.pilot = window, pilot
+
+    @property
+    def main(self) -> MainScreen:
+        return self.window.main
+
+    @property
+    def row(self) -> int | None:
+        """The selected row."""
+        place = self.main.timeline.selected
+        return None if place is None else place.row
+
+    async def press(self, *keys: str) -> None:
+        """Keys by Textual's names or as characters, each when the one before has been dealt with."""
+        driver = self.window._driver
+        assert driver is not None
+        for key in keys:
+            name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+            event = Key(name, key if len(key) == 1 else None)
+            event.set_sender(self.window)
+            driver.send_message(event)
+            for _ in range(3):
+                await self.pilot._wait_for_screen()
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Until nothing is under way but reading."""
+        for _ in range(3):
+            await self.pilot.pause(0)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        for _ in range(2000):
+            if condition():
+                return
+            await self.pilot.pause(0.005)
+        raise AssertionError("it never happened")
+
+    async def loaded(self) -> None:
+        await self.until(lambda: not self.main.reading)
+        await self.settle()
+
+    def lines(self, widget: Widget | None = None) -> list[str]:
+        """The text on the screen, or on a widget's part of it."""
+        strips = self.window.screen._compositor.render_strips()
+        texts = [strip.text for strip in strips]
+        if widget is None:
+            return texts
+        region = widget.region
+        cropped = [strip.crop(region.x, region.right).text for strip in strips]
+        return cropped[region.y : region.bottom]
+
+    def text(self, name: str) -> str:
+        """The text of a pane or bar by its id."""
+        return "\n".join(self.lines(self.main.query_one(f"#{name}")))
+
+    def status(self) -> str:
+        return self.text("status").strip()
+
+
+@asynccontextmanager
+async def driving(
+    captures: Sequence[str | PathLike[str]] = (KAFKA,),
+    *,
+    size: tuple[int, int] = (140, 40),
+    limits: Limits | None = None,
+    follow: bool = False,
+    following: bool = False,
+    block: int = 32_768,
+    wait: bool = True,
+) -> AsyncIterator[Drive]:
+    with Session(list(captures), follow=follow, block=block) as session:
+        window = Window(session, "test", limits=limits, following=following)
+        try:
+            async with window.run_test(size=size) as pilot:
+                drive = Drive(window, pilot)
+                if wait:
+                    await drive.loaded()
+                yield drive
+        finally:
+            window.main.stop(5)
+
+
+def drive(test: Driven, *captures: str | PathLike[str], **options: Any) -> None:
+    """Runs a test on an opened capture."""
+
+    async def whole() -> None:
+        async with driving(captures or (KAFKA,), **options) as found:
+            await test(found)
+
+    asyncio.run(whole())

@@ -1,0 +1,82 @@
+"""What a row says in the list: the same as `list` says, and long bodies only when somebody has time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analyzer.rows import Rows
+from analyzer.session import Session
+from tests.tui.driving import GOLDEN, KAFKA
+from tui.model import cells as module
+from tui.model.cells import Cells, RowCells, Said
+
+KEYS = [
+    "number",
+    "time",
+    "stream",
+    "protocol",
+    "role",
+    "operation",
+    "version",
+    "length",
+    "partner",
+    "latency_ns",
+    "state",
+]
+
+
+def test_the_same_as_the_rows_of_list() -> None:
+    with Session([GOLDEN / "k4_errors.pcap.zst"]) as session:
+        session.load()
+        rows = list(range(len(session.rows)))
+        found = Cells(session).rows(rows)
+        for cells, row in zip(
+            found, Rows(session).objects([*KEYS, "error", "info", "findings"], np.array(rows)), strict=True
+        ):
+            assert [row[key] for key in KEYS] == [
+                *(cells.number, cells.time, cells.stream, cells.protocol, cells.role, cells.operation, cells.version),
+                *(cells.length, cells.partner, cells.latency, cells.state),
+            ]
+            assert cells.said is not None
+            assert cells.said.error == (row["error"] and row["error"]["name"])
+            assert cells.said.info == (row["info"] or "")
+            assert [code for _, code in cells.said.findings] == [finding["code"] for finding in row["findings"]]
+            bad = cells.said.error or any(severity == "error" for severity, _ in cells.said.findings)
+            assert (cells.sign == "!") == bool(bad)
+
+
+def test_long_bodies_wait_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONG", 500)
+    monkeypatch.setattr(module, "KEPT", 10)
+    with Session([KAFKA]) as session:
+        session.load()
+        cells = Cells(session)
+        shown = cells.rows([0, 1])
+        assert [found.said is None for found in shown] == [False, True]
+        assert cells.wanting([0, 1]) == [1]
+        cells.keep(cells.decode([0, 1]))
+        assert cells.rows([1])[0].said == Said(None, "77 APIs, 7 features", ())
+        cells.rows(list(range(20, 40)))
+        assert len(cells._kept) == 10
+        assert cells.rows([]) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "role", "said", "sign"),
+    [
+        ("complete", "request", None, " "),
+        ("complete", "response", Said(None, "", ()), " "),
+        ("complete", "response", Said("BAD", "", ()), "!"),
+        ("complete", "response", Said(None, "", (("error", "bug"),)), "!"),
+        ("partial", "response", Said(None, "", (("warning", "gap"),)), "%"),
+        ("complete", "response", Said(None, "", (("warning", "crc-mismatch"),)), "*"),
+        ("complete", "response", Said(None, "", (("note", "trailing-bytes"),)), " "),
+        ("guessed", "response", Said(None, "", (("note", "orphan-response"),)), "?"),
+        ("undecoded", "request", None, "?"),
+        ("undecoded", "raw", None, " "),
+    ],
+)
+def test_signs(state: str, role: str, said: Said | None, sign: str) -> None:
+    row = RowCells(1, "", 0, "kafka", role, "Fetch", 1, 10, None, None, state, said)
+    assert row.sign == sign

@@ -1,0 +1,74 @@
+"""One message's detail, on real captures: bytes to fields, and no secret in tree or bytes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from analyzer.render.jsonable import Limits
+from analyzer.render.lines import plain
+from analyzer.session import Session
+from tests.tui.driving import GOLDEN, KAFKA
+from tui.model.cells import Cells
+from tui.model.detail import Note, fields_at, place_of, read_detail, stream_notes
+
+CAPTURES = [KAFKA, GOLDEN / "k4_java_produce.pcap.zst", GOLDEN / "k010_py_old.pcap.zst"]
+
+
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+def test_every_byte_belongs_to_a_leaf(capture: Path) -> None:
+    with Session([capture]) as session:
+        session.load()
+        for row in range(0, len(session.rows), 7):
+            detail = read_detail(session, row, Limits())
+            for source in detail.tree.sources:
+                for at in range(0, len(source.data), max(len(source.data) // 50, 1)):
+                    path = fields_at(detail.tree, source.id, at)
+                    leaf = path[-1]
+                    assert leaf.source == source.id
+                    assert leaf.offset <= at < leaf.offset + leaf.length
+                    assert not [child for child in leaf.children if child.source == source.id and child.bits is None]
+                    for outer, inner in pairwise(path):
+                        assert any(child is inner for child in outer.children)
+
+
+def test_what_is_told_beside_the_fields() -> None:
+    with Session([KAFKA]) as session:
+        session.load()
+        detail = read_detail(session, 47, Limits())
+        assert plain(detail.title).startswith("kafka Fetch v18 response  1107 bytes")
+        (about,) = detail.notes
+        told = [plain(about.line), *(plain(note.line) for note in about.children)]
+        assert told[0].startswith("message 48  2026-11-21T14:15:14.820665312Z")
+        assert "answers message 47, 991us later" in told
+        assert detail.partner == 46
+        cells = Cells(session).stream(7, 28)
+        told = [plain(note.line) for note in stream_notes(session, cells)]
+        assert told[:4] == [
+            "id: 127.0.0.1:58834>127.0.0.1:29092",
+            "protocol: kafka",
+            "client: 127.0.0.1:58834",
+            "server: 127.0.0.1:29092",
+        ]
+        assert "messages: 28" in told
+
+
+def test_places() -> None:
+    assert place_of(Note(())) is None
+    with Session([KAFKA]) as session:
+        tree = session.load().tree(0)
+        place = place_of(tree.fields[0])
+        assert place is not None
+        assert (place.source, place.offset, place.length) == (0, 0, 4)
+
+
+def test_secrets_are_masked_unless_asked_for() -> None:
+    with Session([GOLDEN / "k4_sasl_java.pcap.zst"]) as session:
+        session.load()
+        rows = range(0, len(session.rows), 3)
+        masked = [row for row in rows if read_detail(session, row, Limits()).masks]
+        assert masked
+        for row in masked:
+            assert not read_detail(session, row, Limits(show_secrets=True)).masks

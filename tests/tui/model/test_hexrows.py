@@ -1,0 +1,56 @@
+"""Lines of bytes: where each byte stands, and that a mask hides every byte of it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.render.lines import plain
+from tui.model.hexrows import HexRows
+
+
+@pytest.mark.parametrize(
+    ("columns", "length", "width", "digits"),
+    [
+        *((200, 100, 16, 4), (74, 100, 16, 4), (73, 100, 8, 4), (42, 100, 8, 4), (41, 100, 4, 4), (42, 1 << 20, 4, 5)),
+        *((44, 1 << 24, 8, 6), (25, 100, 4, 4), (12, 100, 1, 4), (0, 100, 1, 4), (200, 0, 16, 4)),
+    ],
+)
+def test_what_fits(columns: int, length: int, width: int, digits: int) -> None:
+    rows = HexRows.fitting(bytes(length), (), columns)
+    assert (rows.width, rows.digits, rows.lines) == (width, digits, -(-length // width))
+    if columns >= 13 and length:
+        assert len(plain(rows.line(0, None))) <= columns
+
+
+Spans = st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)).map(lambda span: tuple(sorted(span))), max_size=5)
+
+
+@given(length=st.integers(1, 70), masks=Spans, columns=st.integers(0, 90))
+def test_each_byte_in_both_its_places(length: int, masks: list[tuple[int, int]], columns: int) -> None:
+    data = bytes(range(0x30, 0x30 + length))
+    hidden = {at for first, end in masks for at in range(first, end)}
+    rows = HexRows.fitting(data, masks, columns)
+    for number in range(rows.lines):
+        line = plain(rows.line(number, (3, 9)))
+        for index in range(min(rows.width, length - number * rows.width)):
+            at = number * rows.width + index
+            first, text = rows.columns_of(index)
+            shown = chr(data[at]) if data[at] < 0x7F else "."
+            assert (line[first : first + 2], line[text]) == (
+                ("**", "*") if at in hidden else (f"{data[at]:02x}", shown)
+            )
+            assert {rows.byte_at(number, column) for column in (first, first + 1, text)} == {at}
+    assert rows.byte_at(0, 0) is None
+    assert rows.byte_at(rows.lines, rows.columns_of(0)[0]) is None
+
+
+def test_only_lines_that_are_asked_for_are_made() -> None:
+    rows = HexRows.fitting(bytes(64 << 20), [(at, at + 2) for at in range(0, 1 << 20, 64)], 76)
+    began = time.perf_counter()
+    for number in range(0, rows.lines, rows.lines // 60):
+        rows.line(number, (0, 64 << 20))
+    assert time.perf_counter() - began < 3  # some 3 ms

@@ -1,0 +1,115 @@
+"""The lines of a tree, folded and unfolded, held against a walk over all of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from analyzer.session import Session
+from dissectors.field import Field, FieldSpec
+from tests.tui.driving import KAFKA
+from tui.model.detail import Note
+from tui.model.outline import FITTING, MOST_UNASKED, Folds, Outline
+
+FETCH = 47
+
+
+@pytest.fixture(scope="module")
+def fields() -> list[Field]:
+    with Session([KAFKA]) as session:
+        return session.load().tree(FETCH).fields
+
+
+def walked(nodes: list[Field], opened: set[int], depth: int = 0) -> Iterator[tuple[Field, int]]:
+    for node in nodes:
+        yield node, depth
+        if id(node) in opened:
+            yield from walked(node.children, opened, depth + 1)
+
+
+def lines_of(outline: Outline) -> list[tuple[object, int]]:
+    return [(entry.what, entry.depth) for entry in outline.lines]
+
+
+def test_any_folding_gives_the_lines_of_a_walk(fields: list[Field]) -> None:
+    outline, opened, random = Outline((), fields, Folds()), set[int](), Random(1)
+    outline.fold_all(opened=False)
+    for _ in range(400):
+        line = random.randrange(len(outline.lines))
+        what, to = outline.lines[line].what, random.random() < 0.7
+        outline.fold(line, opened=to)
+        if what.children:
+            (opened.add if to else opened.discard)(id(what))
+        if not to:  # what is below a folded node keeps whether it was open
+            assert not outline.is_open(line)
+        assert lines_of(outline) == list(walked(fields, opened))
+    outline.fold_all(opened=True)
+    assert len(outline.lines) == sum(1 for _ in everything(fields))
+
+
+def everything(nodes: list[Field]) -> Iterator[Field]:
+    for node in nodes:
+        yield node
+        yield from everything(node.children)
+
+
+def test_a_path_is_unfolded_as_far_as_needed(fields: list[Field]) -> None:
+    paths = [[*path] for path in all_paths(fields, [])]
+    for path in paths[:: max(len(paths) // 60, 1)]:
+        outline = Outline((Note((("", "a note"),)),), fields, Folds())
+        outline.fold_all(opened=False)
+        line = outline.reveal(path)
+        assert line is not None
+        assert outline.lines[line].what is path[-1]
+        assert outline.path(line) == path
+        assert outline.parent(line) == (None if len(path) == 1 else outline.find(path[-2]))
+
+
+def all_paths(nodes: list[Field], above: list[Field]) -> Iterator[list[Field]]:
+    for node in nodes:
+        yield [*above, node]
+        yield from all_paths(node.children, [*above, node])
+
+
+def node(name: str, *children: Field) -> Field:
+    return Field(FieldSpec(name, "struct" if children else "int8"), None, 0, 1, children=list(children))
+
+
+def message(count: int) -> list[Field]:
+    return [node("body", node("list", *(node(f"[{at}]", node("a"), node("b")) for at in range(count))))]
+
+
+def test_what_was_folded_by_hand_holds_for_the_next_message() -> None:
+    folds = Folds()
+    first = Outline((), message(2), folds)
+    assert len(first.lines) == 8
+    first.fold(2, opened=False)
+    assert len(first.lines) == 6
+    assert len(Outline((), message(3), folds).lines) == 5  # all elements have one name
+    first.fold_all(opened=True)
+    assert len(Outline((), message(3), folds).lines) == 11
+    first.fold_all(opened=False)
+    assert len(Outline((), message(3), folds).lines) == 1
+
+
+def test_large_trees() -> None:
+    nodes, folds = message(20_000), Folds()
+    outline = Outline((), nodes, folds)
+    assert len(outline.lines) <= FITTING
+    began = time.perf_counter()
+    outline.fold_all(opened=True)
+    assert len(outline.lines) == 60_002
+    outline.fold(30_000, opened=False)
+    assert len(Outline((), nodes, folds).lines) <= MOST_UNASKED
+    assert time.perf_counter() - began < 5  # some 0.3 s
+
+
+def test_a_secret_hides_what_is_below() -> None:
+    below = node("token")
+    secret = Field(FieldSpec("password", "struct", secret=True), None, 0, 1, children=[below])
+    outline = Outline((), [secret], Folds())
+    outline.fold_all(opened=True)
+    assert [(entry.what, entry.hidden) for entry in outline.lines] == [(secret, False), (below, True)]

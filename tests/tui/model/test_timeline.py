@@ -1,0 +1,85 @@
+"""Lines and places, held against the simplest thing that could be right: lists."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.model.timeline import Place, Timeline
+
+
+def expected(streams: list[int], known: int, opened: set[int], flat: bool) -> list[Place]:
+    if flat:
+        return [Place(stream, row) for row, stream in enumerate(streams)]
+    found = []
+    for stream in range(known):
+        found.append(Place(stream))
+        if stream in opened:
+            found += [Place(stream, row) for row, each in enumerate(streams) if each == stream]
+    return found
+
+
+def timeline_of(streams: list[int]) -> Timeline:
+    column = np.array(streams, np.int32)
+    return Timeline(lambda rows: column[rows])
+
+
+@given(
+    streams=st.lists(st.integers(0, 6), max_size=60),
+    cuts=st.lists(st.integers(0, 60), max_size=6),
+    folds=st.lists(st.tuples(st.integers(0, 8), st.booleans()), max_size=8),
+    flat=st.booleans(),
+)
+def test_every_line_and_back(streams: list[int], cuts: list[int], folds: list[tuple[int, bool]], flat: bool) -> None:
+    timeline = timeline_of(streams)
+    timeline.flat = flat
+    opened: set[int] = set()
+    known = 0
+    steps = sorted({min(cut, len(streams)) for cut in cuts} | {len(streams)})
+    for number, rows in enumerate(steps):
+        known = max([known, *(stream + 1 for stream in streams[:rows])])
+        timeline.grow(rows, known)
+        for stream, to in folds[number : number + 2]:
+            if stream < known:
+                timeline.fold(stream, opened=to)
+                (opened.add if to else opened.discard)(stream)
+        places = expected(streams[:rows], known, opened, flat)
+        assert timeline.lines == len(places)
+        assert timeline.window(0, len(places) + 5) == places
+        for line, place in enumerate(places):
+            assert timeline.at(line) == place
+            assert timeline.line_of(place) == line
+        assert timeline.window(len(places) // 2, 2) == places[len(places) // 2 :][:2]
+    assert timeline.at(-1) is None
+    assert timeline.at(timeline.lines) is None
+
+
+def test_folded_rows_and_whole_folds() -> None:
+    timeline = timeline_of([0, 1, 0, 1, 3])
+    timeline.grow(5, 5)
+    assert timeline.line_of(Place(1, 3)) == 1
+    timeline.fold_all(opened=True)
+    assert timeline.lines == 10
+    assert timeline.line_of(Place(1, 3)) == 5
+    assert (timeline.count(2), timeline.first_row(2), timeline.first_row(3)) == (0, None, 4)
+    timeline.flat = True
+    assert [timeline.line_of(Place(stream)) for stream in range(5)] == [0, 1, 0, 4, 0]
+
+
+def test_a_million_rows_cost_few_bytes_and_no_time() -> None:
+    rows, streams, block = 1_000_000, 10_000, 50_000
+    column = np.random.default_rng(1).integers(0, streams, rows).astype(np.int32)
+    timeline = Timeline(lambda numbers: column[numbers])
+    for end in range(block, rows + 1, block):
+        timeline.grow(end, streams)
+    timeline.fold_all(opened=True)
+    began = time.perf_counter()
+    for line in range(0, timeline.lines, timeline.lines // 100):
+        timeline.fold(line % streams, opened=False)
+        timeline.window(min(line, timeline.lines - 60), 60)
+    assert time.perf_counter() - began < 2  # some 200 us each; a loop over the rows would take minutes
+    grouped = timeline._grouped
+    assert grouped._order.nbytes + sum(each.nbytes for each in grouped._waiting) <= 4 * rows

@@ -1,0 +1,117 @@
+"""The installed program as a person uses it, in a terminal that tmux plays."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import KAFKA
+
+PROGRAM = Path(sys.executable).parent / "wireanalyze"
+PATIENCE = 30
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
+    pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not installed beside this Python"),
+]
+
+
+class Tmux:
+    """One terminal, on a server of its own."""
+
+    def __init__(self, socket: Path) -> None:
+        self._command = ["tmux", "-S", str(socket), "-f", os.devnull]
+
+    def run(self, *arguments: str) -> str:
+        ours = ("NO_COLOR", "TMUX", "COLUMNS", "LINES")
+        environment = {key: value for key, value in os.environ.items() if key not in ours}
+        done = subprocess.run(
+            [*self._command, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=True, env=environment
+        )
+        return done.stdout
+
+    def start(self, command: str, size: tuple[int, int]) -> None:
+        width, height = map(str, size)
+        self.run("new-session", "-d", "-x", width, "-y", height, f"{command}; echo ended with $?; exec cat")
+
+    def type(self, *keys: str) -> None:
+        self.run("send-keys", *keys)
+
+    def screen(self) -> list[str]:
+        return self.run("capture-pane", "-p").splitlines()
+
+    def wait(self, pattern: str) -> list[str]:
+        """The screen, as soon as a pattern is on it."""
+        end = time.monotonic() + PATIENCE
+        while not re.search(pattern, "\n".join(lines := self.screen()), re.MULTILINE):
+            assert time.monotonic() < end, "\n".join(lines)
+            time.sleep(0.05)
+        return lines
+
+
+@pytest.fixture
+def tmux(tmp_path: Path) -> Iterator[Tmux]:
+    found = Tmux(tmp_path / "s")
+    try:
+        yield found
+    finally:
+        found.run("kill-server")
+
+
+def test_a_person_looks_at_a_capture(tmux: Tmux) -> None:
+    tmux.start(f"{shlex.quote(str(PROGRAM))} open {shlex.quote(str(KAFKA))}", (140, 40))
+    tmux.wait(r"648 messages .* complete")
+    tmux.wait(r"^▾  0 127\.0\.0\.1:33862 > 127\.0\.0\.1:29092")
+    tmux.wait("clientSoftwareName")
+    tmux.wait(r"0000  00 00 00 36 00 12")
+    tmux.type("j")
+    tmux.wait(r"kafka ApiVersions v5 response")
+    tmux.type("p")
+    tmux.wait(r"kafka ApiVersions v5 request")
+    tmux.type("C-g")
+    tmux.wait("message 1 to 648")
+    tmux.type("48", "Enter")
+    tmux.wait("kafka Fetch v18 response")
+    tmux.type("Tab")
+    tmux.wait("▌kafka Fetch")
+    tmux.type("Down", "Down", "Down")
+    tmux.wait(r"header\.correlationId +int32 +4 bytes at 4")
+    tmux.type("BTab", "v")
+    tmux.wait("No. .*Str .*Operation")
+    tmux.type("?")
+    tmux.wait("Everywhere")
+    tmux.type("q")
+    tmux.wait("No. .*Str .*Operation")
+    tmux.type("q")
+    tmux.wait("^ended with 0$")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_sizes(tmux: Tmux, size: tuple[int, int]) -> None:
+    tmux.start(f"{shlex.quote(str(PROGRAM))} open {shlex.quote(str(KAFKA))}", size)
+    tmux.wait(r"648 messages .* complete")
+    tmux.wait(r"0000  00 00 00 36")
+    side_by_side = r"No\. .*▏ *kafka ApiVersions v5 request" if size[0] >= 120 else r"^ *kafka ApiVersions v5 request"
+    lines = tmux.wait(side_by_side)
+    assert len(lines) <= size[1]
+    assert "? help" in lines[-1]
+    tmux.type("q")
+    tmux.wait("^ended with 0$")
+
+
+def test_a_pipe(tmux: Tmux) -> None:
+    tmux.start(f"cat {shlex.quote(str(KAFKA))} | {shlex.quote(str(PROGRAM))} open -", (120, 40))
+    tmux.wait(r"standard input +648 messages")
+    tmux.type("j")
+    tmux.wait(r"kafka ApiVersions v5 response")
+    tmux.type("q")
+    tmux.wait("^ended with 0$")

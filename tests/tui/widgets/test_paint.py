@@ -1,0 +1,75 @@
+"""The border: whatever the text, a line is as wide as asked for, and nothing in it acts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.style import Style
+
+from tests.tui.hostile import TEXTS, acts, random_texts
+from tui import theme
+from tui.widgets.paint import cut, overlaid, strip
+
+STYLES = theme.palette("dark").styles
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 3, 7, 40, 200])
+def test_hostile_texts(width: int) -> None:
+    for text in (*TEXTS, *random_texts(100, 60), "x" * 1_000_000, "漢" * 300_000):
+        line = strip([("name", text), ("value", text)], width, STYLES, STYLES["cursor"])
+        assert line.cell_length == cell_len(line.text) == width
+        assert not acts(line.text)
+
+
+def test_many_and_long_ones() -> None:
+    for text in random_texts(2000, 4096):
+        line = strip([("value", text)], 60, STYLES)
+        assert cell_len(line.text) == 60
+        assert not acts(line.text)
+
+
+@given(text=st.text(), width=st.integers(0, 30))
+def test_any_text(text: str, width: int) -> None:
+    line = strip([("", text)], width, STYLES)
+    assert cell_len(line.text) == width
+    assert not acts(line.text)
+
+
+def test_markup_stays_text() -> None:
+    assert strip([("", "[/red][@click=app.quit]x")], 30, STYLES).text.rstrip() == "[/red][@click=app.quit]x"
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [("abc", 5, "abc  "), ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("漢字", 3, "漢…"), ("漢字", 2, " …"), ("a", 0, "")],
+)
+def test_cut(text: str, width: int, expected: str) -> None:
+    assert cut(text, width) == expected
+
+
+def test_a_style_is_laid_over_some_cells() -> None:
+    over = Style.parse("reverse")
+    line = overlaid(strip([("", "abcdef")], 6, STYLES), [(1, 3), (5, 6), (9, 10)], over)
+    assert line.text == "abcdef"
+    marked = "".join(segment.text for segment in line if segment.style is not None and segment.style.reverse)
+    assert marked == "bcf"
+
+
+@pytest.mark.parametrize("choice", theme.CHOICES)
+def test_every_palette_has_every_style(choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert set(theme.palette(choice).styles) == set(theme.DARK)
+
+
+def test_no_color_and_a_light_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    assert theme.palette("auto").theme.name == "wire-light"
+    monkeypatch.setenv("COLORFGBG", "15;0")
+    assert theme.palette("auto").theme.name == "wire-dark"
+    monkeypatch.setenv("NO_COLOR", "1")
+    styles = theme.palette("dark").styles
+    assert all(style.color is None and style.bgcolor is None for style in styles.values())
+    assert styles["cursor"].reverse
+    assert styles["cursor-off"] != styles[""]

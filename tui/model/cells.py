@@ -1,0 +1,141 @@
+"""What the left pane says of rows and streams: plain words and numbers, made for the lines on the screen alone.
+
+Theory. What the index knows is looked up anew each time, for all visible rows at once, because it still changes: an
+answer that closes later gives its request a partner. What needs the body (error, info, findings) is decoded once and
+kept for the last few thousand rows. A long body is not decoded here, for it would hold up the next key: `wanting`
+names such rows, and another thread may call `decode` for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analyzer.rows import Rows
+from analyzer.session import Session
+
+KEPT = 4096
+"""Rows whose bodies' words are kept."""
+
+LONG = 1 << 16
+"""Bytes of a message from which on it is not decoded between two keys."""
+
+INDEX_KEYS = ("number", "time", "stream", "protocol", "role", "operation", "version", "length", "partner")
+TIME_KEYS = ("latency_ns", "state")
+BODY_KEYS = ("error", "info", "findings")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a body says: the name of its error, the line for people, its findings as (severity, code)."""
+
+    error: str | None
+    info: str
+    findings: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowCells:
+    """One row. `number` and `partner` count from 1; `said` is None while the body has not been decoded."""
+
+    number: int
+    time: str
+    stream: int
+    protocol: str
+    role: str
+    operation: str | None
+    version: int | None
+    length: int
+    partner: int | None
+    latency: int | None
+    state: str
+    said: Said | None
+
+    @property
+    def sign(self) -> str:
+        """One character for what should not be missed: `!` an error, `*` a warning, `%` partial, `?` uncertain."""
+        said = self.said
+        if said is not None and (said.error or any(severity == "error" for severity, _ in said.findings)):
+            return "!"
+        if self.state == "partial":
+            return "%"
+        if said is not None and any(severity == "warning" for severity, _ in said.findings):
+            return "*"
+        return "?" if self.state in ("guessed", "undecoded") and self.role != "raw" else " "
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCells:
+    """One stream; `duration` in ns from its first packet to its last."""
+
+    number: int
+    client: str
+    server: str
+    protocol: str
+    messages: int
+    packets: int
+    duration: int
+
+
+class Cells:
+    """Reads what visible lines say. Of one thread, but for `decode`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._rows = Rows(session)
+        self._kept: dict[int, Said] = {}
+
+    def rows(self, rows: Sequence[int]) -> list[RowCells]:
+        """The cells of rows, in order; short bodies are decoded on the way."""
+        if not rows:
+            return []
+        numbers = np.array(rows, np.int64)
+        columns = self._rows.columns([*INDEX_KEYS, *TIME_KEYS], numbers)
+        short = self._session.rows.column("length")[numbers] < LONG
+        self.keep(self.decode([row for row, fits in zip(rows, short.tolist(), strict=True) if fits]))
+        columns.append([self._kept.get(row) for row in rows])
+        return [RowCells(*cells) for cells in zip(*columns, strict=True)]
+
+    def stream_of(self, row: int) -> int:
+        """The stream of a row."""
+        return self._session.rows.cell("stream", row)
+
+    def wanting(self, rows: Iterable[int]) -> list[int]:
+        """Those of `rows` whose bodies have not been decoded."""
+        return [row for row in rows if row not in self._kept]
+
+    def decode(self, rows: Sequence[int]) -> dict[int, Said]:
+        """What the bodies of rows say, of those that are not kept. Changes nothing."""
+        wanted = np.array(self.wanting(rows), np.int64)
+        found = self._rows.objects(BODY_KEYS, wanted) if len(wanted) else ()
+        return {row: _said(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
+
+    def keep(self, said: Mapping[int, Said]) -> None:
+        """Keeps what was decoded, and lets go of what was kept first."""
+        self._kept |= said
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    def stream(self, stream: int, messages: int) -> StreamCells:
+        """A stream's own line; `messages` as far as they were announced."""
+        session = self._session
+        cell = session.engine.streams.cell
+        dissector = session.engine.dissector(cell("protocol", stream))
+        return StreamCells(
+            stream,
+            session.endpoint(stream, 0),
+            session.endpoint(stream, 1),
+            "unknown" if dissector is None else dissector.name,
+            messages,
+            cell("packets", stream),
+            cell("end", stream) - cell("begin", stream),
+        )
+
+
+def _said(found: dict[str, Any]) -> Said:
+    error = found["error"]
+    findings = tuple((finding["severity"], finding["code"]) for finding in found["findings"])
+    return Said(None if error is None else error["name"], found["info"] or "", findings)

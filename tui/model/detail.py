@@ -1,0 +1,115 @@
+"""All that is shown of one message: where it stands, what is to be said of it, its tree, its bytes.
+
+Made in one go, so that it can be made by another thread when the message is long, and shown when it is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.render.jsonable import Limits
+from analyzer.render.lines import Line
+from analyzer.render.masking import Span, secret_spans
+from analyzer.render.message_text import about_row
+from analyzer.render.table import duration
+from analyzer.render.tree_json import Message
+from analyzer.render.tree_text import finding_line, title
+from analyzer.rows import ROW_KEYS, Rows
+from analyzer.session import Session, iso_time
+from analyzer.text import safe_text
+from dissectors.field import Field, Tree
+from tui.model.cells import StreamCells
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Bytes in a source of the message."""
+
+    source: int
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line of the tree pane that is no field. `place`: the bytes that it speaks of."""
+
+    line: Line
+    place: Place | None = None
+    children: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One message. `masks`: for each source the spans to hide, in order, none where secrets are asked for."""
+
+    row: int
+    title: Line
+    notes: tuple[Note, ...]
+    tree: Tree
+    masks: Mapping[int, list[Span]]
+    partner: int | None
+
+
+def read_detail(session: Session, row: int, limits: Limits) -> Detail:
+    """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it."""
+    (cells,) = Rows(session).objects([key for key in ROW_KEYS if key != "findings"], np.array([row]))
+    tree = session.tree(row)
+    error = cells["error"]
+    message = Message(cells["protocol"], session.header(row), error and (error["code"], error["name"]), cells["info"])
+    about, *more = about_row(cells, session.packets_of(row))
+    notes = [Note(about, Place(0, 0, tree.sources[0].length), tuple(map(Note, more)))]
+    for finding in tree.findings:
+        place = None if finding.offset is None else Place(finding.source, finding.offset, finding.length or 0)
+        notes.append(Note(finding_line(finding), place))
+    masks = {} if limits.show_secrets else secret_spans(tree)
+    partner = session.cell("partner", row)
+    return Detail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner)
+
+
+def place_of(what: Field | Note) -> Place | None:
+    """The bytes of a line of the tree pane."""
+    return Place(what.source, what.offset, what.length) if isinstance(what, Field) else what.place
+
+
+def fields_at(tree: Tree, source: int, offset: int) -> list[Field]:
+    """The fields around a byte, from the outermost to the innermost; none where the tree does not say.
+
+    Fields of the source itself only, behind those of the outer source that it was made from.
+    """
+    path: list[Field] = []
+    nodes = tree.fields
+    origin = next((each.parent for each in tree.sources if each.id == source), None)
+    for index in origin or ():
+        path.append(nodes[index])
+        nodes = nodes[index].children
+    while (found := _around(nodes, source, offset)) is not None:
+        path.append(found)
+        nodes = found.children
+    return path
+
+
+def _around(nodes: list[Field], source: int, offset: int) -> Field | None:
+    for node in nodes:
+        if node.source == source and node.offset <= offset < node.offset + node.length and node.bits is None:
+            return node
+    return None
+
+
+def stream_notes(session: Session, cells: StreamCells) -> tuple[Note, ...]:
+    """What is said of a stream that is selected itself."""
+    begin = iso_time(session.engine.streams.cell("begin", cells.number))
+    said = {
+        "id": session.stream_id(cells.number),
+        "protocol": cells.protocol,
+        "client": cells.client,
+        "server": cells.server,
+        "messages": f"{cells.messages:,}",
+        "packets": f"{cells.packets:,}",
+        "first packet": begin,
+        "lasts": duration(cells.duration),
+    }
+    return tuple(Note((("name", name), ("", f": {safe_text(text)}"))) for name, text in said.items())

@@ -1,0 +1,175 @@
+"""The lines of the tree pane: what is unfolded of a message's notes and fields, in order.
+
+Theory. Only what is shown is in the list, so a tree of any size costs what is open of it. Folding and unfolding cut
+lines out of the list and put lines into it. What a person folded or unfolded is remembered by the names around it
+(`responses.[].partitions`), so the next message of the kind opens as the last one was left. What nobody touched opens
+level by level as long as it fits on a screen or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from analyzer.render.masking import is_secret
+from dissectors.field import Field
+from tui.model.detail import Note
+
+Names = tuple[str, ...]
+
+FITTING = 60
+"""Lines up to which whole levels are opened unasked."""
+
+MOST_UNASKED = 20_000
+"""Lines up to which a message opens wholly because the last one was."""
+
+REMEMBERED = 1024
+
+
+class Entry(NamedTuple):
+    """A line. `hidden`: below a secret, so that values must not be shown."""
+
+    what: Field | Note
+    depth: int
+    hidden: bool
+
+
+class Folds:
+    """What was folded and unfolded by hand, by names; the oldest is forgotten first. `all`: what = and - left."""
+
+    def __init__(self) -> None:
+        self.all: bool | None = None
+        self._chosen: dict[Names, bool] = {}
+
+    def get(self, names: Names) -> bool | None:
+        """What was chosen for nodes of these names; None: nothing."""
+        return self._chosen.get(names, self.all)
+
+    def choose(self, names: Names, opened: bool) -> None:
+        """Remembers a choice."""
+        self._chosen.pop(names, None)
+        self._chosen[names] = opened
+        if len(self._chosen) > REMEMBERED:
+            del self._chosen[next(iter(self._chosen))]
+
+    def choose_all(self, opened: bool) -> None:
+        """From now on everything is open, or nothing is, until somebody says otherwise."""
+        self._chosen.clear()
+        self.all = opened
+
+
+class Outline:
+    """The lines of one message. `folds` outlives it."""
+
+    def __init__(self, notes: Sequence[Note], fields: Sequence[Field], folds: Folds) -> None:
+        self._roots: list[Field | Note] = [*notes, *fields]
+        self._folds = folds
+        self._open: set[int] = set()
+        self._open_unasked()
+        self.lines = list(self._entries(self._roots, 0, False))
+
+    def is_open(self, line: int) -> bool:
+        """Whether what is below the line's node is shown."""
+        return id(self.lines[line].what) in self._open
+
+    def fold(self, line: int, *, opened: bool) -> None:
+        """Shows or hides what is below a line; nothing changes where there is nothing below, or it is so already."""
+        entry = self.lines[line]
+        if not entry.what.children or self.is_open(line) == opened:
+            return
+        self._folds.choose(self._names(line), opened)
+        if opened:
+            self._unfold(line)
+        else:
+            stop = next((at for at in range(line + 1, len(self.lines)) if self.lines[at].depth <= entry.depth), None)
+            del self.lines[line + 1 : stop]
+            self._open.discard(id(entry.what))
+
+    def fold_all(self, *, opened: bool) -> None:
+        """The same for every node."""
+        self._folds.choose_all(opened)
+        self._open.clear()
+        if opened:
+            self._open.update(id(node) for node in _below(self._roots) if node.children)
+        self.lines = list(self._entries(self._roots, 0, False))
+
+    def find(self, what: Field | Note) -> int | None:
+        """The line that shows it; None while it is folded away."""
+        return next((at for at, entry in enumerate(self.lines) if entry.what is what), None)
+
+    def parent(self, line: int) -> int | None:
+        """The line of the node around a line's."""
+        depth = self.lines[line].depth
+        return next((at for at in range(line - 1, -1, -1) if self.lines[at].depth < depth), None)
+
+    def reveal(self, path: Sequence[Field]) -> int | None:
+        """The line of the last node of a path from the outermost, which is unfolded as far as needed."""
+        found = None
+        for node in path:
+            first = 0 if found is None else found + 1
+            if found is not None and not self.is_open(found):
+                self._unfold(found)
+            found = next((at for at in range(first, len(self.lines)) if self.lines[at].what is node), None)
+            if found is None:
+                return None
+        return found
+
+    def path(self, line: int) -> list[Field | Note]:
+        """The node of a line behind those around it, the outermost first."""
+        found: list[Field | Note] = []
+        at: int | None = line
+        while at is not None:
+            found.append(self.lines[at].what)
+            at = self.parent(at)
+        return found[::-1]
+
+    def _names(self, line: int) -> Names:
+        return tuple(map(_name, self.path(line)))
+
+    def _unfold(self, line: int) -> None:
+        what, depth, hidden = self.lines[line]
+        self._open.add(id(what))
+        self.lines[line + 1 : line + 1] = self._entries(what.children, depth + 1, hidden or _secret(what))
+
+    def _entries(self, nodes: Iterable[Field | Note], depth: int, hidden: bool) -> Iterator[Entry]:
+        for node in nodes:
+            yield Entry(node, depth, hidden)
+            if id(node) in self._open:
+                yield from self._entries(node.children, depth + 1, hidden or _secret(node))
+
+    def _open_unasked(self) -> None:
+        """Opens what was left open in the last message, and of the rest level by level what fits."""
+        level: list[tuple[Names, Field | Note]] = [((_name(node),), node) for node in self._roots]
+        shown, fits = len(level), True
+        while level:
+            below: list[tuple[Names, Field | Note]] = []
+            choice = [self._folds.get(names) for names, _ in level]
+            unasked = [node for (_, node), chosen in zip(level, choice, strict=True) if _opens(node, chosen)]
+            fits = fits and shown + sum(len(node.children) for node in unasked) <= FITTING
+            for (names, node), chosen in zip(level, choice, strict=True):
+                wanted = chosen if chosen is not None else fits and isinstance(node, Field)
+                if wanted and node.children and shown + len(node.children) <= MOST_UNASKED:
+                    self._open.add(id(node))
+                    shown += len(node.children)
+                    below += [((*names, _name(child)), child) for child in node.children]
+            level = below
+
+
+def _opens(node: Field | Note, chosen: bool | None) -> bool:
+    return chosen is None and isinstance(node, Field)
+
+
+def _below(nodes: Iterable[Field | Note]) -> Iterator[Field | Note]:
+    for node in nodes:
+        yield node
+        yield from _below(node.children)
+
+
+def _name(node: Field | Note) -> str:
+    if isinstance(node, Note):
+        return ""
+    return "[]" if node.spec.name.startswith("[") else node.spec.name
+
+
+def _secret(node: Field | Note) -> bool:
+    return isinstance(node, Field) and is_secret(node)

@@ -1,0 +1,72 @@
+"""A picture of the three panes, as SVG: python -m tui.picture CAPTURE OUT.svg
+
+Shows the first answer, or the first message, whose tree has record batches in it: the one with the most to see. The
+picture needs no font from anywhere: one that has none of those it names shows it in its own monospaced one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from analyzer.session import Session
+from dissectors.field import Field
+from tui.app import Window
+
+SIZE = (150, 40)
+FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
+
+
+def picture(capture: Path) -> str:
+    """The SVG of a capture, read to its end, with a message that has records selected."""
+    with Session([capture]) as session:
+        return asyncio.run(_painted(session, capture.name))
+
+
+async def _painted(session: Session, title: str) -> str:
+    window = Window(session, title, colours="dark")
+    async with window.run_test(size=SIZE) as pilot:
+        while window.main.reading:
+            await pilot.pause(0.01)
+        window.main.timeline.select_row(telling_row(session))
+        await pilot.pause()
+        await pilot.press("tab", *["down"] * 20)
+        await pilot.pause()
+        return without_fonts(window.export_screenshot(title=title))
+
+
+def telling_row(session: Session) -> int:
+    """The first row with records in records, or the first row of all."""
+    rows = range(len(session.rows))
+    return next((row for row in rows if _has_records(session.tree(row).fields)), 0)
+
+
+def _has_records(nodes: list[Field]) -> bool:
+    return any("records" in (node.spec.name, node.spec.type) and len(node.children) > 1 for node in _all(nodes))
+
+
+def _all(nodes: list[Field]) -> Iterator[Field]:
+    for node in nodes:
+        yield node
+        yield from _all(node.children)
+
+
+def without_fonts(svg: str) -> str:
+    """The picture without what it would load from elsewhere."""
+    return re.sub(r"@font-face\s*{[^}]*}", "", svg).replace("Fira Code, monospace", FONTS)
+
+
+def main() -> None:
+    """Writes the picture."""
+    options = argparse.ArgumentParser(prog="python -m tui.picture", description=__doc__.partition("\n")[0])
+    options.add_argument("capture", type=Path)
+    options.add_argument("out", type=Path)
+    chosen = options.parse_args()
+    chosen.out.write_text(picture(chosen.capture))
+
+
+if __name__ == "__main__":
+    main()

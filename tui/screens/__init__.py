@@ -1,0 +1,1 @@
+"""The screens: the three panes, and what opens above them."""

@@ -1,0 +1,100 @@
+"""What the bars say: title, heads of the panes, status, keys. Plain functions from what is known to parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dissectors.field import Field, Source
+from tui.keys import Where, footer
+from tui.loader import Grew
+from tui.model.detail import Note, place_of
+from tui.widgets.bar import Part
+
+BLANK = Part("bar", "  ")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the title counts, and how reading stands."""
+
+    rows: int = 0
+    streams: int = 0
+    packets: int = 0
+    findings: int = 0
+    state: str = "reading"
+
+    def grown(self, message: Grew) -> Counts:
+        """As announced."""
+        return replace(
+            self, rows=message.rows, streams=message.streams, packets=message.packets, findings=message.findings
+        )
+
+    def ended(self, error: Exception | None) -> Counts:
+        """Reading has ended."""
+        return replace(self, state="broken off" if error is not None else "complete")
+
+
+def title_parts(title: str, counts: Counts) -> tuple[list[Part], list[Part]]:
+    """The first line: what is open, how much there is, whether more is to come."""
+    many = (("messages", counts.rows), ("streams", counts.streams), ("packets", counts.packets))
+    right = [Part("bar-error" if counts.state == "broken off" else "bar-dim", f" {counts.state} ")]
+    if counts.findings:
+        right.insert(0, Part("bar-warning", f" {counts.findings:,} remarks "))
+    left = [Part("bar-title", f" {title}")]
+    for name, number in many:
+        left += [Part("bar-dim", "   "), Part("bar", f"{number:,}"), Part("bar-dim", f" {name}")]
+    return left, right
+
+
+def head_parts(said: str, *, focused: bool) -> list[Part]:
+    """The line above a pane; a mark, not only a colour, says which one has the focus."""
+    base = "head-on" if focused else "head"
+    return [Part(base, "▌" if focused else " "), Part(base, said)]
+
+
+def tab_parts(sources: Sequence[Source], shown: int, *, focused: bool) -> list[Part]:
+    """The tabs above the bytes: one for each source."""
+    base = "head-on" if focused else "head"
+    parts = [Part(base, "▌" if focused else " ")]
+    for place, source in enumerate(sources):
+        name = f"[{source.name}]" if place == shown and len(sources) > 1 else f" {source.name} "
+        parts.append(Part("tab-on" if place == shown else "tab", name, str(place)))
+    if sources:
+        parts.append(Part(base, f" {sources[shown].length:,} bytes"))
+    return parts
+
+
+def status_parts(path: Sequence[Field | Note], source: str | None, at: int | None) -> list[Part]:
+    """The selected field: where it stands in the tree and in the bytes. `at`: the byte under the cursor."""
+    if not path:
+        return []
+    what = path[-1]
+    parts = [BLANK]
+    if isinstance(what, Field):
+        names = [node.spec.name for node in path if isinstance(node, Field)]
+        parts += [Part("bar-title", field_path(names)), BLANK, Part("bar-dim", what.spec.type)]
+    place = place_of(what)
+    if place is not None:
+        inside = f" of {source}" if source else ""
+        parts.append(Part("bar", f"  {place.length:,} bytes at {place.offset:,}{inside}"))
+    if at is not None:
+        parts.append(Part("bar-dim", f"  byte {at:,} (0x{at:x})"))
+    return parts
+
+
+def field_path(names: Sequence[str]) -> str:
+    """`body.responses[0].partitions`."""
+    return "".join(name if not index or name.startswith("[") else f".{name}" for index, name in enumerate(names))
+
+
+def keys_parts(where: Where) -> list[Part]:
+    """The keys that matter now; each can be clicked."""
+    parts = [Part("bar", " ")]
+    for key in footer(where):
+        parts += [
+            Part("bar-key", key.shown.split(",")[0], key.action),
+            Part("bar-dim", f" {key.short}", key.action),
+            BLANK,
+        ]
+    return parts

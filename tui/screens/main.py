@@ -1,0 +1,395 @@
+"""The three panes and what they have to do with each other.
+
+Theory. Panes do not know one another: each says what is selected in it, and this screen tells the others. What one pane
+is told it does not tell again, so nothing goes round in circles. Rows are taken over a few times a second, however
+fast they come: the next time is put off by ten times what the last one took, so that keys always find time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.timer import Timer
+
+from analyzer.render.jsonable import Limits
+from analyzer.render.lines import plain
+from analyzer.session import Session
+from dissectors.field import Field
+from tui import keys
+from tui.background import Background, Failed
+from tui.keys import Where
+from tui.loader import Ended, Grew, Loader
+from tui.model.cells import LONG, Said
+from tui.model.detail import Detail, Note, fields_at, place_of, read_detail, stream_notes
+from tui.screens.bars import Counts, head_parts, keys_parts, status_parts, tab_parts, title_parts
+from tui.theme import Palette
+from tui.widgets.bar import Bar, Part
+from tui.widgets.hexview import HexPane
+from tui.widgets.pane import Pane
+from tui.widgets.timeline import TimelinePane
+from tui.widgets.tree import TreePane
+
+PAUSE = 0.1
+"""Seconds between two times at which rows are taken over."""
+
+SHARE = 10
+"""That many times what taking over took passes until the next."""
+
+AT_ONCE = 4
+"""Long messages that are decoded for the list before it is painted again."""
+
+
+class Decoded(Message):
+    """A long message has been decoded."""
+
+    def __init__(self, detail: Detail) -> None:
+        super().__init__()
+        self.detail = detail
+
+
+class SaidLater(Message):
+    """Bodies of long messages have been decoded for the list."""
+
+    def __init__(self, said: dict[int, Said]) -> None:
+        super().__init__()
+        self.said = said
+
+
+class MainScreen(Screen[None]):
+    """List, tree and bytes of one session."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("screen")
+    AUTO_FOCUS = "#list"
+    DEFAULT_CSS = """
+    MainScreen { layout: vertical; }
+    #panes { layout: grid; height: 1fr; grid-size: 2 2; grid-columns: 1fr 45; grid-rows: 1fr 1fr; }
+    #list-side { column-span: 2; }
+    #hex-side { border-left: vkey $panel; }
+    #list, #tree, #hex { height: 1fr; }
+    MainScreen.-wide #panes { grid-size: 3 1; grid-columns: 5fr 4fr 45; grid-rows: 1fr; }
+    MainScreen.-vast #panes { grid-size: 3 1; grid-columns: 4fr 3fr 78; grid-rows: 1fr; }
+    MainScreen.-wide #list-side, MainScreen.-vast #list-side { column-span: 1; }
+    MainScreen.-wide #tree-side, MainScreen.-vast #tree-side { border-left: vkey $panel; }
+    """
+
+    def __init__(self, session: Session, title: str, palette: Palette, limits: Limits, *, following: bool) -> None:
+        super().__init__()
+        self._session, self._title, self._palette, self._limits = session, title, palette, limits
+        self._counts = Counts()
+        self._announced: Grew | None = None
+        self._timer: Timer | None = None
+        self._next = 0.0
+        self.detail: Detail | None = None
+        self._head, self._source = "", 0
+        self._bars = {
+            name: Bar(palette, base, id=name)
+            for name, base in {
+                "title": "bar", "list-head": "head", "tree-head": "head", "hex-head": "head",
+                "status": "bar", "keys": "bar",
+            }.items()
+        }  # fmt: skip
+        self.timeline = TimelinePane(palette, session, following=following, id="list")
+        self.tree_pane = TreePane(palette, limits, id="tree")
+        self.hex_pane = HexPane(palette, id="hex")
+        self._panes: tuple[Pane, ...] = (self.timeline, self.tree_pane, self.hex_pane)
+        self._loader = Loader(session, self.post_message)
+        self._background = Background(self.post_message)
+
+    def compose(self) -> ComposeResult:
+        """See Textual."""
+        bars = self._bars
+        yield bars["title"]
+        with Container(id="panes"):
+            for name, pane in zip(("list", "tree", "hex"), self._panes, strict=True):
+                with Vertical(id=f"{name}-side"):
+                    yield bars[f"{name}-head"]
+                    yield pane
+        yield bars["status"]
+        yield bars["keys"]
+
+    def on_mount(self) -> None:
+        """Paints the bars; reading begins when the first screen is there."""
+        self._say_all()
+        self._background.start()
+        self.call_after_refresh(self._loader.start)
+
+    @property
+    def reading(self) -> bool:
+        """Whether more may come."""
+        return self._counts.state == "reading"
+
+    def stop(self, patience: float) -> None:
+        """Ends reading and decoding; waits that many seconds for the reader at most."""
+        self._background.stop()
+        if self._loader.ident is not None:
+            self._loader.stop(patience)
+
+    # Rows come in.
+
+    @on(Grew)
+    def _announce(self, message: Grew) -> None:
+        self._announced = message
+        wait = self._next - time.monotonic()
+        if wait <= 0:
+            self._take_over()
+        elif self._timer is None:
+            self._timer = self.set_timer(wait, self._take_over)
+
+    def _take_over(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        message, self._announced = self._announced, None
+        if message is None:
+            return
+        began = time.monotonic()
+        self.timeline.grow(message.rows, message.streams)
+        self._counts = self._counts.grown(message)
+        self._say_title()
+        self._say_heads()
+        self._check_partner()
+        now = time.monotonic()
+        self._next = now + max(PAUSE, SHARE * (now - began))
+
+    @on(Ended)
+    def _end(self, message: Ended) -> None:
+        self._take_over()
+        self._counts = self._counts.ended(message.error)
+        self._say_title()
+        if message.error is not None:
+            if not self.timeline.timeline.rows:
+                self.app.exit(message.error)
+            self.say(str(message.error), "bar-error")
+        elif not self.timeline.timeline.lines:
+            self.say("there is no TCP packet in it", "bar-warning")
+
+    # What is selected.
+
+    @on(TimelinePane.Selected)
+    def _select(self, message: TimelinePane.Selected) -> None:
+        place = message.place
+        if place != self.timeline.selected:
+            return  # the cursor has gone on since
+        self._background.forget("detail")
+        if place is None:
+            self._show(None, "", (), ())
+        elif place.row is None:
+            cells = self.timeline.cells.stream(place.stream, self.timeline.timeline.count(place.stream))
+            self._show(None, f"stream {place.stream}", stream_notes(self._session, cells), ())
+        else:
+            self._look_at(place.row)
+
+    def _look_at(self, row: int) -> None:
+        """Decodes a row and shows it: at once, or when it is long, as soon as another thread has decoded it."""
+        session, limits = self._session, self._limits
+        length = session.rows.cell("length", row)
+        if length < LONG:
+            self._show_detail(read_detail(session, row, limits))
+            return
+        self._show(None, f"message {row + 1}", (Note((("dim", f"decoding {length:,} bytes ..."),)),), ())
+        self._background.ask("detail", lambda: Decoded(read_detail(session, row, limits)))
+
+    @on(Decoded)
+    def _decoded(self, message: Decoded) -> None:
+        place = self.timeline.selected
+        if place is not None and place.row == message.detail.row:
+            self._show_detail(message.detail)
+
+    def _show_detail(self, detail: Detail) -> None:
+        self._show(detail, plain(detail.title), detail.notes, detail.tree.fields)
+
+    def _show(self, detail: Detail | None, head: str, notes: Sequence[Note], fields: Sequence[Field]) -> None:
+        self.detail, self._head = detail, head
+        self.tree_pane.show(notes, fields)
+        self._turn_to(0)
+        self.timeline.show_partner(None if detail is None else detail.partner)
+        self._say_heads()
+        self._say_status()
+
+    def _check_partner(self) -> None:
+        """An answer that came in late makes its request a partner."""
+        detail = self.detail
+        if detail is not None and detail.partner is None:
+            partner = self._session.cell("partner", detail.row)
+            if partner is not None and partner < self.timeline.timeline.rows:
+                self.detail = replace(detail, partner=partner)
+                self.timeline.show_partner(partner)
+
+    @on(TreePane.Selected)
+    def _select_field(self, message: TreePane.Selected) -> None:
+        place = place_of(message.path[-1]) if message.path else None
+        if place is None:
+            self.hex_pane.mark(None, jump=False)
+        else:
+            self._turn_to(place.source)
+            self.hex_pane.mark((place.offset, place.offset + place.length), jump=True)
+        self._say_status()
+
+    @on(HexPane.Moved)
+    def _select_byte(self, message: HexPane.Moved) -> None:
+        if self.detail is None:
+            return
+        path = fields_at(self.detail.tree, self._source, message.offset)
+        if path:
+            self.tree_pane.reveal(path)
+            place = place_of(path[-1])
+            if place is not None and place.source == self._source:
+                self.hex_pane.mark((place.offset, place.offset + place.length), jump=False)
+        self._say_status()
+
+    @on(HexPane.Turned)
+    def _turn(self, message: HexPane.Turned) -> None:
+        if self.detail is not None:
+            self._turn_to((self._source + message.by) % len(self.detail.tree.sources))
+
+    @on(Bar.Clicked, "#hex-head")
+    def _turn_to_tab(self, message: Bar.Clicked) -> None:
+        self._turn_to(int(message.name))
+        self.hex_pane.focus()
+
+    def _turn_to(self, source: int) -> None:
+        """Another source in the hex pane."""
+        detail = self.detail
+        if detail is not None and self.hex_pane.shows == (detail.row, source):
+            return
+        self._source = source
+        if detail is None:
+            self.hex_pane.show(None, b"", ())
+        else:
+            self.hex_pane.show((detail.row, source), detail.tree.sources[source].data, detail.masks.get(source, ()))
+        self._say_heads()
+
+    @on(Failed)
+    def _fail(self, message: Failed) -> None:
+        raise message.error
+
+    @on(TimelinePane.Wanting)
+    def _decode_for_list(self, message: TimelinePane.Wanting) -> None:
+        cells, rows = self.timeline.cells, message.rows[:AT_ONCE]
+        self._background.ask("list", lambda: SaidLater(cells.decode(rows)))
+
+    @on(SaidLater)
+    def _said_later(self, message: SaidLater) -> None:
+        self.timeline.keep(message.said)
+
+    # What is said in the bars.
+
+    def say(self, text: str, style: str = "bar") -> None:
+        """A sentence in the status line, until something else is selected."""
+        self._bars["status"].say([Part("bar", " "), Part(style, text)])
+
+    def _say_all(self) -> None:
+        self._say_title()
+        self._say_heads()
+        self._say_status()
+        self._say_keys()
+
+    def _say_title(self) -> None:
+        self._bars["title"].say(*title_parts(self._title, self._counts))
+
+    def _say_heads(self) -> None:
+        detail = self.detail
+        on = {pane: pane.has_focus for pane in self._panes}
+        heads = {
+            "list-head": head_parts(self.timeline.columns.head(), focused=on[self.timeline]),
+            "tree-head": head_parts(self._head, focused=on[self.tree_pane]),
+            "hex-head": tab_parts(
+                () if detail is None else detail.tree.sources, self._source, focused=on[self.hex_pane]
+            ),
+        }
+        for pane, (name, parts) in zip(self._panes, heads.items(), strict=True):
+            self._bars[name].say(parts, base="head-on" if on[pane] else "head")
+
+    def _say_status(self) -> None:
+        """Where the selected field stands, unless the list has the focus: it says all itself."""
+        detail = self.detail
+        path = () if self.timeline.has_focus or detail is None else self.tree_pane.path()
+        sources = () if detail is None else detail.tree.sources
+        source = sources[self._source].name if self._source else None
+        at = self.hex_pane.at if self.hex_pane.has_focus and self.hex_pane.count else None
+        self._bars["status"].say(status_parts(path, source, at))
+
+    def _say_keys(self) -> None:
+        where: dict[Pane, Where] = dict(zip(self._panes, ("list", "tree", "hex"), strict=True))
+        pane = next((pane for pane in self._panes if pane.has_focus), self.timeline)
+        self._bars["keys"].say(keys_parts(where[pane]))
+
+    def on_descendant_focus(self) -> None:
+        """Another pane has the focus: heads, keys and status speak of it."""
+        self._say_heads()
+        self._say_keys()
+        self._say_status()
+
+    def on_resize(self) -> None:
+        """Other columns fit into the list."""
+        self.call_after_refresh(self._say_heads)
+
+    # What keys do.
+
+    @on(TimelinePane.Entered)
+    def _to_tree(self) -> None:
+        self.tree_pane.focus()
+
+    @on(TreePane.Entered)
+    def _to_bytes(self) -> None:
+        self.hex_pane.focus()
+
+    @on(Bar.Clicked, "#keys")
+    async def _press(self, message: Bar.Clicked) -> None:
+        pane = self.focused
+        if isinstance(pane, Pane) and hasattr(pane, f"_action_{message.name}"):
+            await pane.run_action(message.name)
+        else:
+            await self.run_action(message.name)
+
+    def _action_next_pane(self) -> None:
+        self._focus_pane(1)
+
+    def _action_previous_pane(self) -> None:
+        self._focus_pane(-1)
+
+    def _focus_pane(self, by: int) -> None:
+        now = next((index for index, pane in enumerate(self._panes) if pane.has_focus), 0)
+        self._panes[(now + by) % len(self._panes)].focus()
+
+    def _action_partner(self) -> None:
+        partner = None if self.detail is None else self.detail.partner
+        if partner is None or partner >= self.timeline.timeline.rows:
+            self.say("this message has no partner" if self.detail else "no message is selected", "bar-warning")
+        else:
+            self.timeline.select_row(partner)
+
+    def _action_view(self) -> None:
+        self.timeline.switch()
+        self._say_heads()
+
+    def _action_ask_number(self) -> None:
+        from tui.screens.ask import AskNumber  # stock widgets: only who asks pays for them
+
+        self.app.push_screen(AskNumber(self.timeline.timeline.rows), self._go_to)
+
+    def _go_to(self, number: int | None) -> None:
+        rows = self.timeline.timeline.rows
+        if number is None:
+            return
+        if 1 <= number <= rows:
+            self.timeline.select_row(number - 1)
+        else:
+            self.say(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
+
+    def _action_help(self) -> None:
+        from tui.screens.help import Help
+
+        self.app.push_screen(Help(self._palette))
+
+    def _action_quit(self) -> None:
+        self.app.exit()

@@ -1,0 +1,83 @@
+"""Bars of one line: title, heads of panes, status, keys. What can be clicked is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from analyzer.text import safe_text
+from tui.theme import Palette
+from tui.widgets.paint import strip
+
+
+class Part(NamedTuple):
+    """A piece of a bar; `name` is told when it is clicked."""
+
+    style: str
+    text: str
+    name: str = ""
+
+
+class Bar(Widget):
+    """`left` begins the line and is cut where `right` begins, which ends it. `base` is the style of what is empty."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "Bar { height: 1; }"
+
+    class Clicked(Message):
+        """A named part was clicked."""
+
+        def __init__(self, bar: Bar, name: str) -> None:
+            super().__init__()
+            self.bar, self.name = bar, name
+
+        @property
+        def control(self) -> Bar:
+            """The bar."""
+            return self.bar
+
+    def __init__(self, palette: Palette, base: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self._styles_of = palette.styles
+        self._base = base
+        self._left: tuple[Part, ...] = ()
+        self._right: tuple[Part, ...] = ()
+
+    def say(self, left: Sequence[Part], right: Sequence[Part] = (), base: str | None = None) -> None:
+        """Shows something else."""
+        said = (tuple(left), tuple(right), base or self._base)
+        if said != (self._left, self._right, self._base):
+            self._left, self._right, self._base = said
+            self.refresh()
+
+    @property
+    def text(self) -> str:
+        """What is shown, for tests."""
+        return "".join(part.text for part in (*self._left, *self._right))
+
+    def render_line(self, y: int) -> Strip:
+        """See Textual's Widget."""
+        width = self.size.width
+        right = [(part.style, part.text) for part in self._right]
+        needed = sum(cell_len(safe_text(text)) for _, text in right)
+        if needed >= width:
+            right, needed = [], 0
+        styles = {**self._styles_of, "": self._styles_of[self._base]}
+        begin = strip([(part.style, part.text) for part in self._left], width - needed, styles)
+        return Strip.join([begin, strip(right, needed, styles)]) if needed else begin
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Tells the named part under the mouse."""
+        at = 0
+        for part in self._left:
+            at += cell_len(safe_text(part.text))
+            if event.x < at:
+                if part.name:
+                    self.post_message(self.Clicked(self, part.name))
+                return

@@ -1,0 +1,131 @@
+"""The right pane: the bytes of one source, with the selected field's marked and a cursor on one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from analyzer.render.masking import Span
+from tui import keys
+from tui.model.hexrows import HexRows
+from tui.theme import Palette
+from tui.widgets.paint import Spans, overlaid
+from tui.widgets.pane import Pane
+
+
+class HexPane(Pane):
+    """Shows HexRows; `at` is the byte under the cursor, Pane.cursor its line. `shows`: row and source, or nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("hex")
+
+    class Moved(Message):
+        """The cursor has come to another byte, by key or mouse."""
+
+        def __init__(self, offset: int) -> None:
+            super().__init__()
+            self.offset = offset
+
+    class Turned(Message):
+        """Another source is wanted: `by` tabs further."""
+
+        def __init__(self, by: int) -> None:
+            super().__init__()
+            self.by = by
+
+    def __init__(self, palette: Palette, *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self.at = 0
+        self.shows: tuple[int, int] | None = None
+        self._data = b""
+        self._masks: Sequence[Span] = ()
+        self._marked: Span | None = None
+        self.rows = HexRows.fitting(b"", (), 0)
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return self.rows.lines
+
+    def spans(self, line: int) -> Spans:
+        """See Pane."""
+        return self.rows.line(line, self._marked)
+
+    def render_line(self, y: int) -> Strip:
+        """See Pane; the byte under the cursor is laid over it, in hex and as a character."""
+        line = super().render_line(y)
+        if int(self.scroll_offset.y) + y == self.cursor and self.count:
+            first, text = self.rows.columns_of(self.at % self.rows.width)
+            line = overlaid(line, ((first, first + 2), (text, text + 1)), self.styles_of["byte"])
+        return line
+
+    def show(self, which: tuple[int, int] | None, data: bytes, masks: Sequence[Span]) -> None:
+        """Another source, its first byte under the cursor; nobody is told."""
+        self.shows = which
+        self._data, self._masks, self._marked, self.at, self.cursor = data, masks, None, 0, 0
+        self.scroll_to(y=0, animate=False, force=True)
+        self._lay()
+
+    def mark(self, span: Span | None, *, jump: bool) -> None:
+        """Marks the bytes of a field; with `jump` the cursor goes to the first of them."""
+        self._marked = span
+        if jump and span is not None:
+            self._see(span)
+        self.refresh()
+
+    def _see(self, span: Span) -> None:
+        """The cursor to the first byte of a span, and as much of the rest in sight as there is room for."""
+        self.at = max(0, min(span[0], len(self._data) - 1))
+        last = min(max(span[1] - 1, span[0]) // self.rows.width, span[0] // self.rows.width + self.inner.height - 1)
+        self.place_cursor(last)
+        self.place_cursor(self.at // self.rows.width)
+
+    def _lay(self) -> None:
+        """As many bytes on a line as fit now."""
+        self.rows = HexRows.fitting(self._data, self._masks, self.inner.width)
+        self.recount()
+        if self.count:
+            self.place_cursor(self.at // self.rows.width)
+
+    def on_resize(self) -> None:
+        """Another number of bytes may fit."""
+        self._lay()
+
+    def to_byte(self, at: int) -> None:
+        """Moves the cursor to a byte and tells it."""
+        if self.count:
+            self.at = max(0, min(at, len(self._data) - 1))
+            self.place_cursor(self.at // self.rows.width)
+            self.post_message(self.Moved(self.at))
+
+    def go(self, line: int) -> None:
+        """See Pane: the same column of another line."""
+        line = max(0, min(line, self.count - 1))
+        self.to_byte(line * self.rows.width + self.at % self.rows.width)
+
+    def clicked(self, line: int, column: int) -> None:
+        """See Pane."""
+        at = self.rows.byte_at(line, column)
+        if at is not None:
+            self.to_byte(at)
+
+    def _action_top(self) -> None:
+        self.to_byte(0)
+
+    def _action_bottom(self) -> None:
+        self.to_byte(len(self._data) - 1)
+
+    def _action_inward(self) -> None:
+        self.to_byte(self.at + 1)
+
+    def _action_outward(self) -> None:
+        self.to_byte(self.at - 1)
+
+    def _action_next_source(self) -> None:
+        self.post_message(self.Turned(1))
+
+    def _action_previous_source(self) -> None:
+        self.post_message(self.Turned(-1))

@@ -1,0 +1,241 @@
+"""The left pane: streams with their messages folded beneath, or the flat timeline."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+
+from analyzer.session import Session
+from tui import keys
+from tui.model.cells import Cells, Said
+from tui.model.timeline import Place, Timeline
+from tui.theme import Palette
+from tui.widgets.listing import Columns, row_spans, stream_spans
+from tui.widgets.paint import Spans
+from tui.widgets.pane import Pane
+
+
+class TimelinePane(Pane):
+    """Shows a Timeline; reads cells for the lines on the screen and no others.
+
+    `following`: the cursor is at the end and stays there as rows come in. Who follows from the beginning sees the flat
+    timeline: a folded stream would hide what comes.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("list")
+
+    class Selected(Message):
+        """Another line is selected; None: there is none."""
+
+        def __init__(self, place: Place | None) -> None:
+            super().__init__()
+            self.place = place
+
+    class Entered(Message):
+        """Enter on a message: its tree is wanted."""
+
+    class Wanting(Message):
+        """Rows are on the screen whose bodies are too long to be decoded in passing."""
+
+        def __init__(self, rows: list[int]) -> None:
+            super().__init__()
+            self.rows = rows
+
+    def __init__(self, palette: Palette, session: Session, *, following: bool, id: str) -> None:
+        super().__init__(palette, id=id)
+        self.timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
+        self.cells = Cells(session)
+        self.timeline.flat = self.following = following
+        self.selected: Place | None = None
+        self.partner: int | None = None
+        self._painted: dict[int, Spans] = {}
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return self.timeline.lines
+
+    @property
+    def columns(self) -> Columns:
+        """The columns that fit."""
+        timeline = self.timeline
+        return Columns.fitting(self.inner.width, timeline.rows, streams=timeline.streams if timeline.flat else 0)
+
+    def spans(self, line: int) -> Spans:
+        """See Pane; reads the whole screen at once when it meets a line that has not been read."""
+        found = self._painted.get(line)
+        if found is None:
+            self._read_screen(line)
+            found = self._painted[line]
+        return found
+
+    def _read_screen(self, line: int) -> None:
+        """Makes the lines of the screen, and `line` in any case."""
+        first = min(int(self.scroll_offset.y), line)
+        last = max(int(self.scroll_offset.y) + self.inner.height, line + 1)
+        places = self.timeline.window(first, last - first)
+        rows = [place.row for place in places if place.row is not None]
+        read = dict(zip(rows, self.cells.rows(rows), strict=True))
+        columns = self.columns
+        self._painted = {
+            number: self._stream(place.stream)
+            if place.row is None
+            else row_spans(read[place.row], columns, partner=place.row == self.partner)
+            for number, place in enumerate(places, first)
+        }
+        wanting = [row for row, cells in read.items() if cells.said is None]
+        if wanting:
+            self.post_message(self.Wanting(wanting))
+
+    def _stream(self, stream: int) -> Spans:
+        timeline = self.timeline
+        cells = self.cells.stream(stream, timeline.count(stream))
+        return stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
+
+    def keep(self, said: dict[int, Said]) -> None:
+        """Long bodies have been decoded."""
+        self.cells.keep(said)
+        self.paint_anew()
+
+    def paint_anew(self) -> None:
+        """What the lines say may have changed."""
+        self._painted.clear()
+        self.refresh()
+
+    def grow(self, rows: int, streams: int) -> None:
+        """More has been announced. What is selected stays where it is on the screen, or the end stays selected."""
+        first = self.timeline.lines == 0
+        self.timeline.grow(rows, streams)
+        if first and self.count and not self.timeline.flat:
+            self.timeline.fold(0, opened=True)
+        if first and rows and not self.following:
+            self.cursor = min(1, self.count - 1)  # the first stream's first message
+            self._relaid(self.timeline.at(self.cursor))
+        elif self.following and self.count:
+            self._relaid(self.timeline.at(self.count - 1))
+        else:
+            self._relaid(self.selected)
+
+    def _relaid(self, place: Place | None) -> None:
+        """The lines were counted anew: `place` is selected, and what was selected keeps its height on the screen."""
+        height = self.cursor - int(self.scroll_offset.y)
+        self._painted.clear()
+        self.recount()
+        if place is not None:
+            line = self.timeline.line_of(place)
+            self.cursor = line
+            self.scroll_to(y=max(line - max(height, 0), 0), animate=False, force=True)
+            self.place_cursor(line)
+        self._tell()
+
+    def _tell(self) -> None:
+        place = self.timeline.at(self.cursor)
+        if place != self.selected:
+            self.selected = place
+            self.post_message(self.Selected(place))
+
+    def moved(self) -> None:
+        """See Pane."""
+        self.following = self.cursor == self.count - 1
+        self._tell()
+
+    def select_row(self, row: int) -> None:
+        """Selects a row, which must have been announced, and unfolds its stream if needed."""
+        place = self.place_of(row)
+        if not self.timeline.flat and not self.timeline.is_open(place.stream):
+            self.timeline.fold(place.stream, opened=True)
+            self._relaid(self.selected)
+        self.place_cursor(self.timeline.line_of(place))
+        self.following = False
+        self._tell()
+
+    def place_of(self, row: int) -> Place:
+        """Where a row belongs."""
+        return Place(self.cells.stream_of(row), row)
+
+    def show_partner(self, row: int | None) -> None:
+        """Marks the partner of what is selected."""
+        before, self.partner = self.partner, row
+        if row != before:
+            self._paint_row(before)
+            self._paint_row(row)
+
+    def _paint_row(self, row: int | None) -> None:
+        """A row's line says something else now."""
+        if row is not None and row < self.timeline.rows:
+            line = self.timeline.line_of(self.place_of(row))
+            if self._painted.pop(line, None) is not None:
+                self.repaint((line,))
+
+    def switch(self) -> None:
+        """The other view; a selected message stays selected, unfolded if needed."""
+        place = self.selected
+        if place is not None and place.row is None and not self.timeline.flat:
+            place = Place(place.stream, self.timeline.first_row(place.stream))
+        self.timeline.flat = not self.timeline.flat
+        if place is not None and not self.timeline.flat:
+            self.timeline.fold(place.stream, opened=True)
+        self._relaid(place)
+        self.following = self.following and self.cursor == self.count - 1
+
+    def _fold(self, stream: int, *, opened: bool) -> None:
+        if not self.timeline.flat and self.timeline.is_open(stream) != opened:
+            self.timeline.fold(stream, opened=opened)
+            self._relaid(self.selected)
+            if opened:
+                self.show_below(self.timeline.count(stream))
+
+    def on_resize(self) -> None:
+        """Other columns may fit."""
+        self._painted.clear()
+        self.virtual_size = Size(self.inner.width, self.count)
+        if self.count:
+            self.place_cursor(self.cursor)
+
+    def clicked(self, line: int, column: int) -> None:
+        """See Pane: a click on a stream's mark folds it."""
+        if column < 2 and self.selected is not None and self.selected.row is None:
+            self._action_fold()
+
+    def _action_enter(self) -> None:
+        if self.selected is not None and self.selected.row is not None:
+            self.post_message(self.Entered())
+        else:
+            self._action_fold()
+
+    def _action_fold(self) -> None:
+        if self.selected is not None:
+            stream = self.selected.stream
+            self._fold(stream, opened=not self.timeline.is_open(stream))
+
+    def _action_inward(self) -> None:
+        place = self.selected
+        if place is None or place.row is not None or self.timeline.flat:
+            return
+        if not self.timeline.is_open(place.stream):
+            self._fold(place.stream, opened=True)
+        elif self.timeline.count(place.stream):
+            self.go(self.cursor + 1)
+
+    def _action_outward(self) -> None:
+        place = self.selected
+        if place is None or self.timeline.flat:
+            return
+        if place.row is not None:
+            self.go(self.timeline.line_of(Place(place.stream)))
+        else:
+            self._fold(place.stream, opened=False)
+
+    def _action_unfold_all(self) -> None:
+        self._fold_all(opened=True)
+
+    def _action_fold_all(self) -> None:
+        self._fold_all(opened=False)
+
+    def _fold_all(self, *, opened: bool) -> None:
+        if not self.timeline.flat:
+            self.timeline.fold_all(opened=opened)
+            self._relaid(self.selected)

@@ -1,0 +1,145 @@
+"""The middle pane: notes and fields of one message, folded and unfolded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+
+from analyzer.defects import DEBUG
+from analyzer.render.jsonable import Limits
+from analyzer.render.lines import Line
+from analyzer.render.tree_text import node_line
+from dissectors.field import Field
+from tui import keys
+from tui.model.detail import Note
+from tui.model.outline import Folds, Outline
+from tui.theme import Palette
+from tui.widgets.paint import Spans
+from tui.widgets.pane import Pane
+
+
+class TreePane(Pane):
+    """Shows an Outline."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("tree")
+
+    class Selected(Message):
+        """Another line is selected: what it shows, behind all around it."""
+
+        def __init__(self, path: list[Field | Note]) -> None:
+            super().__init__()
+            self.path = path
+
+    class Entered(Message):
+        """Enter on a field without anything below it: its bytes are wanted."""
+
+    def __init__(self, palette: Palette, limits: Limits, *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self._limits = limits
+        self._folds = Folds()
+        self.outline = Outline((), (), self._folds)
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return len(self.outline.lines)
+
+    def spans(self, line: int) -> Spans:
+        """See Pane."""
+        what, depth, hidden = self.outline.lines[line]
+        mark = "  " if not what.children else "▾ " if self.outline.is_open(line) else "▸ "
+        said = self._field(what, hidden) if isinstance(what, Field) else what.line
+        return [("dim", "  " * depth + mark), *said]
+
+    def _field(self, field: Field, hidden: bool) -> Line:
+        """A field's line. A dissector's label that fails costs that line, not the program."""
+        try:
+            return node_line(field, self._limits, hidden)
+        except Exception as error:
+            if os.environ.get(DEBUG):
+                raise
+            return (("name", field.spec.name), ("error", f": bug: its label failed with {type(error).__name__}"))
+
+    def show(self, notes: Sequence[Note], fields: Sequence[Field]) -> None:
+        """Another message; its first line is selected, and nobody told."""
+        self.outline = Outline(notes, fields, self._folds)
+        self.cursor = 0
+        self.scroll_to(y=0, animate=False, force=True)
+        self.recount()
+
+    def reveal(self, path: Sequence[Field]) -> None:
+        """Selects the last field of a path, unfolding what is around it; nobody is told."""
+        line = self.outline.reveal(path)
+        if line is not None:
+            self.recount()
+            self.place_cursor(line)
+
+    def path(self) -> list[Field | Note]:
+        """What is selected, behind all around it."""
+        return self.outline.path(self.cursor) if self.count else []
+
+    def moved(self) -> None:
+        """See Pane."""
+        self.post_message(self.Selected(self.path()))
+
+    def on_resize(self) -> None:
+        """Keeps the cursor in sight."""
+        self.virtual_size = Size(self.inner.width, self.count)
+        if self.count:
+            self.place_cursor(self.cursor)
+
+    def clicked(self, line: int, column: int) -> None:
+        """See Pane: a click on the mark folds."""
+        if 0 <= column - 2 * self.outline.lines[line].depth < 2:
+            self._action_fold()
+
+    def _fold(self, *, opened: bool) -> None:
+        before = self.count
+        self.outline.fold(self.cursor, opened=opened)
+        self.recount()
+        self.show_below(self.count - before if opened else 0)
+
+    def _action_enter(self) -> None:
+        if self.count and self.outline.lines[self.cursor].what.children:
+            self._action_fold()
+        else:
+            self.post_message(self.Entered())
+
+    def _action_fold(self) -> None:
+        if self.count:
+            self._fold(opened=not self.outline.is_open(self.cursor))
+
+    def _action_inward(self) -> None:
+        if not self.count or not self.outline.lines[self.cursor].what.children:
+            return
+        if self.outline.is_open(self.cursor):
+            self.go(self.cursor + 1)
+        else:
+            self._fold(opened=True)
+
+    def _action_outward(self) -> None:
+        if not self.count:
+            return
+        if self.outline.is_open(self.cursor):
+            self._fold(opened=False)
+        elif (parent := self.outline.parent(self.cursor)) is not None:
+            self.go(parent)
+
+    def _action_unfold_all(self) -> None:
+        self._fold_all(opened=True)
+
+    def _action_fold_all(self) -> None:
+        self._fold_all(opened=False)
+
+    def _fold_all(self, *, opened: bool) -> None:
+        """What was selected stays so, or what is around it."""
+        around = self.path()
+        self.outline.fold_all(opened=opened)
+        self.recount()
+        line = next((at for what in reversed(around) if (at := self.outline.find(what)) is not None), 0)
+        self.go(line)
