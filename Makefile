@@ -5,13 +5,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
-CAPTURE ?= $(firstword $(wildcard captures/*.pcapng captures/*.pcap captures/*.pcap.*))
-MESSAGE ?= 17
+SPARK := .venv/ready-for-spark
+CAPTURE ?= captures/mixed.pcapng
 JOBS ?= auto
-PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+# Tests that share something dear (a Spark session) stay together in one process.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 help:
-	@echo "make demo         set up, then list and decode a bundled capture"
+	@echo "make demo         set up, then open a bundled capture (CAPTURE=FILE: another); without a terminal, list it"
 	@echo "make test         set up, then all checks and the tests of every day (under 8 minutes)"
 	@echo "make test-full    the long ones too"
 	@echo "make bench        the benchmarks; make bench-quick takes a minute"
@@ -33,11 +34,14 @@ $(READY): requirements/dev.lock pyproject.toml
 	$(BIN)/python -m compileall -q analyzer dissectors tui
 	@touch $@
 
+# Spark is large, and needed by the tests of analyzer/pipeline alone.
+$(SPARK): requirements/pipeline.lock | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pipeline.lock
+	@touch $@
+
 demo: $(READY)
-	@test -n "$(CAPTURE)" || { echo "there is no capture in captures/: run make demo CAPTURE=FILE"; exit 1; }
-	$(BIN)/wireanalyze info $(CAPTURE)
-	$(BIN)/wireanalyze list $(CAPTURE)
-	$(BIN)/wireanalyze show $(CAPTURE) $(MESSAGE)
+	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/wireanalyze open $(CAPTURE); \
+	else $(BIN)/wireanalyze info $(CAPTURE) && $(BIN)/wireanalyze list $(CAPTURE); fi
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -50,10 +54,10 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # pytest last, so that its closing line is the last one.
-test: lint
+test: lint $(SPARK)
 	$(PYTEST) --hypothesis-profile=test
 
-test-full: lint
+test-full: lint $(SPARK)
 	$(PYTEST) --hypothesis-profile=full -m "not privileged and not brokers"
 
 bench: $(READY)

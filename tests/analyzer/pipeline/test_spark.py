@@ -1,0 +1,121 @@
+"""The same on Spark: DataFrames for notebooks, and Parquet files. All of it in one session."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
+pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from analyzer.errors import UserError
+from analyzer.pipeline import Options, job, read
+from analyzer.pipeline.sources import find
+from analyzer.pipeline.spark import reported
+from analyzer.pipeline.tables import PARTITIONED_BY, TABLES, VERSION_KEY, schema
+from analyzer.render.jsonable import Limits
+from tests.analyzer.pipeline.house import GOLDEN, ROOT, Rows, cut, in_order
+from tests.analyzer.wire import CLIENT, Talk, frames, segments
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def written(folder: Path) -> Rows:
+    """The tables as another program reads them."""
+    found = {}
+    for table in TABLES:
+        kinds = pa.schema([(name, schema(table).field(name).type) for name in PARTITIONED_BY])
+        files = ds.dataset(folder / table, format="parquet", partitioning=ds.partitioning(kinds, flavor="hive"))
+        found[table] = in_order(table, files.to_table().select(schema(table).names))
+    return found
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+def test_the_files_hold_what_one_process_finds(
+    spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, partitions: int
+) -> None:
+    report = job.run(spark, find([str(house)]).files, str(tmp_path), Options(), partitions)
+    assert written(tmp_path) == expected
+    assert report.rows == {table: len(rows) for table, rows in expected.items()}
+    assert [finding["code"] for finding in report.findings] == ["damaged-capture"]
+    assert sorted(os.listdir(tmp_path)) == sorted(TABLES)
+
+
+def test_frames_hold_the_same(spark: SparkSession, house: Path, expected: Rows) -> None:
+    sources = [str(house / "cut"), str(house / "compressed"), str(house / "damaged")]
+    tables = read(spark, [*reversed(sources), str(house / "v6" / ".." / "aga*")], partitions=3)
+    chosen = {os.path.basename(source) for source in (*sources, "again")}
+    for name, frame in (("messages", tables.messages), ("exchanges", tables.exchanges)):
+        rows = [row for row in expected[name] if os.path.basename(row["capture"]) in chosen]
+        assert in_order(name, frame.toArrow()) == rows
+    assert [row.file for row in tables.notes.collect()] == [str(house / "damaged" / "1.pcap")]
+
+
+def test_spark_reads_what_was_written(spark: SparkSession, tmp_path: Path) -> None:
+    files = find([str(ROOT / "captures" / "kafka.pcap")]).files
+    job.run(spark, files, str(tmp_path), Options(fields=False))
+    frame = spark.read.parquet(str(tmp_path / "messages"))
+    assert sorted(frame.columns) == sorted(schema("messages", fields=False).names)
+    (row,) = frame.where("operation = 'ApiVersions' and role = 'request'").groupBy("date", "protocol").count().collect()
+    assert (str(row.date), row.protocol, row["count"] > 0) == ("2026-11-21", "kafka", True)
+    for path in tmp_path.rglob("*.parquet"):
+        assert pq.read_metadata(path).row_group(0).column(0).compression == "ZSTD"
+        assert pq.read_schema(path).metadata[VERSION_KEY] == b"1"
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_secrets(spark: SparkSession, shown: bool) -> None:
+    chosen = Options(limits=Limits(show_secrets=shown))
+    frame = read(spark, [str(GOLDEN / "k24_sasl_v0.pcap.zst")], chosen).messages
+    masked = [row.fields for row in frame.select("fields").collect() if '"redacted":true' in row.fields]
+    assert bool(masked) is not shown
+
+
+def test_decode_as(spark: SparkSession, tmp_path: Path) -> None:
+    """A request that no version of Kafka knows, on a port that is nobody's."""
+    strange = Talk(((CLIENT, b"\0\0\0\x0c\x03\xe7\0\1\0\0\0\1\xff\xffme"),), (("10.0.0.1", 40_000), ("10.0.0.2", 5)))
+    cut(tmp_path / "in", frames(segments(strange), strange), ["1.pcap"])
+    found = [
+        [row.protocol for row in read(spark, [str(tmp_path)], Options(told)).messages.select("protocol").collect()]
+        for told in ((), ((5, "kafka"),))
+    ]
+    assert found == [["unknown"], ["kafka"]]
+
+
+def test_a_file_that_vanishes_leaves_no_tables(spark: SparkSession, house: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "in" / "gone.pcap"
+    gone.parent.mkdir()
+    gone.write_bytes((house / "v6" / "1.pcap").read_bytes())
+    files = find([str(gone.parent), str(house / "v6")]).files
+    gone.unlink()
+    with pytest.raises(UserError, match="cannot open"):
+        job.run(spark, files, str(tmp_path / "out"), Options())
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_tables_are_not_replaced_unasked(tmp_path: Path) -> None:
+    job.check(str(tmp_path), overwrite=False)
+    (tmp_path / "messages").mkdir()
+    with pytest.raises(UserError, match="has tables already"):
+        job.check(str(tmp_path), overwrite=False)
+    job.check(str(tmp_path), overwrite=True)
+
+
+def test_a_failing_job_is_one_sentence_and_a_log(spark: SparkSession) -> None:
+    from pyspark.sql import functions
+
+    failing = spark.range(1).select(functions.raise_error(functions.lit("no such thing: here")))
+    with pytest.raises(UserError) as told, reported(Path("spark.log")):
+        failing.collect()
+    assert re.fullmatch(r"Spark could not finish: .*no such thing.*; what Spark says is in spark.log", str(told.value))

@@ -1,0 +1,32 @@
+"""The columns are those that OUTPUT.md promises."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
+
+from analyzer.pipeline.tables import PARTITIONED_BY, TABLES, VERSION, ddl, schema
+from tests.analyzer.pipeline.house import ROOT
+
+OUTPUT = (ROOT / "OUTPUT.md").read_text()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_columns_are_written_down(table: str) -> None:
+    (text,) = re.findall(rf"\| `{table}` \| type \|.*?\n\n", OUTPUT, re.DOTALL)
+    promised = {
+        name: kind.strip()
+        for names, kind in re.findall(r"^\| ([a-z_, ]+) \| ([A-Z][^|]+)\|", text, re.MULTILINE)
+        for name in names.split(", ")
+    }
+    columns = re.findall(r"`(\w+)` ((?:[^,<]|<.*?>+)+)", ddl(table))
+    assert {name: kind for name, kind in columns if name not in PARTITIONED_BY} == promised
+    assert f"`wireanalyze.tables`: {VERSION}" in OUTPUT
+
+
+def test_bodies_may_be_left_out() -> None:
+    assert set(schema("messages").names) - set(schema("messages", fields=False).names) == {"fields"}
+    assert all(column.meaning for columns in TABLES.values() for column in columns)
