@@ -85,7 +85,7 @@ def _debug(_: click.Context, __: click.Parameter, wanted: bool) -> None:
 @click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Show tracebacks of defects.")
 @click.pass_context
 def program(ctx: click.Context) -> None:
-    """Kafka and other messaging traffic: every request, its response, its fields and its bytes."""
+    """Kafka, ZooKeeper, Pulsar and RocketMQ: every request, its response, its fields and its bytes."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

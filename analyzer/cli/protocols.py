@@ -48,6 +48,8 @@ def _operations(name: str) -> None:
         found = registry.operations(registry.by_name(name))
     except KeyError as error:
         raise UserError(f"{error.args[0]}, or {FINDINGS}") from None
+    if not found:
+        click.echo(sentence(f"{name} does not number its operations"), err=True)
     for code, operation in sorted(found.items()):
         click.echo(f"{code}\t{operation.name}\t{_span(operation.versions)}".rstrip())
 
