@@ -1,6 +1,6 @@
 # Needs Python 3.11 or later, make and a package registry; nothing else. Everything lives in .venv, see CONTRIBUTING.md.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full bench bench-quick lint format lock clean
+.PHONY: help setup demo picture test test-full bench bench-quick lint format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -17,6 +17,7 @@ help:
 	@echo "make test-full    the long ones too"
 	@echo "make bench        the benchmarks; make bench-quick takes a minute"
 	@echo "make lint         the checks alone; make format mends what can be mended"
+	@echo "make picture      paint the picture in README.md anew"
 	@echo "make lock         write requirements/*.lock anew (needs uv)"
 	@echo "make clean        remove .venv and everything that was built"
 
@@ -42,6 +43,10 @@ $(SPARK): requirements/pipeline.lock | $(READY)
 demo: $(READY)
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/wireanalyze open $(CAPTURE); \
 	else $(BIN)/wireanalyze info $(CAPTURE) && $(BIN)/wireanalyze list $(CAPTURE); fi
+
+# The picture in README.md, painted by the program itself.
+picture: $(READY)
+	$(BIN)/python -m tui.picture captures/mixed.pcapng docs/open.svg
 
 lint: $(READY)
 	$(BIN)/ruff check .

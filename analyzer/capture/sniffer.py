@@ -90,15 +90,20 @@ def open_tap(interface: Interface, expression: str, promiscuous: bool) -> Tap:
     except PermissionError:
         raise CaptureError(DENIED) from None
     except (Scapy_Exception, ImportError) as error:
-        text = str(error).removeprefix("Cannot set filter: ")
-        if "libpcap" in text:
-            text = "filters need libpcap: install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"
-        raise CaptureError(f"-f {expression}: {text}") from None
+        raise CaptureError(f"-f {expression}: {_about_filter(str(error))}") from None
     except OSError as error:
         raise CaptureError(f"cannot capture on {interface.name}: {error.strerror or error}") from None
     if sys.platform.startswith("linux"):
         _enlarge(opened.ins)
     return Tap(interface, opened)
+
+
+def _about_filter(said: str) -> str:
+    """What scapy says of a filter, without what the user knows already: libpcap's own words are in parentheses."""
+    if "libpcap" in said:
+        return "filters need libpcap: install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"
+    _, _, reason = said.rpartition(" (")
+    return reason.removesuffix(")") or said
 
 
 def _enlarge(opened: socket.socket) -> None:

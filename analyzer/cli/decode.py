@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from analyzer import pasted
+from analyzer import defects, pasted
 from analyzer.cli.errors import sentence
 from analyzer.cli.options import color_option, limits_options
 from analyzer.errors import UserError
@@ -18,7 +18,6 @@ from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.lines import print_lines
 from analyzer.render.message_text import EMPTY, message_lines
 from analyzer.render.tree_json import Message, tree_object
-from analyzer.text import one_line
 from dissectors import registry
 from dissectors.api import Dissector, State
 from dissectors.field import Tree
@@ -151,12 +150,12 @@ def _print(
 
 
 def _decoded(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[Message, Tree]:
-    body = dissector.values(piece.data, piece.context)
-    tree = dissector.tree(piece.data, piece.context)
+    body = defects.values(dissector, piece.data, piece.context)
+    tree = defects.tree(dissector, piece.data, piece.context)
     header = piece.header
     if guess and header.state is not State.UNDECODED:
         header = replace(header, state=State.GUESSED)
     said = {(finding.code, finding.text) for finding in tree.findings}
     more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in said)
-    info = one_line(dissector.info(body, piece.context))
+    info = defects.info(dissector, body, piece.context)
     return Message(dissector.name, header, body.error, info, more), tree

@@ -119,16 +119,22 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
                     )
             elif value is not None and value != 0:
                 yield _line(name, _shown(value))
-    yield _line("packets", ", ".join(f"{count:,} {_words(name)}" for name, count in found["packets"].items() if count))
+    kinds = ", ".join(f"{count:,} {_words(name)}" for name, count in found["packets"].items() if count)
+    yield _line("packets by kind", kinds)
     yield _line("streams", f"{found['streams']:,}")
     yield _line("messages", f"{found['messages']:,}")
     for each in found["protocols"]:
-        text = f"{each['messages']:,} messages, {each['bytes']:,} bytes, {each['streams']:,} streams"
+        text = ", ".join(counted(each[name], name[:-1]) for name in ("messages", "bytes", "streams"))
         yield _line(f"  {each['protocol']}", text)
 
 
 def _line(name: str, value: str) -> str:
-    return f"{_words(name) + ':':<20} {value}"
+    return f"{_words(name) + ':':<22} {value}"
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 stream`, `2,000 streams`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _words(name: str) -> str:

@@ -15,9 +15,9 @@ TABLE_KEYS: Sequence[str] = (
 )
 """What the table is made of; state, error, info and findings share its last column."""
 
-HEAD = ("No.", "Time", "Str", "Source", "Destination", "Operation", "V", "Length", "Latency", "Info")
-WIDTHS = (6, 18, 3, 21, 21, 31, 2, 7, 9, 0)
-RIGHT = frozenset({0, 2, 6, 7, 8})
+HEAD = ("No.", "Time", "Str", "Source", "Destination", "Protocol", "Operation", "V", "Length", "Latency", "Info")
+WIDTHS = (6, 18, 3, 21, 21, 9, 31, 2, 7, 9, 0)
+RIGHT = frozenset({0, 2, 7, 8, 9})
 ARROWS = {"request": ">", "response": "<", "oneway": ">", "push": "<", "raw": " "}
 _US, _MS, _S = 10**3, 10**6, 10**9
 
@@ -37,7 +37,7 @@ def table_lines(keys: Sequence[str], columns: list[list[Any]], json: JsonWriter,
 def _line(row: Sequence[Any], json: JsonWriter) -> str:
     number, time, stream, source, destination, protocol, role, operation, version, length = row[:10]
     latency, state, error, info, findings, *fields = row[10:]
-    what = f"{ARROWS[role]} {operation if operation is not None else protocol if role == 'raw' else '?'}"
+    what = f"{ARROWS[role]} {operation if operation is not None else role if role == 'raw' else '?'}"
     parts = [f"[{error['name']}]"] if error and error["name"] not in (info or "") else []
     parts += [state] if state != "complete" and role != "raw" else []
     parts += [info] if info else []
@@ -49,6 +49,7 @@ def _line(row: Sequence[Any], json: JsonWriter) -> str:
         stream,
         source,
         destination,
+        protocol,
         what,
         version,
         length,

@@ -22,4 +22,5 @@ def milliseconds(value: int) -> str | None:
     """A duration as people say it; None below a second, where the number says it already."""
     if value < 1000 or value >= 0x7FFFFFFF:
         return None
-    return str(timedelta(milliseconds=value))
+    text = str(timedelta(milliseconds=value))
+    return text[:-3] if "." in text else text

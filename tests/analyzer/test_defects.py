@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from analyzer import defects
+from analyzer.cli.program import run
+from dissectors import registry
 from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.kafka import Kafka
@@ -45,3 +49,12 @@ def test_who_looks_for_it_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(defects.DEBUG, "1")
     with pytest.raises(KeyError):
         defects.values(Broken(), MESSAGE, CONTEXT)
+
+
+def test_decode_goes_on_behind_a_defect(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr(registry, "by_name", lambda name: Broken())
+    assert run(["decode", "-p", "kafka", "--json", (MESSAGE * 3).hex()]) == 0
+    said = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert [[finding["code"] for finding in each["findings"]] for each in said] == [["bug", "bug"]] * 3
