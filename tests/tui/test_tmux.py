@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.analyzer.cli.test_sniff import MESSAGES, PORT, STREAM, TRAFFIC, WHY_NOT, in_namespace
 from tests.tui.driving import KAFKA
 
 PROGRAM = Path(sys.executable).parent / "wireanalyze"
@@ -114,4 +115,19 @@ def test_a_pipe(tmux: Tmux) -> None:
     tmux.type("j")
     tmux.wait(r"kafka ApiVersions v5 response")
     tmux.type("q")
+    tmux.wait("^ended with 0$")
+
+
+@pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+def test_an_interface(tmux: Tmux) -> None:
+    words = shlex.join([str(PROGRAM.with_name("python")), str(TRAFFIC), str(KAFKA), str(STREAM), str(PORT)])
+    script = f"(sleep 2; {words} >/dev/null) & exec {shlex.quote(str(PROGRAM))} sniff -i lo"
+    tmux.start(shlex.join(in_namespace(script)), (140, 30))
+    tmux.wait(r"live: lo .* reading")
+    tmux.wait(rf"{MESSAGES} messages +1 streams")
+    tmux.wait("kafka InitProducerId v5 response")  # the last message is selected as it comes
+    tmux.type("k")
+    tmux.wait("kafka InitProducerId v5 request")
+    tmux.type("q")
+    tmux.wait("packets captured")
     tmux.wait("^ended with 0$")
