@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache, partial
+from typing import TypeAlias
 
 from dissectors.api import Body, Context, Role
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
+from dissectors.kafka.embed_fields import unfold_bytes
+from dissectors.kafka.embed_values import unfolding
 from dissectors.kafka.header import BODY_START
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
@@ -76,34 +79,40 @@ def _fallback(message: bytes, version: int) -> Plan | None:
     return plan if stop == len(message) else None
 
 
-@lru_cache(maxsize=1024)
-def _recipe(plan: Plan, header: int, response: bool) -> Recipe:
-    first_error = first_nonzero(plan, "error")
-    return Recipe(INT32, BODY_START[response, header], values_decoder(plan), first_error, error_name, read)
+Extra: TypeAlias = tuple[tuple[str, str], ...] | None
+"""Context.extra as a key of a cache."""
 
 
 @lru_cache(maxsize=1024)
-def _usual(key: int | None, version: int | None, response: bool) -> Recipe | None:
+def _recipe(plan: Plan, key: int, version: int, response: bool, extra: Extra) -> Recipe:
+    start = BODY_START[response, header_version(key, version, response)]
+    decode = unfolding(values_decoder(plan), plan, key, response, dict(extra or ()))
+    return Recipe(INT32, start, decode, first_nonzero(plan, "error"), error_name, read)
+
+
+@lru_cache(maxsize=1024)
+def _usual(key: int | None, version: int | None, response: bool, extra: Extra) -> Recipe | None:
     """The recipe of a body in the version that was asked for; None where there is none."""
     if key is None or version is None:
         return None
     plan = body_plan(key, version, response)
     if plan is None or plan.version != version:
         return None
-    return _recipe(plan, header_version(key, version, response), response)
+    return _recipe(plan, key, version, response, extra)
 
 
 def decode(message: bytes, context: Context) -> Body:
     """The values of a frame's body, its first error, and what there is to say."""
     role = context.role
     response = role is Role.RESPONSE
-    recipe = None if role is Role.RAW else _usual(context.code, context.version, response)
+    extra = None if context.extra is None else tuple(sorted(context.extra.items()))
+    recipe = None if role is Role.RAW else _usual(context.code, context.version, response, extra)
     if recipe is not None and not (response and context.code == _API_VERSIONS):
         return values_by(recipe, message, context)
     plan = plan_of(message, context)
     if plan is None or context.code is None or context.version is None:
         return folded(read(message, context), error_name)
-    recipe = _recipe(plan, header_version(context.code, context.version, response), response)
+    recipe = _recipe(plan, context.code, context.version, response, extra)
     return values_by(recipe, message, context, tuple(_doubts(plan, context)))
 
 
@@ -128,7 +137,11 @@ def _is_fallback(plan: Plan, context: Context) -> bool:
 def read(message: bytes, context: Context) -> Tree:
     """The annotated tree of a frame: `length`, `header`, `body`, and what is left."""
     plan = plan_of(message, context)
-    return framed(message, INT32, partial(_content, context=context, plan=plan), _doubts(plan, context))
+    tree = framed(message, INT32, partial(_content, context=context, plan=plan), _doubts(plan, context))
+    body = next((node for node in tree.fields if node.spec is _BODY), None)
+    if plan is not None and body is not None and context.code is not None:
+        unfold_bytes(tree, body, plan.name, context.code, context.role is Role.RESPONSE, context.extra or {})
+    return tree
 
 
 def _content(reader: Reader, context: Context, plan: Plan | None) -> None:

@@ -13,13 +13,13 @@ import numpy as np
 
 from dissectors.api import Conversation, MessageHeader, Role, State
 from dissectors.kafka.conversation import GROUP, JOIN_GROUP, SASL_HANDSHAKE, KafkaConversation
-from dissectors.kafka.header import NEWER
+from dissectors.kafka.header import ENVELOPE, NEWER
 from dissectors.kafka.schemas import apis
 from dissectors.pairing import Waiting
 from dissectors.wire.bulk import NULL, BulkHeaders, Column, be
 
 WIDTH = 96
-NOTED = tuple(GROUP)
+NOTED = (*GROUP, ENVELOPE)
 FACTORS = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, WIDTH // 8 + 2)], np.uint64)
 """Odd multipliers of a hash; any will do, for equal hashes are compared."""
 
@@ -128,15 +128,14 @@ def steady(conversation: Conversation) -> bool:
 def notes(
     conversation: Conversation, messages: Sequence[tuple[int, int, int]], prefix: Callable[[int], bytes]
 ) -> dict[int, Mapping[str, str]]:
-    """The kind of group, for JoinGroup, SyncGroup and their responses."""
+    """The kind of group, for JoinGroup, SyncGroup and their responses; what an Envelope holds, for its response."""
     assert isinstance(conversation, KafkaConversation)
     found = {}
     for row, role, code in messages:
-        if role == Role.RESPONSE or code != JOIN_GROUP:
-            extra = conversation.note(code, None, b"")
-        else:
-            begin = prefix(row)
-            extra = conversation.note(code, int.from_bytes(begin[6:8], "big", signed=True), begin)
+        response = role == Role.RESPONSE
+        begin = prefix(row) if code == ENVELOPE or (code == JOIN_GROUP and not response) else b""
+        version = int.from_bytes(begin[6:8], "big", signed=True) if begin and not response else None
+        extra = conversation.note(code, version, begin)
         if extra is not None:
             found[row] = extra
     return found

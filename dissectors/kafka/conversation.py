@@ -12,6 +12,7 @@ even begin with a bare GSSAPI token (its first byte is 0x60, the ASN.1 applicati
 
 from __future__ import annotations
 
+import struct
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,11 +20,16 @@ from struct import unpack_from
 
 from dissectors.api import Context, Conversation, MessageHeader, Outcome, Role, State, with_request
 from dissectors.kafka.dissector import Kafka
+from dissectors.kafka.embed import GROUP_KIND, INNER_KEY, INNER_VERSION
+from dissectors.kafka.header import ENVELOPE, body_offset
 from dissectors.pairing import MOST_WAITING, Waiting
+from dissectors.wire.varint import Unfit, uvarint
 
 JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE, API_VERSIONS = 11, 14, 17, 18
 UNSUPPORTED_VERSION = 35
 GROUP = frozenset({JOIN_GROUP, SYNC_GROUP})
+MOST_ENVELOPES = 256
+"""Envelopes whose content is remembered until they are answered: a broker has few of them on their way."""
 
 GSSAPI_TOKEN = 0x60
 TOKEN = MessageHeader(Role.RAW, state=State.COMPLETE)
@@ -39,6 +45,8 @@ class KafkaConversation(Conversation):
     waiting_tokens: deque[int] = field(default_factory=deque)
     protocol_type: str | None = None
     begun: bool = False
+    envelopes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Key and version of the request in each Envelope that is not answered, by the Envelope's correlation id."""
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """A request joins the queue, a response takes its place; tokens have a queue of their own."""
@@ -98,17 +106,41 @@ class KafkaConversation(Conversation):
     def note(self, code: int | None, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
         """What decoding a group's messages needs; `version` is None for a response, which tells nothing itself.
 
-        JoinGroup says what kind of group this is; SyncGroup before version 5 and the answers do not.
+        JoinGroup says what kind of group this is; SyncGroup before version 5 and the answers do not. An Envelope says
+        what it asks, and its answer does not.
         """
+        if code == ENVELOPE:
+            return self._note_envelope(version, prefix)
         if code == JOIN_GROUP and version is not None:
             self.protocol_type = protocol_type(prefix, version)
-        return {"protocolType": self.protocol_type} if code in GROUP and self.protocol_type is not None else None
+        return {GROUP_KIND: self.protocol_type} if code in GROUP and self.protocol_type is not None else None
+
+    def _note_envelope(self, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
+        if version is None:
+            inner = self.envelopes.pop(int.from_bytes(prefix[4:8], signed=True), None)
+            return None if inner is None else {INNER_KEY: str(inner[0]), INNER_VERSION: str(inner[1])}
+        inner = enveloped(prefix, version)
+        if inner is not None:
+            if len(self.envelopes) == MOST_ENVELOPES:
+                del self.envelopes[next(iter(self.envelopes))]
+            self.envelopes[int.from_bytes(prefix[8:12], signed=True)] = inner
+        return None
 
 
 def protocol_type(prefix: bytes, version: int) -> str | None:
     """What kind of group a JoinGroup request wants to join; None where these bytes end before it says so."""
     found = KAFKA.values(prefix, Context(Role.REQUEST, JOIN_GROUP, version)).values.get("protocolType")
     return found if isinstance(found, str) else None
+
+
+def enveloped(prefix: bytes, version: int) -> tuple[int, int] | None:
+    """Key and version of the request in an Envelope; None where it, or what is here of it, is too short for them."""
+    try:
+        size, at = uvarint(prefix, body_offset(prefix, ENVELOPE, version, False))
+        key, inner = unpack_from(">hh", prefix, at)
+    except (IndexError, Unfit, struct.error):
+        return None
+    return (key, inner) if size > 4 else None
 
 
 KAFKA = Kafka()

@@ -28,6 +28,7 @@ _RESPONSE = Struct(">ii")
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
 _PRODUCE = 0
+ENVELOPE = 58
 
 
 def request_header(prefix: bytes) -> MessageHeader:

@@ -19,8 +19,10 @@ from typing import Any
 
 from crc32c import crc32c
 
+from dissectors.kafka.structures import control
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.embedded import embedded
 from dissectors.wire.flat import FlatRows
 from dissectors.wire.varint import Unfit, uvarint, uvarlong, zigzag
 
@@ -100,6 +102,9 @@ def _batch(data: bytes, at: int, stop: int, budget: Budget) -> dict[str, Any]:
         body = decompress(compression, data[at:stop], budget, "records", at)
         at, end = 0, len(body)
     append_time = last_time if attributes & 8 else None
+    records: list[dict[str, Any]] = _records(body, at, end, count, base, first_time, append_time)
+    if attributes & 0x20:
+        records = [_controlling(record) for record in records]
     return {
         "baseOffset": base,
         "length": length,
@@ -120,8 +125,15 @@ def _batch(data: bytes, at: int, stop: int, budget: Budget) -> dict[str, Any]:
         "producerEpoch": producer[1],
         "baseSequence": producer[2],
         "count": count,
-        "records": _records(body, at, end, count, base, first_time, append_time),
+        "records": records,
     }
+
+
+def _controlling(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of a control batch, with what its key and value hold."""
+    pair = zip(("key", "value"), control(record["key"], record["value"]), strict=True)
+    found = {name: embedded(record[name], fit.values, fit.structure.name) for name, fit in pair if fit is not None}
+    return record | found
 
 
 def _records(  # noqa: C901

@@ -69,6 +69,18 @@ def named_schema(name: str) -> Schema:
     return Schema.parse(name, _named()[name], KAFKA)
 
 
+@cache
+def _records() -> Mapping[tuple[str, str, int], Mapping[str, Any]]:
+    return {(row["module"], row["kind"], row["key"]): row for row in table("records")["records"] if "key" in row}
+
+
+@lru_cache(maxsize=256)
+def record_schema(module: str, kind: str, key: int) -> Schema | None:
+    """A record of an internal topic by its owner, what its bytes are, and its type; None for an unknown one."""
+    row = _records().get((module, kind, key))
+    return None if row is None else Schema.parse(row["name"], row, KAFKA)
+
+
 @lru_cache(maxsize=1024)
 def header_version(key: int, version: int, response: bool) -> int:
     """The version of the header in front of a body: 0 to 2 of a request, 0 or 1 of a response.

@@ -19,6 +19,7 @@ from dissectors.errors import Truncated
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
+from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES, Decode, First
 from dissectors.wire.primitive import Fixed
 from dissectors.wire.reader import Read, Reader
@@ -80,12 +81,14 @@ def folded(tree: Tree, error_name: ErrorName | None = None) -> Body:
 
 
 def _errors(nodes: Iterable[Field], error_name: ErrorName) -> Iterator[int]:
+    """What the message itself reports: not what a structure within its bytes does."""
     for node in nodes:
         if isinstance(node.spec, Wrapping):
             continue
         if node.spec.label == error_name and node.value:
             yield node.value
-        yield from _errors(node.children, error_name)
+        if not isinstance(node.spec, Holder):
+            yield from _errors(node.children, error_name)
 
 
 def _error(code: int, error_name: ErrorName | None) -> tuple[int, str] | None:

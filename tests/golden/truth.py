@@ -28,8 +28,6 @@ COMPLETE = JsonWriter(Limits(None, None, show_secrets=True))
 """Bytes in full, lists in full, nothing masked: as the truth has them."""
 
 HEADER_KEYS = ("role", "operation", "code", "version", "correlation", "client", "length", "offset", "state", "error")
-EMBEDDED = ("as", "value")
-"""Keys of a bytes field that holds a known structure: judged only when we have them."""
 
 
 def captures(protocol: str) -> list[Path]:
@@ -136,7 +134,7 @@ def differing(own: Any, truth: Any, path: str = "") -> Iterator[tuple[str, str]]
         for name, value in truth.items():
             if name in own:
                 yield from differing(own[name], value, f"{path}.{name}")
-            elif name not in EMBEDDED or "hex" not in truth:
+            else:
                 yield f"{path}.{name}", "missing"
     elif isinstance(truth, list) and isinstance(own, list):
         if len(own) != len(truth):

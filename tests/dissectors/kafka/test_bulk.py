@@ -10,9 +10,19 @@ import pytest
 from dissectors.api import MessageHeader, Role, State
 from dissectors.kafka import Kafka, bulk
 from dissectors.wire.bulk import NULL
+from tests.dissectors.kafka.test_structures import (
+    ASSIGNED,
+    METADATA_REQUEST,
+    SUBSCRIBED,
+    answered,
+    envelope,
+    joins,
+    syncs,
+)
 from tests.dissectors.kafka.truth import GOLDEN, frames
 
 KAFKA = Kafka()
+JOINED = bytes([0, 0, 0, 4, 0, 0, 0, 1])
 FRAMES = [(frame.data, frame.context.role is not Role.RESPONSE) for frame in frames(GOLDEN)]
 
 
@@ -54,3 +64,31 @@ def test_headers(seed: int | None) -> None:
         )
         assert ours == KAFKA.header(data[: bulk.WIDTH], from_client), data[:40].hex()
     assert sure > len(rows) / 4
+
+
+def test_notes_say_what_the_conversation_says() -> None:
+    """Requests in order and answers in order, twice: the second time of another kind of group and another Envelope."""
+    frames = [
+        (joins("connect", SUBSCRIBED), True),
+        (envelope(METADATA_REQUEST), True),
+        (JOINED, False),
+        (answered(b""), False),
+        (joins("consumer", SUBSCRIBED), True),
+        (syncs(ASSIGNED), True),
+        (envelope(b""), True),
+        (JOINED, False),
+        (JOINED, False),
+        (answered(b""), False),
+    ]
+    plain, noting = KAFKA.conversation(), KAFKA.conversation()
+    expected, messages = {}, []
+    for row, (data, from_client) in enumerate(frames):
+        outcome = plain.step(row, data, from_client)
+        assert outcome.header.code in bulk.NOTED
+        messages.append((row, int(outcome.header.role), outcome.header.code))
+        if outcome.extra is not None:
+            expected[row] = outcome.extra
+    assert bulk.notes(noting, messages, lambda row: frames[row][0]) == expected
+    assert expected[3] == {"innerCode": "3", "innerVersion": "0"}
+    assert expected[5] == {"protocolType": "consumer"}
+    assert 9 not in expected
