@@ -38,19 +38,28 @@ class Decision(NamedTuple):
 
 
 def recognise(
-    prefixes: tuple[bytes, bytes], segments: int, ports: tuple[int, int], client: int, known: Ports, final: bool
+    prefixes: tuple[bytes, bytes],
+    segments: int,
+    ports: tuple[int, int],
+    client: int,
+    known: Ports,
+    final: bool,
+    late: bool = False,
 ) -> Decision | None:
     """Decides from the first bytes of both directions (by flow side), or None: wait for more.
 
-    `client` is -1 while nobody knows; `final` when no more bytes will come. A proxy's preamble is looked behind.
+    `client` is -1 while nobody knows; `final` when no more bytes will come; `late` when the beginnings of both
+    directions are not in the capture. A proxy's preamble is looked behind.
     """
     for side in (0, 1):
         proxy = foreign(prefixes[side]) if side != 1 - client else None
         if proxy is not None and proxy.preamble and (len(prefixes[side]) > proxy.preamble or not final):
             rest = (prefixes[side][proxy.preamble :], prefixes[1 - side])
-            inner = _decide((rest[side], rest[1 - side]), segments, ports, side, known, final) if rest[0] else None
+            inner = (
+                _decide((rest[side], rest[1 - side]), segments, ports, side, known, final, late) if rest[0] else None
+            )
             return inner and _expecting(inner, ports, known)._replace(preamble=proxy.preamble)
-    decision = _decide(prefixes, segments, ports, client, known, final)
+    decision = _decide(prefixes, segments, ports, client, known, final, late)
     return decision and _expecting(decision, ports, known)
 
 
@@ -62,7 +71,13 @@ def _expecting(decision: Decision, ports: tuple[int, int], known: Ports) -> Deci
 
 
 def _decide(
-    prefixes: tuple[bytes, bytes], segments: int, ports: tuple[int, int], client: int, known: Ports, final: bool
+    prefixes: tuple[bytes, bytes],
+    segments: int,
+    ports: tuple[int, int],
+    client: int,
+    known: Ports,
+    final: bool,
+    late: bool,
 ) -> Decision | None:
     likely = _by_port(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
@@ -84,7 +99,9 @@ def _decide(
     if not enough:
         return None
     if score < WEAK:
-        return Decision(None, likely)
+        # Both directions may begin inside a message: then the port alone says what to hunt for.
+        by_port = known.by_port(ports[1 - likely]) if late else None
+        return Decision(by_port, likely)
     if side == likely or all(prefixes) or final or segments >= ENOUGH_SEGMENTS:
         return Decision(best, side)
     return None

@@ -58,7 +58,8 @@ class RowMaker:
         held = connection.undecided
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
         prefixes = (self._first_bytes(first, PREFIX), self._first_bytes(second, PREFIX))
-        decision = recognise(prefixes, len(held), connection.ports, connection.client, self._known, final)
+        late = not any(half.by_syn for half in connection.halves)
+        decision = recognise(prefixes, len(held), connection.ports, connection.client, self._known, final, late)
         if decision is None:
             return []
         connection.decision, connection.dissector = decision, decision.dissector

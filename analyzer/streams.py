@@ -1,7 +1,8 @@
 """TCP connections: which packets belong together.
 
 Theory. A flow is an unordered pair of addresses and ports; a stream is one connection of it. A flow begins a new
-stream with a SYN whose sequence number the current one has not seen, or, without SYN, after an hour of silence.
+stream with a SYN whose sequence number the current one has not seen, or, without SYN, after an hour of silence. A SYN
+right before the first byte that was seen belongs to it: captures swap packets.
 Streams are numbered by their first packet. Who opened it is the sender of the SYN; without one it stays unknown here,
 and recognise.py asks the bytes.
 """
@@ -102,7 +103,7 @@ class StreamAssigner:
         def split(position: int) -> None:
             nonlocal begun, fresh
             begun = fresh = position
-            memory.syn[flow] = -1
+            memory.syn[flow] = memory.first[flow] = -1
             memory.seen[flow] = False
             splits.append(Split(int(block.number[by_flow[position]]), position, flow))
 
@@ -112,8 +113,14 @@ class StreamAssigner:
             packet = by_flow[position]
             side, seq = int(block.direction[packet]), int(block.seq[packet])
             if block.flags[packet] & SYN and memory.syn[flow, side] != seq:
-                seen = bool(memory.seen[flow, side]) or side in block.direction[by_flow[begun:position]]
-                if seen and fresh != position:
+                before = by_flow[begun:position]
+                before = before[block.direction[before] == side]
+                seen = bool(memory.seen[flow, side]) or len(before) > 0
+                first = int(memory.first[flow, side])
+                if first < 0 and len(before):
+                    first = int(block.seq[before[0]])
+                behind = memory.syn[flow, side] < 0 and first == seq + 1 & 0xFFFFFFFF
+                if seen and fresh != position and not behind:
                     split(position)
             elif silent[position] and not block.flags[packet] & SYN and fresh != position:
                 split(position)
@@ -155,13 +162,17 @@ class StreamAssigner:
 
 
 class _FlowMemory:
-    """For each flow: its current stream, SYN numbers and sides seen in it, the last packet's time, its uses."""
+    """For each flow: its current stream, SYN numbers and sides seen in it, the last packet's time, its uses.
+
+    `first`: the sequence number of a side's first packet in the current stream, where its SYN was not seen.
+    """
 
     def __init__(self) -> None:
         self.current = np.empty(0, np.int64)
         self.last = np.empty(0, np.int64)
         self.uses = np.empty(0, np.int64)
         self.syn = np.empty((0, 2), np.int64)
+        self.first = np.empty((0, 2), np.int64)
         self.seen = np.empty((0, 2), bool)
 
     def grow(self, flows: int) -> None:
@@ -172,6 +183,7 @@ class _FlowMemory:
         self.last = np.concatenate((self.last, np.zeros(more, np.int64)))
         self.uses = np.concatenate((self.uses, np.zeros(more, np.int64)))
         self.syn = np.concatenate((self.syn, np.full((more, 2), -1, np.int64)))
+        self.first = np.concatenate((self.first, np.full((more, 2), -1, np.int64)))
         self.seen = np.concatenate((self.seen, np.zeros((more, 2), bool)))
 
     def remember(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints, flow: Array, stream: Ints) -> None:
@@ -179,5 +191,8 @@ class _FlowMemory:
         if not len(begin):
             return
         self.last[flow[begin]] = block.time[by_flow[end - 1]]
-        current = stream == self.current[flow]
-        self.seen[flow[current], block.direction[by_flow][current]] = True
+        current = np.flatnonzero(stream == self.current[flow])
+        flow, side = flow[current], block.direction[by_flow][current]
+        self.seen[flow, side] = True
+        late = np.flatnonzero((self.syn[flow, side] < 0) & (self.first[flow, side] < 0))[::-1]  # the first one stays
+        self.first[flow[late], side[late]] = block.seq[by_flow[current[late]]]

@@ -105,32 +105,36 @@ class Walker:
         return self._maker.take(connection, side, ready, packet.number)
 
     def _release(self, connection: Connection, packet: Packet) -> list[Row]:
-        """Takes what is early no longer, or has waited long enough."""
+        """Takes what is early no longer, or has waited long enough.
+
+        What has waited long enough goes piece by piece, and only where nothing is reached: each may be what the other
+        side has waited for.
+        """
         rows: list[Row] = []
         connection.ticks += 1
-        side = idle = 0
-        while idle < 2:
-            idle += 1
-            early = connection.early[side]
-            while early:
-                needed, piece, time, tick = early[0]
-                patient = packet.time - time <= HOLE_AGE_NS and connection.ticks - tick <= HOLE_AGE_PACKETS
-                if patient and not connection.reached(1 - side, needed):
-                    break
-                early.popleft()
-                rows += self._maker.take(connection, side, [piece], packet.number)
-                idle = 0
-            if idle == 2 and self._deadlocked(connection):
-                rows += self._maker.take(
-                    connection, connection.client, [connection.early[connection.client].popleft().piece], packet.number
-                )
-                idle = 0
-            side = 1 - side
+        while (side := self._next_early(connection, packet)) is not None:
+            rows += self._maker.take(connection, side, [connection.early[side].popleft().piece], packet.number)
         if not (
             connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
         ):
             connection.needs.clear()  # of packets that brought nothing new
         return rows
+
+    def _next_early(self, connection: Connection, packet: Packet) -> int | None:
+        """The side whose first early piece is to be taken now; None while all have to wait."""
+        impatient = None
+        for side in (0, 1):
+            early = connection.early[side]
+            if not early:
+                continue
+            needed, _, time, tick = early[0]
+            if connection.reached(1 - side, needed):
+                return side
+            if packet.time - time > HOLE_AGE_NS or connection.ticks - tick > HOLE_AGE_PACKETS:
+                impatient = side if impatient is None else impatient
+        if impatient is None and self._deadlocked(connection):
+            return connection.client
+        return impatient
 
     def _deadlocked(self, connection: Connection) -> bool:
         """Both sides wait for each other, since a segment sent again may acknowledge more: then requests go first."""

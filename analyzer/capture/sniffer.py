@@ -80,9 +80,12 @@ class Tap:
 
 def open_tap(interface: Interface, expression: str, promiscuous: bool) -> Tap:
     """Opens an interface behind a filter. Raises CaptureError with a sentence for the user."""
+    from scapy.arch import common
     from scapy.config import conf
     from scapy.error import Scapy_Exception
 
+    # A compiled filter says how much of a packet is kept; scapy compiles it for this many bytes.
+    common.MTU = LARGEST  # type: ignore[attr-defined] # it is imported there, and read when a filter is compiled
     # Only scapy's sending socket leaves out the copies that go out.
     kind = conf.L2socket if interface.loopback and sys.platform.startswith("linux") else conf.L2listen
     try:

@@ -9,10 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import analyzer.capture.records
 import analyzer.engine
+from analyzer.capture.packets import Packets
+from analyzer.capture.records import RecordBlock, join
 from analyzer.session import Session
 from tests.analyzer.capture.writers import NS, T0, Frame
 from tests.analyzer.wire import (
@@ -29,6 +32,7 @@ from tests.analyzer.wire import (
     by_id,
     byte_by_byte,
     capture,
+    data_segments,
     doubled,
     frames,
     in_parts,
@@ -47,6 +51,7 @@ from tests.analyzer.wire import (
     write,
 )
 
+MIXED = Path(__file__).parents[2] / "captures" / "mixed.pcapng"
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka"
 SMALL = ["k24_sasl_v0", "k4_sweep_rest", "k4_boot1", "k4_go_segment", "k4_errors"]
 EVENTUAL = 100 * NS
@@ -248,6 +253,43 @@ def test_one_segment_is_lost(tmp_path: Path, name: str, use_bulk: bool) -> None:
             assert without(own, damaged) == without_partners(reference, damaged), f"without segment {index}: {lost}"
             assert len(gaps) == bool(lost.payload)
             assert all(f"{len(lost.payload)} bytes are missing at offset {lost.at}" in gap for gap in gaps)
+
+
+def test_a_lost_packet_costs_no_other_exchange(tmp_path: Path) -> None:
+    """Where answers repeat a number, an answer whose request is there has it for its partner, whatever else is lost.
+
+    A real connection with its acknowledgements, long enough that what is lost is given up before it ends.
+    """
+    packets = longest_connection(MIXED, 6650)
+    for index in [index for index, frame in enumerate(packets) if len(frame.data) > 66][:12]:
+        own = rows(write(tmp_path / "a.pcap", [*packets[:index], *packets[index + 1 :]]))
+        alone = {row["correlation"] for row in own if row["role"] == "request" and row["partner"] is None}
+        orphans = {row["correlation"] for row in own if row["role"] == "response" and row["partner"] is None}
+        assert len(own) > 300
+        assert alone & orphans <= {None}, f"without packet {index}"
+
+
+def longest_connection(path: Path, port: int) -> list[Frame]:
+    """The packets of the connection to a port that has most of them."""
+    records: list[RecordBlock] = []
+    with Packets([path], watch=records.append) as packets:
+        flows = np.concatenate([np.column_stack((block.number - 1, block.flow)) for block in packets.blocks()])
+        numbers, counts = np.unique(flows[:, 1], return_counts=True)
+        ports = [{packets.flows.port(flow, side) for side in (0, 1)} for flow in numbers.tolist()]
+        longest = numbers[np.argmax([count * (port in each) for count, each in zip(counts, ports, strict=True)])]
+        every = join(records).take(flows[flows[:, 1] == longest, 0])
+        columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
+        return [Frame(packets.store.read(at, size), time) for time, at, size in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize(("port", "found"), [(9092, 12), (50_000, 0)], ids=["a known port", "an unknown one"])
+def test_a_capture_that_begins_inside_large_messages(tmp_path: Path, port: int, found: int) -> None:
+    """Nothing can be told by the first bytes of either side: the port says what to hunt for."""
+    large = ((CLIENT, message(0, body=b"\xff" * 9_000)), (SERVER, answer(0, body=b"\xff" * 9_000)))
+    talk = Talk((*large, *exchanges(6)), (("10.0.0.1", 40_000), ("10.0.0.2", port)))
+    packets = data_segments(talk.writes, lambda data: [data[at : at + 1_000] for at in range(0, len(data), 1_000)])
+    own = rows(capture(tmp_path / "a.pcap", [*packets[2:9], *packets[12:]], talk))
+    assert sum(row["state"] == "complete" and row["role"] != "raw" for row in own) == found
 
 
 @pytest.mark.parametrize("cut", [in_parts(Random(1), 40), byte_by_byte], ids=["parts", "bytes"])
