@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
 from dissectors.api import Conversation, Dissector, MessageHeader, Outcome, Role, State, with_request
@@ -31,6 +32,13 @@ class Waiting(NamedTuple):
     header: MessageHeader
 
 
+Fits = Callable[[Waiting], bool]
+"""Whether an answer may be that of a request; where a number was used again, this tells them apart."""
+
+MOST_TRIED = 16
+"""Requests of one key that are tried for an answer."""
+
+
 @dataclass(slots=True)
 class Unanswered:
     """Requests that wait for their answers: the oldest of each key first, so many at most in all."""
@@ -45,17 +53,23 @@ class Unanswered:
         self.waiting.setdefault(key, deque()).append(request)
         self.count += 1
 
-    def oldest(self, key: Key) -> Waiting | None:
-        """The request that has waited longest under a key; it goes on waiting."""
-        queue = self.waiting.get(key)
-        return None if queue is None else queue[0]
+    def oldest(self, key: Key, fits: Fits) -> Waiting | None:
+        """The request that has waited longest under a key, of those that fit; it goes on waiting."""
+        return next(filter(fits, islice(self.waiting.get(key, ()), MOST_TRIED)), None)
 
-    def claim(self, key: Key) -> Waiting | None:
-        """The request that has waited longest under a key; it waits no more."""
+    def claim(self, key: Key, fits: Fits | None = None) -> Waiting | None:
+        """The request that has waited longest under a key, of those that fit; it waits no more."""
         queue = self.waiting.get(key)
         if queue is None:
             return None
-        request = queue.popleft()
+        if fits is None:
+            request = queue.popleft()
+        else:
+            fitting = self.oldest(key, fits)
+            if fitting is None:
+                return None
+            request = fitting
+            queue.remove(request)
         self.count -= 1
         if not queue:
             del self.waiting[key]

@@ -45,9 +45,10 @@ class Command:
 
     roles: of a message from the broker, and from the client. counts: what its number counts in, None where it is
     neither question nor answer. answers: a push that answers the first question with its number. uncounted: the role
-    of one without a number. sender: client, broker or both. begin: the bytes of a frame behind its two sizes, up to the
-    length of the body. wanted: places by tag of the fields that header and pairing need. error: the field that reports
-    one. secret: whether something in it is.
+    of one without a number. answered_by: the names of what may answer it, besides an ERROR; empty where nobody knows.
+    sender: client, broker or both. begin: the bytes of a frame behind its two sizes, up to the length of the body.
+    wanted: places by tag of the fields that header and pairing need. error: the field that reports one. secret: whether
+    something in it is.
     """
 
     code: int
@@ -58,6 +59,7 @@ class Command:
     counts: str | None
     answers: bool
     uncounted: Role | None
+    answered_by: frozenset[str]
     sender: str
     begin: bytes
     wanted: Mapping[int, int]
@@ -90,6 +92,7 @@ def commands() -> Mapping[int, Command]:
             counts=row.get("counts"),
             answers=row.get("answers", False),
             uncounted=Role[row["uncounted"].upper()] if "uncounted" in row else None,
+            answered_by=frozenset(row.get("answeredBy", ())),
             sender=row["from"],
             begin=b"\x08" + varint(code) + varint(code << 3 | BYTES),
             wanted={places[each]: place for place, each in enumerate(wanted)},

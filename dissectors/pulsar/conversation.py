@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 from dissectors.api import Conversation, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Unanswered, Waiting
-from dissectors.pulsar.commands import Command
+from dissectors.pulsar.commands import Command, commands
 from dissectors.pulsar.header import Sighting, sight
 
 SOURCE_POSITION = b"__MSG_PROP_REPL_SOURCE_POSITION"
@@ -76,14 +77,15 @@ class PulsarConversation(Unanswered, Conversation):
         key = self._key(seen, command, asker)
         if key is None:
             return self.claim((asker, "connect", 0)) if command.name == "ERROR" else None
+        fits = partial(_may_answer, command.name)
         if command.name == "PRODUCER_SUCCESS" and seen.wanted[1] == 0:
-            return self.oldest(key)
+            return self.oldest(key, fits)
         if command.name == "SEND_RECEIPT" and self.sources:
             producer, ledger, entry = seen.wanted
             sequence = self.sources.pop((producer, ledger, entry), None)
             if sequence is not None:
                 key = (asker, seen.header.scope, sequence)
-        return self.claim(key)
+        return self.claim(key, fits)
 
     def _note_source(self, seen: Sighting, prefix: bytes) -> None:
         """Remembers by which position a replicator's message will be acknowledged."""
@@ -94,6 +96,13 @@ class PulsarConversation(Unanswered, Conversation):
         self.sources[producer, int(ledger), int(entry)] = sequence
         if len(self.sources) > MOST_WAITING:
             self.sources.popitem(last=False)
+
+
+def _may_answer(name: str, request: Waiting) -> bool:
+    """Whether a command of that name answers such a question: clients use an id again, and an answer may be lost."""
+    code = request.header.code
+    asked = commands().get(code) if code is not None else None
+    return name == "ERROR" or asked is None or not asked.answered_by or name in asked.answered_by
 
 
 def _property(prefix: bytes, name: bytes) -> bytes:

@@ -68,6 +68,10 @@ CASES: dict[str, tuple[list[Step], list[int | None]]] = {
         asked(lookup(1)) + answered(found(1)) + asked(lookup(1)) + answered(found(1)),
         [None, 0, None, 2],
     ),
+    "an answer was lost, and its id is used again": (
+        asked(lookup(1), producer(1)) + answered(produced(1, 1)) + asked(lookup(1)) + answered(found(1), found(1)),
+        [None, None, 1, None, 0, 3],
+    ),
     "an answer twice": (asked(lookup(1)) + answered(found(1), found(1)), [None, 0, None]),
     "an error for any request": (asked(lookup(1), producer(2)) + answered(error(2), error(1)), [None, None, 1, 0]),
     "the handshake": (asked(CONNECT) + answered(CONNECTED), [None, 0]),
