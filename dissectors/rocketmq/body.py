@@ -33,6 +33,10 @@ _SECRET_TEXT = FieldSpec(_NAME, "string", secret=True)
 _STRUCT = FieldSpec(_NAME, "struct")
 _ZLIB = FieldSpec(_NAME, "zlib")
 _JSON_BEGINS = (b"{", b"[")
+_SECRET_BYTES = FieldSpec(_NAME, "bytes", secret=True)
+_HINT = re.compile(rb"password|passwd|secretkey|credential", re.IGNORECASE)
+"""What makes bytes of which nobody knows how they are written a secret: an answer whose request is not there."""
+
 _SENSITIVE = re.compile(r"password|passwd|secret|credential|authenticationuser|token$", re.IGNORECASE)
 
 
@@ -76,6 +80,8 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
             return {"body": data, "bodyUncompressed": inflated(flag, data, Budget(), at)}
     elif kind is not None:
         raise Unfit
+    elif _HINT.search(data):
+        return {"body": Secret(data)}
     return {"body": data}
 
 
@@ -96,6 +102,8 @@ def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, 
         _read_items(reader, can_be_stored(reader, stop), read_messages, "stored message")
     elif kind == "batch":
         _read_items(reader, can_be_item(reader, stop), read_batch, "batch")
+    elif _HINT.search(reader.data, reader.at, reader.end):
+        reader.leaf(_SECRET_BYTES, Secret(reader.data[reader.at : reader.end]), reader.end)
     else:
         _leaf(reader)
 

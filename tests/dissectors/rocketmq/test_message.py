@@ -285,6 +285,18 @@ def test_passwords_in_bodies_are_secrets() -> None:
     assert read(command(25, b"initAuthenticationUser=\nb=c"), code=25)["body"] == "initAuthenticationUser=\nb=c"
 
 
+@pytest.mark.parametrize("hidden", [b'{"username":"eve","password":"x1"}', b"ACL_PASSWD=x1"])
+def test_a_body_that_nobody_can_read_is_a_secret_if_it_speaks_of_one(hidden: bytes) -> None:
+    """The answer to a request that was not captured may hold a password, and nothing says where."""
+    orphan = Context(Role.RESPONSE)
+    data, plain = command(0, hidden, flag=1), command(0, b'{"username":"eve"}', flag=1)
+    for tree in (ROCKETMQ.tree(data, orphan), ROCKETMQ.tree(plain, orphan)):
+        assert_tiles(tree)
+    assert ROCKETMQ.values(data, orphan).values["body"] == Secret(hidden)
+    assert node(ROCKETMQ.tree(data, orphan), "body").value == Secret(hidden)
+    assert ROCKETMQ.values(plain, orphan).values["body"] == b'{"username":"eve"}'
+
+
 # ---- the line
 
 
