@@ -59,7 +59,7 @@ def permission(value: int) -> str | None:
     return ", ".join(name for bit, name in _PERMISSIONS if value & bit) or None
 
 
-BY_NAME: Mapping[str, Label] = {
+_LABELS: Mapping[str, Label] = {
     "sysFlag": sys_flag,
     "pullSysFlag": pull_flag,
     "perm": permission,
@@ -68,4 +68,11 @@ BY_NAME: Mapping[str, Label] = {
     **dict.fromkeys(("bornTime", "popTime", "invokeTime", "indexLastUpdateTimestamp", "checkStoreTime"), timestamp),
     **dict.fromkeys(("suspendTimeoutMillis", "pollTime", "invisibleTime", "heartbeatTimeoutMillis"), milliseconds),
 }
-"""The label of a header's field by its name."""
+
+
+def _of_numbers(label: Label) -> Label:
+    return lambda value: label(value) if type(value) is int else None
+
+
+BY_NAME: Mapping[str, Label] = {name: _of_numbers(label) for name, label in _LABELS.items()}
+"""The label of a header's field by its name; none where a peer has sent a text instead of a number."""

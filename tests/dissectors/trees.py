@@ -19,8 +19,16 @@ def leaves(nodes: list[Field]) -> Iterator[Field]:
         yield from leaves(elsewhere)
 
 
+def every(nodes: list[Field]) -> Iterator[Field]:
+    """All nodes, parents first."""
+    for node in nodes:
+        yield node
+        yield from every(node.children)
+
+
 def assert_tiles(tree: Tree) -> None:
-    """The leaves of each source cover it without gap or overlap."""
+    """The leaves of each source cover it without gap or overlap; what people read beside a value never fails."""
+    assert all(isinstance(node.text, str | None) for node in every(tree.fields))
     at = dict.fromkeys((source.id for source in tree.sources), 0)
     for leaf in leaves(tree.fields):
         assert leaf.offset == at[leaf.source], f"{leaf.spec.name} begins at {leaf.offset}, not {at[leaf.source]}"

@@ -17,7 +17,7 @@ from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.message import folded
 from dissectors.wire.secret import Secret
 from tests.dissectors.rocketmq.making import binary, command, frame, pair
-from tests.dissectors.trees import assert_tiles, node
+from tests.dissectors.trees import assert_tiles, every, node
 
 ROCKETMQ = RocketMQ()
 
@@ -283,6 +283,19 @@ def test_passwords_in_bodies_are_secrets() -> None:
     for setting in (b"initAuthenticationUser={}", b"tls.keyPassword=x", b"innerClientAuthenticationCredentials=y"):
         assert revealed(read(command(25, b"a=b\n" + setting), code=25)["body"]) == (b"a=b\n" + setting).decode()
     assert read(command(25, b"initAuthenticationUser=\nb=c"), code=25)["body"] == "initAuthenticationUser=\nb=c"
+
+
+@pytest.mark.parametrize("value", ["x", "", "1e3", [1], {"a": 1}, True, None, 10**30, -1])
+def test_labels_are_of_numbers_alone(value: object) -> None:
+    """Whatever a peer sends in place of a number, its node has a text or none."""
+    names = ("sysFlag", "bornTimestamp", "suspendTimeoutMillis", "commitOrRollback", "perm")
+    for code, wire in (
+        (310, {"f": value, "g": value}),
+        (11, dict.fromkeys(names, value)),
+        (37, dict.fromkeys(names, value)),
+    ):
+        _, tree = decoded(command(code, **wire), code=code)
+        assert all(each.text is None or each.text.isprintable() for each in every(tree.fields))
 
 
 @pytest.mark.parametrize("hidden", [b'{"username":"eve","password":"x1"}', b"ACL_PASSWD=x1"])
