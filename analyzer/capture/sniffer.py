@@ -39,6 +39,9 @@ WAIT = 0.05
 BATCH = 256
 """Packets of one interface before the next one gets its turn and all are written."""
 
+LAST_BATCHES = 1024
+"""Batches that are taken of what the kernel has kept, once we are to end: traffic itself may never end."""
+
 MICROSECOND = 1000
 SOL_PACKET, PACKET_STATISTICS, SO_RCVBUFFORCE = 263, 6, 33
 READY, ERROR, END = "ready", "error", "end"
@@ -145,26 +148,25 @@ class Sniffer:
             wait = WAIT if until is None else max(min(until - time.monotonic(), WAIT), 0)
             ready = select.select([lifeline, *(tap.socket for tap in self._taps)], [], [], wait)[0]
             self._ended |= lifeline in ready or (until is not None and time.monotonic() >= until)
-            self._drain()
+            self._take()
+        for _ in range(LAST_BATCHES):
+            if not self._take():
+                break
 
     def _has_room(self) -> bool:
         return not self._bounds.packets or self.count < self._bounds.packets
 
-    def _drain(self) -> None:
-        """Takes what is at hand until there is none; packets of several interfaces go by their time."""
-        while self._has_room():
-            found = sorted(
-                (moment, number, data) for number, tap in enumerate(self._taps) for moment, data in tap.packets()
-            )
-            if self._bounds.packets:
-                found = found[: self._bounds.packets - self.count]
-            if not found:
-                return
-            kept = slice(self._snaplen or None)
-            write(self._out, b"".join(packet(number, moment, data[kept], len(data)) for moment, number, data in found))
-            self.count += len(found)
-            if self._ended and len(found) < BATCH:
-                return
+    def _take(self) -> int:
+        """Writes what is at hand, a batch of each interface at most, by time; returns how many packets."""
+        found = sorted(
+            (moment, number, data) for number, tap in enumerate(self._taps) for moment, data in tap.packets()
+        )
+        if self._bounds.packets:
+            found = found[: self._bounds.packets - self.count]
+        kept = slice(self._snaplen or None)
+        write(self._out, b"".join(packet(number, moment, data[kept], len(data)) for moment, number, data in found))
+        self.count += len(found)
+        return len(found)
 
 
 def write(out: int, data: bytes) -> None:
