@@ -37,30 +37,33 @@ class Decision(NamedTuple):
     expected: str | None = None
 
 
-def recognise(
-    prefixes: tuple[bytes, bytes],
-    segments: int,
-    ports: tuple[int, int],
-    client: int,
-    known: Ports,
-    final: bool,
-    late: bool = False,
-) -> Decision | None:
-    """Decides from the first bytes of both directions (by flow side), or None: wait for more.
+class Seen(NamedTuple):
+    """What is known of a connection: the first bytes of both directions (by flow side), in `segments` segments.
 
     `client` is -1 while nobody knows; `final` when no more bytes will come; `late` when the beginnings of both
-    directions are not in the capture. A proxy's preamble is looked behind.
+    directions are not in the capture.
     """
-    for side in (0, 1):
-        proxy = foreign(prefixes[side]) if side != 1 - client else None
-        if proxy is not None and proxy.preamble and (len(prefixes[side]) > proxy.preamble or not final):
-            rest = (prefixes[side][proxy.preamble :], prefixes[1 - side])
-            inner = (
-                _decide((rest[side], rest[1 - side]), segments, ports, side, known, final, late) if rest[0] else None
-            )
-            return inner and _expecting(inner, ports, known)._replace(preamble=proxy.preamble)
-    decision = _decide(prefixes, segments, ports, client, known, final, late)
-    return decision and _expecting(decision, ports, known)
+
+    prefixes: tuple[bytes, bytes]
+    segments: int
+    ports: tuple[int, int]
+    client: int
+    final: bool
+    late: bool
+
+
+def recognise(seen: Seen, known: Ports) -> Decision | None:
+    """Decides, or None: wait for more. A proxy's preamble is looked behind."""
+    first, second = seen.prefixes
+    for side, prefix in enumerate(seen.prefixes):
+        proxy = foreign(prefix) if side != 1 - seen.client else None
+        if proxy is not None and proxy.preamble and (len(prefix) > proxy.preamble or not seen.final):
+            rest = prefix[proxy.preamble :]
+            behind = seen._replace(prefixes=(first, rest) if side else (rest, second), client=side)
+            inner = _decide(behind, known) if rest else None
+            return inner and _expecting(inner, seen.ports, known)._replace(preamble=proxy.preamble)
+    decision = _decide(seen, known)
+    return decision and _expecting(decision, seen.ports, known)
 
 
 def _expecting(decision: Decision, ports: tuple[int, int], known: Ports) -> Decision:
@@ -70,15 +73,8 @@ def _expecting(decision: Decision, ports: tuple[int, int], known: Ports) -> Deci
     return decision._replace(expected=by_port.name)
 
 
-def _decide(
-    prefixes: tuple[bytes, bytes],
-    segments: int,
-    ports: tuple[int, int],
-    client: int,
-    known: Ports,
-    final: bool,
-    late: bool,
-) -> Decision | None:
+def _decide(seen: Seen, known: Ports) -> Decision | None:
+    prefixes, segments, ports, client, final, late = seen
     likely = _by_port(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
     for each in orientations:

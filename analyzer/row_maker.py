@@ -13,7 +13,7 @@ from analyzer.connection import Connection, Row
 from analyzer.framing import Frame, Framer, Reader
 from analyzer.messages import marks_of
 from analyzer.reassembly import Piece
-from analyzer.recognise import recognise
+from analyzer.recognise import Seen, recognise
 from dissectors.api import PREFIX, MessageHeader, Outcome, Role, State
 from dissectors.registry import Ports
 
@@ -59,7 +59,8 @@ class RowMaker:
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
         prefixes = (self._first_bytes(first, PREFIX), self._first_bytes(second, PREFIX))
         late = not any(half.by_syn for half in connection.halves)
-        decision = recognise(prefixes, len(held), connection.ports, connection.client, self._known, final, late)
+        seen = Seen(prefixes, len(held), connection.ports, connection.client, final, late)
+        decision = recognise(seen, self._known)
         if decision is None:
             return []
         connection.decision, connection.dissector = decision, decision.dissector
