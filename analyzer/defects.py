@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import traceback
 from pathlib import Path
+from typing import NamedTuple
 
 from analyzer.text import one_line
 from dissectors.api import Body, Context, Dissector
@@ -42,6 +43,23 @@ def info(dissector: Dissector, body: Body, context: Context) -> str:
         return one_line(dissector.info(body, context))
     except Exception as error:  # the same
         return defect(dissector, error).text
+
+
+class Label(NamedTuple):
+    """What people read beside a value; `failed`: the sentence of a defect stands in its place."""
+
+    text: str | None
+    failed: bool = False
+
+
+def label(node: Field) -> Label:
+    """Field.text, or the defect's sentence."""
+    try:
+        return Label(node.text)
+    except Exception as error:  # the same
+        if os.environ.get(DEBUG):
+            raise
+        return Label(f"bug: its label failed with {type(error).__name__}", failed=True)
 
 
 def defect(dissector: Dissector, error: Exception) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from analyzer.defects import label
 from analyzer.render.masking import conceals, is_secret
 from dissectors.api import MessageHeader
 from dissectors.field import Field, Tree
@@ -73,7 +74,7 @@ def node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
         "type": node.spec.type,
         "value": masked(node) if secret or conceals(node) else node.value,
     }
-    text = None if secret else node.text
+    text = None if secret else label(node).text
     if text is not None:
         found["text"] = text
     found |= {"source": node.source, "offset": node.offset, "length": node.length}

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from analyzer.defects import label
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
 from analyzer.render.masking import conceals, is_secret
@@ -76,7 +77,9 @@ def node_line(node: Field, limits: Limits, hidden: bool) -> Line:
     if shown:
         style = "masked" if isinstance(value, Secret) and not limits.show_secrets else "value"
         line += [("", ": "), (style, shown)]
-    text = None if secret else node.text
+    text, failed = (None, False) if secret else label(node)
+    if failed:
+        return (line[0], ("error", f": {text}"))
     if text is not None:
         line.append(("text", f" ({safe_text(text, LONGEST_TEXT)})"))
     line.append(("type", f"  {safe_text(node.spec.type, LONGEST_TEXT)}"))

@@ -8,9 +8,13 @@ import pytest
 
 from analyzer import defects
 from analyzer.cli.program import run
+from analyzer.render.jsonable import Limits
+from analyzer.render.lines import plain
+from analyzer.render.tree_json import node_object
+from analyzer.render.tree_text import node_line
 from dissectors import registry
 from dissectors.api import Body, Context, Role
-from dissectors.field import Tree
+from dissectors.field import Field, FieldSpec, Tree
 from dissectors.kafka import Kafka
 
 CONTEXT = Context(Role.REQUEST, 3, 1)
@@ -58,3 +62,13 @@ def test_decode_goes_on_behind_a_defect(
     assert run(["decode", "-p", "kafka", "--json", (MESSAGE * 3).hex()]) == 0
     said = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
     assert [[finding["code"] for finding in each["findings"]] for each in said] == [["bug", "bug"]] * 3
+
+
+def test_a_label_that_fails_costs_its_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Field(FieldSpec("size", "int32", lambda value: value.no_such_thing), 7, 0, 4)
+    said = "bug: its label failed with AttributeError"
+    assert plain(node_line(node, Limits(), hidden=False)) == f"size: {said}"
+    assert (node_object(node)["value"], node_object(node)["text"]) == (7, said)
+    monkeypatch.setenv(defects.DEBUG, "1")
+    with pytest.raises(AttributeError):
+        node_object(node)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -10,9 +9,7 @@ from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-from analyzer.defects import DEBUG
 from analyzer.render.jsonable import Limits
-from analyzer.render.lines import Line
 from analyzer.render.tree_text import node_line
 from dissectors.field import Field
 from tui import keys
@@ -53,17 +50,8 @@ class TreePane(Pane):
         """See Pane."""
         what, depth, hidden = self.outline.lines[line]
         mark = "  " if not what.children else "▾ " if self.outline.is_open(line) else "▸ "
-        said = self._field(what, hidden) if isinstance(what, Field) else what.line
+        said = node_line(what, self._limits, hidden) if isinstance(what, Field) else what.line
         return [("dim", "  " * depth + mark), *said]
-
-    def _field(self, field: Field, hidden: bool) -> Line:
-        """A field's line. A dissector's label that fails costs that line, not the program."""
-        try:
-            return node_line(field, self._limits, hidden)
-        except Exception as error:
-            if os.environ.get(DEBUG):
-                raise
-            return (("name", field.spec.name), ("error", f": bug: its label failed with {type(error).__name__}"))
 
     def show(self, notes: Sequence[Note], fields: Sequence[Field]) -> None:
         """Another message; its first line is selected, and nobody told."""
