@@ -1,9 +1,10 @@
 """Many steady connections at once: the fast road from clean packets to rows.
 
 Theory. Most packets of most captures are dull: the next bytes of an open connection, all there. For them sequence
-numbers are checked with one cumulative sum for each half-stream, and messages are cut by a guess: a segment that
-begins with be32(start) == length - 4 is one message, tested for all segments at once; only half-streams where the
-guess fails somewhere are walked, a step for each message. Bytes are never joined; a message is a run of pieces.
+numbers are checked with one cumulative sum for each half-stream, and messages are cut by a guess: that each segment
+begins a message, and perhaps holds more of them; lengths are read for all segments at once. Only half-streams where
+the guess fails somewhere are walked, a step for each place where it does. Bytes are never joined; a message is a run
+of pieces.
 Offsets of all half-streams lie on one line here (`line`), one half-stream after the other, so that one searchsorted
 serves all of them.
 
@@ -12,22 +13,26 @@ The plain twin is analyzer.walker; tests/analyzer/test_engine.py holds the two e
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns import Array, Bools, Ints, ranks, runs
+from analyzer.columns import Array, Bools, Ints, order_by, ranks, runs
 from analyzer.connection import Connection
 from analyzer.framing import Framer, Reader
-from analyzer.reassembly import HALF, REMEMBERED, WINDOW, Piece
+from analyzer.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.streams import ACK, FIN, RST, SYN
 from dissectors.api import LengthPrefixed
+from dissectors.slotted import slotted
 
 MASK = 0xFFFFFFFF
+NOTHING = -(1 << 62)
+
+WORTH_A_LOOK = 16
+"""Segments that hold one message more below which looking at them together costs more than one by one."""
 
 
 class Bytes(Reader, Protocol):
@@ -37,7 +42,7 @@ class Bytes(Reader, Protocol):
         """Rows of `width` bytes at many places."""
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class Work:
     """Packets of one connection in this block: `packets[at:]` are still to do, `patience` of them one by one."""
 
@@ -79,44 +84,32 @@ class Messages(NamedTuple):
 
 
 def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
-    """For each work how many packets from its `at` on are dull: in order, complete, without SYN, FIN or RST."""
+    """For each work how many packets from its `at` on are dull: in order, complete, without SYN, FIN or RST.
+
+    Nor may one with payload acknowledge more of the other side than has come, if all before it is clean.
+    """
     counts = np.array([work.left for work in works], np.int64)
-    packets = np.concatenate([work.packets[work.at :] for work in works])
-    owner = np.repeat(np.arange(len(works)), counts)
-    half = owner * 2 + block.direction[packets]
-    by_half = np.argsort(half, kind="stable")
-    chosen = packets[by_half]
-    length = block.length[chosen].astype(np.int64)
-    begin, end = runs(half[by_half])
-    total = np.cumsum(length) - length
-    expected = np.array([_next_seq(work.connection, side) for work in works for side in (0, 1)], np.int64)
-    expected = expected[half[by_half]] + total - np.repeat(total[begin], end - begin)
-    wrong = (length > 0) & ((block.seq[chosen] != expected & MASK) | (block.captured[chosen] < length))
-    wrong |= block.flags[chosen] & (SYN | FIN | RST) != 0
-    bad = np.empty(len(packets), bool)
-    bad[by_half] = wrong
-    bad |= _early(block, works, packets, owner, counts)
-    places = np.append(np.flatnonzero(bad), len(packets))
     start = np.cumsum(counts) - counts
+    packets = np.concatenate([work.packets[work.at :] for work in works])
+    length, flags = block.length[packets], block.flags[packets]
+    second = block.direction[packets] != 0
+    # In 32 bits that wrap, as sequence numbers do.
+    size = length.astype(np.uint32)
+    came = []
+    for each, sent in enumerate((size * ~second, size * second)):
+        before = np.cumsum(sent, dtype=np.uint32) - sent
+        expected = np.array([_next_seq(work.connection, each) for work in works], np.uint32)
+        came.append(before + np.repeat(expected - before[start], counts))
+    own, other = np.where(second, came[1], came[0]), np.where(second, came[0], came[1])
+    ahead = block.ack[packets] - other
+    bad = (block.seq[packets] != own) | (block.captured[packets] < length)
+    bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW)
+    bad &= length > 0
+    bad |= flags & (SYN | FIN | RST) != 0
+    places = np.append(np.flatnonzero(bad), len(packets))
     first_bad = places[np.searchsorted(places, start)]
     clean: list[int] = np.minimum(first_bad - start, counts).tolist()
     return clean
-
-
-def _early(block: PacketBlock, works: Sequence[Work], packets: Ints, owner: Ints, counts: Ints) -> Bools:
-    """Packets with payload that acknowledge more of the other side than has come, if all before them is clean."""
-    side, length = block.direction[packets], block.length[packets].astype(np.int64)
-    first = np.cumsum(counts) - counts
-    came = []
-    for each in (0, 1):
-        own = np.where(side == each, length, 0)
-        before = np.cumsum(own) - own
-        came.append(before - np.repeat(before[first], counts))
-    expected = np.array([_next_seq(work.connection, each) for work in works for each in (0, 1)], np.int64)
-    other = expected[2 * owner + 1 - side] + np.where(side == 0, came[1], came[0])
-    ahead = block.ack[packets].astype(np.int64) - other & MASK
-    early: Bools = (length > 0) & (block.flags[packets] & ACK != 0) & (ahead > 0) & (ahead <= WINDOW)
-    return early
 
 
 def _next_seq(connection: Connection, side: int) -> int:
@@ -137,17 +130,17 @@ def segments(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> Segments:
         for side in (0, 1)
         for piece in _framer(work.connection, side).pieces
     ]
-    old = np.array(held, np.int64).reshape(len(held), 6).T
-    half = np.concatenate((old[0], owner * 2 + block.direction[packets]))
-    by_half = np.argsort(half, kind="stable")
-    columns = (
-        half,
-        np.concatenate((old[2], block.at[packets])),
-        np.concatenate((old[3], block.length[packets])),
-        np.concatenate((old[4], block.number[packets])),
-        np.concatenate((old[5], block.time[packets])),
-    )
-    half, at, length, packet, time = (column[by_half] for column in columns)
+    half = owner * 2 + block.direction[packets]
+    columns: list[Array] = [block.at, block.length, block.number, block.time]
+    if held:
+        old = np.array(held, np.int64).T
+        half = np.concatenate((old[0], half))
+        packets = np.concatenate((np.arange(len(held)), packets + len(held)))
+        columns = [np.concatenate((before, column)) for before, column in zip(old[2:], columns, strict=True)]
+    by_half = order_by(half)
+    half, chosen = half[by_half], packets[by_half]
+    at, length, packet, time = (column[chosen] for column in columns)
+    length = length.astype(np.int64)
     line = np.cumsum(length) - length
     begin, end = runs(half)
     origin = np.array([_origin(work.connection, side) for work, _ in taken for side in (0, 1)], np.int64)
@@ -169,84 +162,149 @@ def _origin(connection: Connection, side: int) -> int:
 def cut(parts: Segments, framing: LengthPrefixed, store: Bytes) -> tuple[Messages, set[int]]:
     """Cuts all half-streams into messages; returns also the half-streams where a length made no sense."""
     begin, end = runs(parts.half)
-    word = store.gather(parts.at, framing.width).astype(np.int64) @ (1 << 8 * np.arange(framing.width)[::-1])
-    word[parts.length < framing.width] = -1
-    alone = (word + framing.width == parts.length) & (word >= framing.minimum) & (word <= framing.maximum)
-    dull = np.logical_and.reduceat(alone, begin) if len(begin) else np.empty(0, bool)
-    whole = np.repeat(dull, end - begin)
-    lines, lengths = [parts.line[whole]], [parts.length[whole]]
+    guess = _guess(parts, framing, store)
+    unlike = guess.end != parts.line_end
+    unlike |= guess.wrong
+    dull = ~np.logical_or.reduceat(unlike, begin) if len(begin) else np.empty(0, bool)
     refused: set[int] = set()
-    walker = _LineWalker(parts, framing, store, word, alone)
+    walker = _LineWalker(parts, framing, store, guess, np.repeat(dull, end - begin), np.flatnonzero(unlike))
     for index in np.flatnonzero(~dull).tolist():
-        found = walker.walk(int(begin[index]), int(end[index]))
-        if found is None:
+        if not walker.walk(int(begin[index]), int(end[index])):
             refused.add(int(parts.half[begin[index]]))
-        else:
-            lines.append(found[0])
-            lengths.append(found[1])
-    line, length = np.concatenate(lines), np.concatenate(lengths)
-    order = np.argsort(line, kind="stable")
-    line, length = line[order], length[order]
+    line, length = walker.messages(np.repeat(parts.line_end[end - 1], end - begin))
     first = np.searchsorted(parts.line, line, "right") - 1
-    last = np.searchsorted(parts.line, line + length - 1, "right") - 1
+    last = first.copy()
+    long = np.flatnonzero(line + length > parts.line_end[first])
+    last[long] = np.searchsorted(parts.line, line[long] + length[long] - 1, "right") - 1
     return Messages(line, length, first, last), refused
 
 
+class _Guess(NamedTuple):
+    """If each of n segments began a message: where (`end`, on the line) the last one ends that begins in it.
+
+    found: segment, line and length of these messages, round by round. wrong: where a length made no sense.
+    """
+
+    end: Ints
+    wrong: Bools
+    found: list[tuple[Ints, Ints, Ints]]
+
+
+def _guess(parts: Segments, framing: LengthPrefixed, store: Bytes) -> _Guess:
+    """Reads the first message of all segments, then the second one of those that hold two, and so on."""
+    end, wrong = parts.line.copy(), np.zeros(len(parts.line), bool)
+    found: list[tuple[Ints, Ints, Ints]] = []
+    line_end = parts.line_end
+    some = np.flatnonzero(parts.length >= framing.width)
+    while len(some) >= (WORTH_A_LOOK if found else 1):
+        size = _sizes(store, parts.at[some] + end[some] - parts.line[some], framing.width)
+        sound = (size >= framing.minimum) & (size <= framing.maximum)
+        if not sound.all():
+            wrong[some[~sound]] = True
+            some, size = some[sound], size[sound]
+        length = size + framing.width
+        found.append((some, end[some], length))
+        end[some] += length
+        some = some[end[some] + framing.width <= line_end[some]]
+    return _Guess(end, wrong, found)
+
+
+def _sizes(store: Bytes, at: Ints, width: int) -> Ints:
+    """The big-endian numbers of `width` bytes that stand at locations."""
+    size = np.zeros(len(at), np.int64)
+    for column in store.gather(at, width).T:
+        size <<= 8
+        size |= column
+    return size
+
+
 class _LineWalker:
-    """Cuts one half-stream message by message, but passes over runs of segments that are one message each."""
+    """Finds the segments that begin a message, half-stream by half-stream, and messages that begin elsewhere.
 
-    def __init__(self, parts: Segments, framing: LengthPrefixed, store: Bytes, word: Ints, alone: Bools) -> None:
-        self._parts, self._framing, self._store = parts, framing, store
-        self._word = word
-        self._line = parts.line.tolist()
-        self._at = parts.at
-        self._odd = np.flatnonzero(~alone)
+    used: the segments of which that is known, all of a half-stream but those passed over: from each `passed` up to
+    `passed_to`. odd: those whose messages do not end where they end.
+    """
 
-    def walk(self, first: int, last: int) -> tuple[Ints, Ints] | None:
-        """Begins and lengths of the messages in segments `first` to `last` (exclusive); None: out of step."""
-        parts, width = self._parts, self._framing.width
-        stop = int(parts.line[last - 1] + parts.length[last - 1])
-        pieces: list[tuple[Ints, Ints]] = []
-        lines: list[int] = []
-        lengths: list[int] = []
-        index, here = first, self._line[first]
+    def __init__(
+        self, parts: Segments, framing: LengthPrefixed, store: Bytes, guess: _Guess, used: Bools, odd: Ints
+    ) -> None:
+        self._parts, self._framing, self._store, self._guess, self._used = parts, framing, store, guess, used
+        end = guess.end[odd]
+        next_one = np.searchsorted(parts.line, end)
+        starts = (np.append(parts.line, parts.line_end[-1:])[next_one] == end) & (end != parts.line[odd])
+        self._odd, self._wrong = odd.tolist(), guess.wrong[odd].tolist()
+        self._end, self._next, self._starts = end.tolist(), next_one.tolist(), starts.tolist()
+        self._next_odd = np.searchsorted(odd, next_one).tolist()
+        self._lines: list[int] = []
+        self._lengths: list[int] = []
+        self._passed: list[int] = []
+        self._passed_to: list[int] = []
+
+    def walk(self, first: int, last: int) -> bool:
+        """Goes through segments `first` to `last` (exclusive) of one half-stream; False: out of step."""
+        stop = int(self._parts.line[last - 1] + self._parts.length[last - 1])
+        odds, place, beyond = self._odd, bisect_left(self._odd, first), bisect_left(self._odd, last)
+        self._used[first:last] = True
+        while place < beyond:
+            if self._wrong[place]:
+                return False
+            odd = odds[place]
+            if self._starts[place]:
+                index, place = self._next[place], self._next_odd[place]
+            else:
+                index = self._inside(self._end[place], stop, last)
+                if index < 0:
+                    return False
+                place = bisect_left(odds, index, place)
+            self._passed.append(odd + 1)
+            self._passed_to.append(min(index, last))
+        return True
+
+    def _inside(self, here: int, stop: int, last: int) -> int:
+        """Message by message from a place within a segment to one that begins one; negative: out of step."""
+        width, line = self._framing.width, self._parts.line
+        index = int(np.searchsorted(line, here, "right")) - 1
         while here + width <= stop:
-            if here == self._line[index]:
-                next_odd = np.searchsorted(self._odd, index)
-                run_end = min(int(self._odd[next_odd]) if next_odd < len(self._odd) else last, last)
-                if run_end > index:
-                    pieces.append((np.array(lines, np.int64), np.array(lengths, np.int64)))
-                    pieces.append((parts.line[index:run_end], parts.length[index:run_end]))
-                    lines, lengths, index = [], [], run_end
-                    if run_end == last:
-                        break
-                    here = self._line[index]
-                    continue
             size = self._size(index, here)
             if not self._framing.minimum <= size <= self._framing.maximum:
-                return None
-            following = here + width + size
-            if following > stop:
+                return -1
+            if here + width + size > stop:
                 break
-            lines.append(here)
-            lengths.append(width + size)
-            here = following
-            index = min(bisect_right(self._line, here, index, last) - 1, last - 1)
-        pieces.append((np.array(lines, np.int64), np.array(lengths, np.int64)))
-        return np.concatenate([piece[0] for piece in pieces]), np.concatenate([piece[1] for piece in pieces])
+            self._lines.append(here)
+            self._lengths.append(width + size)
+            here += width + size
+            index = int(np.searchsorted(line, here, "right")) - 1
+            if line[index] == here:
+                return index
+        return last
 
     def _size(self, index: int, here: int) -> int:
-        """The length that stands at `here`, in segment `index` or across several."""
+        """The length that stands at `here`, in segment `index` and perhaps the next ones."""
         parts, width = self._parts, self._framing.width
-        inside = here - self._line[index]
-        if inside == 0 and self._word[index] >= 0:
-            return int(self._word[index])
-        found = b""
+        inside, found = here - int(parts.line[index]), b""
         while len(found) < width:
             part = min(int(parts.length[index]) - inside, width - len(found))
             found += self._store.read(int(parts.at[index]) + inside, part)
             index, inside = index + 1, 0
         return int.from_bytes(found, "big")
+
+    def messages(self, stop: Ints) -> tuple[Ints, Ints]:
+        """Line and length of all messages, in order; `stop`: where the half-stream of each segment ends."""
+        passed, passed_to = np.array((self._passed, self._passed_to), np.int64)
+        count = passed_to - passed
+        self._used[np.repeat(passed, count) + ranks(count)] = False
+        lines, lengths = [], []
+        for segment, line, length in self._guess.found:
+            whole = self._used[segment] & (line + length <= stop[segment])
+            lines.append(line[whole])
+            lengths.append(length[whole])
+        lines.append(np.array(self._lines, np.int64))
+        lengths.append(np.array(self._lengths, np.int64))
+        line, length = np.concatenate(lines), np.concatenate(lengths)
+        if len(lines) == 2 and not self._lines:
+            return line, length
+        order = np.argsort(line, kind="stable")
+        return line[order], length[order]
 
 
 def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segments, cutting: Messages) -> None:
@@ -289,19 +347,24 @@ def _claimed(parts: Segments, cutting: Messages, begin: list[int], end: list[int
 def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list[int]:
     """For each half-stream the highest offset that its other side acknowledged, -1 for none. Before it is settled."""
     packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
-    owner = np.repeat(np.arange(len(taken)), [count for _, count in taken])
-    half = owner * 2 + 1 - block.direction[packets]
+    counts = np.array([count for _, count in taken], np.int64)
+    first = np.cumsum(counts) - counts
+    acks, direction = block.ack[packets], block.direction[packets]
     sent = block.flags[packets] & ACK != 0
-    here = [work.connection.halves[side].next for work, _ in taken for side in (0, 1)]
-    expected = np.array([_next_seq(work.connection, side) for work, _ in taken for side in (0, 1)], np.int64)
-    ahead = (block.ack[packets[sent]] - expected[half[sent]] + HALF & MASK) - HALF
-    found = np.full(2 * len(taken), -1, np.int64)
-    np.maximum.at(found, half[sent], np.array(here, np.int64)[half[sent]] + ahead)
-    highest: list[int] = found.tolist()
-    return highest
+    found = []
+    for side in (0, 1):
+        expected = np.array([_next_seq(work.connection, side) for work, _ in taken], np.uint32)
+        here = np.array([work.connection.halves[side].next for work, _ in taken], np.int64)
+        ahead = (acks - np.repeat(expected, counts)).view(np.int32)  # both wrap, so this is between -2^31 and 2^31
+        highest = np.maximum.reduceat(np.where(sent & (direction != side), ahead, np.int64(NOTHING)), first)
+        found.append(np.where(highest == NOTHING, -1, here + highest))
+    both: list[int] = np.column_stack(found).reshape(-1).tolist()
+    return both
 
 
 def _pieces(parts: Segments, first: int, last: int) -> list[Piece]:
+    if first >= last:
+        return []
     columns = (parts.offset, parts.at, parts.length, parts.packet, parts.time)
     return [Piece(*row) for row in zip(*(column[first:last].tolist() for column in columns), strict=True)]
 

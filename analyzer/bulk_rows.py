@@ -12,8 +12,8 @@ from analyzer.chunk import Chunk, Numbers
 from analyzer.columns import Array, Ints
 from analyzer.exchanges import Headers, pair
 from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL
-from dissectors.api import Dissector, Outcome, Role, State
-from dissectors.wire.bulk import NULL, BulkDissector, BulkHeaders
+from dissectors.api import Dissector, Role, State
+from dissectors.wire.bulk import NULL, Named, Twin, Wire
 
 
 class Desk(Numbers, Protocol):
@@ -37,33 +37,36 @@ class BulkRows:
         self,
         desk: Desk,
         dissector: Dissector,
-        protocol: BulkDissector,
+        twin: Twin,
         taken: Sequence[tuple[Work, int]],
         parts: Segments,
         cutting: Messages,
     ) -> None:
-        self._desk, self._dissector, self._protocol = desk, dissector, protocol
+        self._desk, self._dissector, self._twin = desk, dissector, twin
         self._connections = [work.connection for work, _ in taken]
         half = parts.half[cutting.first]
         packet = parts.packet[cutting.last]
-        order = np.lexsort((cutting.line, packet, half // 2))
+        # Each half-stream is in order already, and a packet completes messages of one of them alone.
+        order = np.argsort((half // 2) * (int(packet.max(initial=0)) + 1) + packet, kind="stable")
         self._parts = parts
         self._cutting = Messages(*(column[order] for column in cutting))
-        self._half = half[order]
+        half = half[order]
+        self._owner = half // 2
         client = np.array([connection.client for connection in self._connections], np.int64)
-        self._from_client = self._half % 2 == client[self._half // 2]
+        self._from_client = half % 2 == client[self._owner]
+        self._inside = self._cutting.line - parts.line[self._cutting.first]
 
     def add_to(self, chunk: Chunk) -> None:
         """Leaves the rows in the chunk, and each conversation with what is still unanswered."""
-        if not len(self._half):
+        if not len(self._owner):
             return
         desk, parts, cutting = self._desk, self._parts, self._cutting
         headers, stepped = self._headers()
-        odd = pair(headers, self._connections, self._protocol, desk.name, desk.text, stepped)
+        odd = pair(headers, self._connections, self._twin, desk.name, desk.text, stepped)
         for owner in odd.tolist():
             self._step(headers, owner)
-        self._note(headers, np.isin(headers.owner, odd))
-        extra = np.full(len(self._half), NULL, np.int64)
+        self._note(headers, odd)
+        extra = np.full(len(self._owner), NULL, np.int32)
         if headers.extras:
             extra[list(headers.extras)] = [desk.extra(found) for found in headers.extras.values()]
         raw = (headers.role == Role.RAW) & (headers.state != State.COMPLETE)
@@ -73,62 +76,79 @@ class BulkRows:
         count, *pieces = pieces_of(parts, cutting)
         rows = {
             "stream": numbers[headers.owner],
-            "side": np.where(self._from_client, FROM_CLIENT, FROM_SERVER),
+            "side": np.where(self._from_client, np.int8(FROM_CLIENT), np.int8(FROM_SERVER)),
             "role": headers.role,
             "state": headers.state,
-            "protocol": np.where(raw, NO_PROTOCOL, protocol),
-            "marks": np.zeros(len(raw), np.int64),
+            "protocol": np.where(raw, np.int8(NO_PROTOCOL), np.int8(protocol)),
+            "marks": np.zeros(len(raw), np.uint8),
             "operation": headers.operation,
             "code": headers.code,
             "version": headers.version,
             "correlation": headers.correlation,
-            "scope": np.full(len(raw), NULL, np.int32),
+            "scope": headers.scope,
             "client": headers.client,
             "extra": extra,
-            "offset": parts.offset[cutting.first] + cutting.line - parts.line[cutting.first],
+            "offset": parts.offset[cutting.first] + self._inside,
             "length": cutting.length,
             "first": np.minimum.reduceat(pieces[2], np.cumsum(count) - count),
             "last": last,
             "time": parts.time[cutting.last],
             "closed": last,
-            "serial": headers.serial,
+            "serial": headers.serial + np.arange(len(raw)),
             "ask": headers.partner,
         }
         chunk.add(rows, count, *pieces)
 
     def _headers(self) -> tuple[Headers, Array]:
         parts, cutting, desk = self._parts, self._cutting, self._desk
-        inside = cutting.line - parts.line[cutting.first]
-        available = np.minimum(parts.length[cutting.first] - inside, cutting.length)
-        view = desk.store.gather(parts.at[cutting.first] + inside, self._protocol.WIDTH)
-        found = self._protocol.headers(view, available, self._from_client)
+        at = parts.at[cutting.first] + self._inside
+        available = np.minimum(parts.length[cutting.first] - self._inside, cutting.length)
+        view = desk.store.gather(at, self._twin.WIDTH)
+
+        def gather(rows: Array, offset: Array, width: int) -> Array:
+            return desk.store.gather(at[rows] + offset, width)
+
+        found = self._twin.headers(Wire(view, available, self._from_client, gather))
+        none = np.full(len(at), NULL, np.int32)
+        scope = none if found.scope is None else self._numbers(found.scope)
         headers = Headers(
-            owner=self._half // 2,
-            serial=desk.serials(len(self._half)),
+            owner=self._owner,
+            from_client=self._from_client,
+            serial=int(desk.serials(len(at))[0]),
             role=found.role,
             state=found.state,
-            operation=self._operations(found),
+            operation=self._numbers(found.operation),
             code=found.code,
             version=found.version,
             correlation=found.correlation,
-            client=self._clients(found),
-            partner=np.full(len(self._half), -1, np.int64),
+            scope=scope,
+            client=self._numbers(found.client),
+            key=found.correlation.copy() if found.key is None else found.key,
+            kind=scope.copy() if found.kind is None else self._numbers(found.kind),
+            partner=np.full(len(at), -1, np.int64),
             extras={},
         )
         for row in np.flatnonzero(found.unsure).tolist():
-            outcome = self._dissector.header(self._prefix(row), bool(self._from_client[row]))
-            headers.put(row, Outcome(outcome), desk.name)
-        return headers, found.stepped | found.unsure & (headers.state != State.COMPLETE) & self._from_client
+            look = self._twin.look(self._prefix(row), bool(self._from_client[row]))
+            headers.put_look(row, look, desk.name)
+            found.stepped[row] = look.stepped
+        self._name_clients(headers)
+        return headers, found.stepped
 
-    def _operations(self, found: BulkHeaders) -> Array:
-        names = self._protocol.operations()
-        numbers = np.array([self._desk.name(name) for name in names], np.int32)
-        known = (found.code >= 0) & (found.code < len(names))
-        return np.where(known, numbers[np.where(known, found.code, 0)], NULL)
+    def _numbers(self, column: Named) -> Array:
+        """The engine's numbers of a column of names."""
+        numbers = np.array([*map(self._desk.name, column.names), NULL], np.int32)
+        return numbers[np.where(column.number == NULL, -1, column.number)]
 
-    def _clients(self, found: BulkHeaders) -> Array:
-        numbers = np.array([self._desk.name(name) for name in found.clients] or [NULL], np.int32)
-        return np.where(found.client == NULL, NULL, numbers[np.where(found.client == NULL, 0, found.client)])
+    def _name_clients(self, headers: Headers) -> None:
+        """The clients that conversations know, in all rows that have a header and name none."""
+        known = [
+            None if each.conversation is None else self._twin.client(each.conversation) for each in self._connections
+        ]
+        if any(name is not None for name in known):
+            numbers = np.array([self._desk.name(name) for name in known], np.int32)
+            unnamed = (headers.client == NULL) & (headers.role != Role.RAW)
+            headers.client[unnamed] = numbers[headers.owner[unnamed]]
 
     def _prefix(self, row: int) -> bytes:
         """The first bytes of a message, over as many segments as it takes."""
@@ -148,12 +168,15 @@ class BulkRows:
         assert conversation is not None
         first, last = np.searchsorted(headers.owner, [owner, owner + 1]).tolist()
         for row in range(first, last):
-            outcome = conversation.step(int(headers.serial[row]), self._prefix(row), bool(self._from_client[row]))
-            headers.put(row, outcome, self._desk.name)
+            outcome = conversation.step(headers.serial + row, self._prefix(row), bool(self._from_client[row]))
+            headers.put_outcome(row, outcome, self._desk.name)
 
-    def _note(self, headers: Headers, stepped: Array) -> None:
+    def _note(self, headers: Headers, stepped: Ints) -> None:
         """Lets the conversations that were paired in bulk see what decoding will need of their messages."""
-        rows = np.flatnonzero(np.isin(headers.code, self._protocol.NOTED) & ~stepped)
+        if not self._twin.NOTED:
+            return
+        rows = np.flatnonzero(np.isin(headers.code, self._twin.NOTED))
+        rows = rows[~np.isin(headers.owner[rows], stepped)]
         columns = (headers.owner[rows], rows, headers.role[rows], headers.code[rows])
         by_owner: dict[int, list[tuple[int, int, int]]] = {}
         for owner, *message in zip(*(column.tolist() for column in columns), strict=True):
@@ -161,5 +184,5 @@ class BulkRows:
         for owner, messages in by_owner.items():
             conversation = self._connections[owner].conversation
             assert conversation is not None
-            for row, extra in self._protocol.notes(conversation, messages, self._prefix).items():
+            for row, extra in self._twin.notes(conversation, messages, self._prefix).items():
                 headers.extras[row] = extra

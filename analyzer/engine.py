@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,10 +33,10 @@ from analyzer.streams import StreamAssigner, Streams
 from analyzer.walker import Walker
 from dissectors.api import Dissector
 from dissectors.registry import Ports
-from dissectors.wire.bulk import NULL, BulkDissector
+from dissectors.wire.bulk import NULL, Twin
 
-WORTH_A_ROUND = 512
-"""Clean packets in all connections together below which a bulk round costs more than it saves."""
+WORTH_A_ROUND = 256
+"""Clean packets in all connections of a protocol together below which a bulk round costs more than it saves."""
 
 WORTH_A_RUN = 16
 """The same for one connection."""
@@ -203,18 +203,17 @@ class Engine:
 
     def _bulk_round(self, block: PacketBlock, todo: Sequence[Work], chunk: Chunk) -> None:
         """Takes what is clean through the bulk road; what is not gets the patience to be walked."""
-        clean = bulk.clean_runs(block, todo)
-        worth = [length >= WORTH_A_RUN for length in clean]
-        if sum(length for length, good in zip(clean, worth, strict=True) if good) < WORTH_A_ROUND:
-            for work in todo:
-                work.patience = work.left
-            return
         by_protocol: dict[str, list[tuple[Work, int]]] = {}
-        for work, length, good in zip(todo, clean, worth, strict=True):
-            work.patience = 1 if good else length + 1
-            if good and work.connection.dissector is not None:
+        for work, length in zip(todo, bulk.clean_runs(block, todo), strict=True):
+            work.patience = length + 1
+            if length >= WORTH_A_RUN and work.connection.dissector is not None:
                 by_protocol.setdefault(work.connection.dissector.name, []).append((work, length))
-        for taken in by_protocol.values():
+        worth = [taken for taken in by_protocol.values() if sum(length for _, length in taken) >= WORTH_A_ROUND]
+        for work in todo if not worth else [work for taken in by_protocol.values() for work, _ in taken]:
+            work.patience = work.left
+        for taken in worth:
+            for work, _ in taken:
+                work.patience = 1
             self._take(block, taken, chunk)
 
     def _take(self, block: PacketBlock, taken: list[tuple[Work, int]], chunk: Chunk) -> None:
@@ -232,8 +231,8 @@ class Engine:
             if good:
                 self._take(block, good, chunk)
             return
-        protocol = cast(BulkDissector, import_module(dissector.bulk))
-        BulkRows(self, dissector, protocol, taken, parts, cutting).add_to(chunk)
+        twin: Twin = import_module(dissector.bulk).TWIN
+        BulkRows(self, dissector, twin, taken, parts, cutting).add_to(chunk)
         bulk.settle(block, taken, parts, cutting)
         for work, count in taken:
             work.at += count

@@ -16,6 +16,7 @@ import struct
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from struct import unpack_from
 
 from dissectors.api import Context, Conversation, MessageHeader, Outcome, Role, State, with_request
@@ -112,7 +113,8 @@ class KafkaConversation(Conversation):
         if code == ENVELOPE:
             return self._note_envelope(version, prefix)
         if code == JOIN_GROUP and version is not None:
-            self.protocol_type = protocol_type(prefix, version)
+            # All but the correlation id: members say the same when they join again, as they do at every rebalance.
+            self.protocol_type = protocol_type(prefix[:8] + bytes(4) + prefix[12:], version)
         return {GROUP_KIND: self.protocol_type} if code in GROUP and self.protocol_type is not None else None
 
     def _note_envelope(self, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
@@ -127,6 +129,7 @@ class KafkaConversation(Conversation):
         return None
 
 
+@lru_cache(maxsize=256)
 def protocol_type(prefix: bytes, version: int) -> str | None:
     """What kind of group a JoinGroup request wants to join; None where these bytes end before it says so."""
     found = KAFKA.values(prefix, Context(Role.REQUEST, JOIN_GROUP, version)).values.get("protocolType")

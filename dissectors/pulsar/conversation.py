@@ -23,9 +23,18 @@ from typing import TypeAlias
 from dissectors.api import Conversation, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Unanswered, Waiting
 from dissectors.pulsar.commands import Command, commands
-from dissectors.pulsar.header import Sighting, sight
+from dissectors.pulsar.header import COMMAND_AT, Sighting, sight
 
 SOURCE_POSITION = b"__MSG_PROP_REPL_SOURCE_POSITION"
+CHECKSUM_MAGIC, CHECKSUM_SIZE = b"\x0e\x01", 6
+"""What may stand between a SEND's command and the size of its metadata."""
+
+NUMBERED = frozenset(("request", "send"))
+"""Counts whose number is a header's correlation."""
+
+IN_TURN = frozenset(("connect", "auth", "ping"))
+"""Counts without a number: answers come in order."""
+
 _DIGITS = frozenset(b"0123456789")
 _MOST_DIGITS = 20
 
@@ -48,10 +57,10 @@ class PulsarConversation(Unanswered, Conversation):
         if command is None or command.counts is None:
             return Outcome(header)
         if header.role is Role.REQUEST:
-            key = self._key(seen, command, from_client)
+            key = key_of(seen, command)
             if key is not None:
-                self.remember(key, Waiting(handle, header))
-                if command.name == "SEND" and SOURCE_POSITION in prefix:
+                self.remember((from_client, *key), Waiting(handle, header))
+                if command.name == "SEND" and tells_source(prefix):
                     self._note_source(seen, prefix)
             return Outcome(header)
         if header.role is not Role.RESPONSE and not command.answers:
@@ -63,21 +72,13 @@ class PulsarConversation(Unanswered, Conversation):
             return Outcome(header, asked.handle)
         return Outcome(header if command.answers else replace(header, state=State.GUESSED))
 
-    def _key(self, seen: Sighting, command: Command, asker: bool) -> Key | None:
-        """Under what a question waits; None for one whose number is missing."""
-        header, number = seen.header, seen.wanted[0] if seen.wanted else None
-        if command.counts in ("request", "send"):
-            return None if header.correlation is None else (asker, header.scope, header.correlation)
-        if command.counts in ("connect", "auth", "ping"):
-            return asker, command.counts, 0
-        return None if number is None else (asker, command.counts, number)
-
     def _answered(self, seen: Sighting, command: Command, asker: bool) -> Waiting | None:
         """The question that a message answers."""
-        key = self._key(seen, command, asker)
-        if key is None:
+        numbered = key_of(seen, command)
+        if numbered is None:
             return self.claim((asker, "connect", 0)) if command.name == "ERROR" else None
-        fits = partial(_may_answer, command.name)
+        key: Key = (asker, *numbered)
+        fits = partial(_fits, command.name)
         if command.name == "PRODUCER_SUCCESS" and seen.wanted[1] == 0:
             return self.oldest(key, fits)
         if command.name == "SEND_RECEIPT" and self.sources:
@@ -89,7 +90,7 @@ class PulsarConversation(Unanswered, Conversation):
 
     def _note_source(self, seen: Sighting, prefix: bytes) -> None:
         """Remembers by which position a replicator's message will be acknowledged."""
-        ledger, colon, entry = _property(prefix, SOURCE_POSITION).partition(b":")
+        ledger, colon, entry = _source(prefix).partition(b":")
         if not colon or not _is_number(ledger) or not _is_number(entry):
             return
         producer, sequence = seen.wanted
@@ -98,16 +99,42 @@ class PulsarConversation(Unanswered, Conversation):
             self.sources.popitem(last=False)
 
 
-def _may_answer(name: str, request: Waiting) -> bool:
-    """Whether a command of that name answers such a question: clients use an id again, and an answer may be lost."""
-    code = request.header.code
+def key_of(seen: Sighting, command: Command) -> tuple[str | None, int] | None:
+    """What the number of a question or answer counts in, and the number; None where it is missing."""
+    header, number = seen.header, seen.wanted[0] if seen.wanted else None
+    if command.counts in NUMBERED:
+        return None if header.correlation is None else (header.scope, header.correlation)
+    if command.counts in IN_TURN:
+        return command.counts, 0
+    return None if number is None else (command.counts, number)
+
+
+def _fits(name: str, request: Waiting) -> bool:
+    return may_answer(name, request.header.code)
+
+
+def may_answer(name: str, code: int | None) -> bool:
+    """Whether a command of that name answers a type: clients use an id again, and an answer may be lost."""
     asked = commands().get(code) if code is not None else None
     return name == "ERROR" or asked is None or not asked.answered_by or name in asked.answered_by
 
 
-def _property(prefix: bytes, name: bytes) -> bytes:
-    """The value of a KeyValue, whose field 2 stands behind its name; empty where it does not."""
-    at = prefix.index(name) + len(name)
+def tells_source(prefix: bytes) -> bool:
+    """Whether the metadata of a SEND has the property of a geo-replicator, as far as these bytes go."""
+    return _source_at(prefix) >= 0
+
+
+def _source_at(prefix: bytes) -> int:
+    begin = COMMAND_AT + int.from_bytes(prefix[4:COMMAND_AT])
+    if prefix.startswith(CHECKSUM_MAGIC, begin):
+        begin += CHECKSUM_SIZE
+    size = int.from_bytes(prefix[begin : begin + 4])
+    return prefix.find(SOURCE_POSITION, begin + 4, begin + 4 + size)
+
+
+def _source(prefix: bytes) -> bytes:
+    """The value of that property, a KeyValue whose field 2 stands behind its name; empty where it does not."""
+    at = _source_at(prefix) + len(SOURCE_POSITION)
     if prefix[at : at + 1] != b"\x12" or len(prefix) < at + 2:
         return b""
     return prefix[at + 2 : at + 2 + prefix[at + 1]]

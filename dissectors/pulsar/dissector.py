@@ -26,6 +26,7 @@ class Pulsar(Dissector):
     ports = (6650,)
     framing = LengthPrefixed(4, 4, MAXIMUM)
     prefix = PREFIX
+    bulk = "dissectors.pulsar.bulk"
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A frame of a known command leaves hardly a doubt."""

@@ -15,8 +15,6 @@ from __future__ import annotations
 from struct import Struct
 from typing import Any
 
-from crc32c import crc32c
-
 from dissectors.pulsar.commands import MESSAGE, SEND, commands, library, markers
 from dissectors.pulsar.header import COMMAND_AT
 from dissectors.wire.budget import Budget
@@ -68,6 +66,8 @@ def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:
         p += size
         (magic,) = _MAGIC.unpack_from(d, p)
     if magic == CHECKSUM:
+        from dissectors.wire.checksum import crc32c  # few frames have one
+
         _, stored = _CHECKSUM.unpack_from(d, p)
         p += 6
         if crc32c(memoryview(d)[p:]) != stored:

@@ -24,6 +24,7 @@ class RocketMQ(Dissector):
     ports = (9876, 10911, 10909)
     framing = LengthPrefixed(4, 4, MAXIMUM)
     prefix = PREFIX
+    bulk = "dissectors.rocketmq.bulk"
     conversation = pair_by_key
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

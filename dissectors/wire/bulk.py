@@ -1,4 +1,9 @@
-"""What a protocol's bulk twin gives the engine: headers as columns, and its conversation's queue.
+"""What a protocol's bulk twin gives the engine: headers as columns, and what its Conversation does, said as data.
+
+Theory. Most conversations do one thing: a request waits, an answer takes the request that has waited longest in its
+queue. What differs is what makes a queue, and what an answer takes over from its request. So a twin reads headers and
+says this little, and analyzer.exchanges pairs for all protocols. Whatever else a conversation does, the twin leaves to
+it: a connection with a row that is `stepped` goes through the Conversation message by message.
 
 Only modules named bulk import NumPy in this package, and only the analyzer loads them; the plain twin is the
 dissector's header() and its Conversation, and tests hold the two equal.
@@ -6,72 +11,185 @@ dissector's header() and its Conversation, and tests hold the two equal.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.api import Conversation, MessageHeader
+from dissectors.api import Conversation, MessageHeader, Role
+from dissectors.pairing import Key, Unanswered, Waiting
+from dissectors.slotted import slotted
 
-Column = npt.NDArray[Any]
+Column: TypeAlias = npt.NDArray[Any]
+Carried: TypeAlias = tuple[Key, Waiting]
+"""A request that was not answered yet, and where it waits: asking side (True: the client), kind, key."""
 
 NULL = -(2**31)
 """Stands for null in integer columns that may be null; no protocol's code, version or name number is this."""
 
 NULL64 = -(2**63)
-"""The same in 64-bit columns."""
+"""The same in 64-bit columns. Unsigned 64-bit numbers wrap."""
 
 
-@dataclass(slots=True)
+class Wire(NamedTuple):
+    """n messages: `view` (uint8, n x WIDTH, contiguous) are first bytes, of which `available` (int64, n) are theirs.
+
+    from_client: bool, n. gather(rows, offset, width): more of them, `width` bytes from byte `offset` (int64) of each of
+    the messages `rows` on; only those before `available` are that message's.
+    """
+
+    view: Column
+    available: Column
+    from_client: Column
+    gather: Callable[[Column, Column, int], Column]
+
+
+@slotted(frozen=False)
+class Named:
+    """A column of names: `number` (int32, n) is a place in `names`, or NULL."""
+
+    number: Column
+    names: Sequence[str] = ()
+
+
+@slotted(frozen=False)
 class BulkHeaders:
-    """n rows: role and state (int8), code, version (int32, NULL), correlation (int64, NULL64), client (int32).
+    """n rows: role and state (int8), code and version (int32, NULL), correlation (int64, NULL64), and names.
 
-    `client` is a number in `clients`, or NULL. `unsure` rows must be read by header(); a connection with a `stepped`
-    row must go through its Conversation message by message.
+    scope: None where no row has one. key: under what a row waits or answers (int64, NULL64 where it takes no part);
+    None where this is the correlation. kind: what that number counts in; None where this is the scope. What role a row
+    has says whether it asks or answers.
+
+    `unsure` rows must be read by look(); a connection with a `stepped` row must go through its Conversation.
     """
 
     role: Column
     state: Column
+    operation: Named
     code: Column
     version: Column
     correlation: Column
-    client: Column
-    clients: list[str]
+    client: Named
     unsure: Column
     stepped: Column
+    scope: Named | None = None
+    key: Column | None = None
+    kind: Named | None = None
 
 
-class BulkDissector(Protocol):
-    """The module that `Dissector.bulk` names."""
+class Look(NamedTuple):
+    """One message read by the plain road: its header, and the rest of what BulkHeaders says of it."""
+
+    header: MessageHeader
+    key: int | None = None
+    kind: str | None = None
+    stepped: bool = False
+
+
+class Answered(NamedTuple):
+    """Requests of one connection that were answered in a round: code (NULL) and handle, in columns."""
+
+    code: Column
+    handle: Column
+
+
+@slotted
+class Rules:
+    """How a protocol's answers find their requests.
+
+    in_order: answers come in the order of the requests of their connection, and the key is only a check; else a queue
+    is a side, a kind and a key. overtaken: where several requests wait under one key, the Conversation may give up the
+    first once a later request of the connection is answered; this is left to it. taken: what an answer takes over from
+    its request (dissectors.api.with_request's, by default).
+    """
+
+    in_order: bool = False
+    overtaken: bool = False
+    taken: Sequence[str] = ("operation", "code", "version", "client", "state")
+
+
+class Twin(ABC):
+    """The module that Dissector.bulk names has one of these, TWIN.
+
+    WIDTH: how many first bytes headers() gets. NOTED: codes of operations that notes() wants to see.
+    """
 
     WIDTH: int
-    NOTED: Sequence[int]
-    """Codes of operations that notes() wants to see."""
+    NOTED: Sequence[int] = ()
+    RULES = Rules()
 
-    def headers(self, view: Column, available: Column, from_client: Column) -> BulkHeaders:
-        """view: uint8, n rows of WIDTH bytes, of which `available` (int64, n) belong to the message."""
+    @abstractmethod
+    def headers(self, wire: Wire) -> BulkHeaders:
+        """The headers of many messages, as step() of a steady conversation reads them."""
 
-    def operations(self) -> Sequence[str]:
-        """Operation names by code."""
+    @abstractmethod
+    def look(self, prefix: bytes, from_client: bool) -> Look:
+        """The same of one that headers() was unsure of; prefix as Conversation.step gets it."""
+
+    def steady(self, conversation: Conversation) -> bool:
+        """Whether from here on the conversation does what RULES say, until a row is `stepped`."""
+        return True
+
+    def client(self, conversation: Conversation) -> str | None:
+        """The client that all rows with a header name, where they name none themselves."""
+        return None
+
+    def may_answer(self, asked: Column, answer: Column) -> Column | None:
+        """Which requests (codes) these responses (codes of their own, before they take over any) may answer.
+
+        None where they all may. A connection where one may not is stepped.
+        """
+        return None
 
     def notes(
         self, conversation: Conversation, messages: Sequence[tuple[int, int, int]], prefix: Callable[[int], bytes]
     ) -> dict[int, Mapping[str, str]]:
         """Requests and responses of NOTED codes of one connection in order, as (row, role, code): extras by row."""
+        return {}
 
-    def steady(self, conversation: Conversation) -> bool:
-        """Whether pairing is a plain queue from here on."""
+    def waiting(self, conversation: Conversation) -> list[Carried]:
+        """Requests without answer, oldest first."""
+        assert isinstance(conversation, Unanswered)
+        queues = conversation.waiting.items()
+        return sorted(((key, each) for key, queue in queues for each in queue), key=lambda carried: carried[1].handle)
 
-    def waiting(self, conversation: Conversation) -> list[tuple[int, MessageHeader]]:
-        """Requests without answer, oldest first, as (handle, header)."""
-
-    def resume(self, conversation: Conversation, waiting: list[tuple[int, MessageHeader]]) -> None:
+    def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: Answered) -> None:
         """Leaves the conversation as step() would have, with these requests unanswered."""
+        assert isinstance(conversation, Unanswered)
+        conversation.waiting.clear()
+        conversation.count = 0
+        for key, request in waiting:
+            conversation.remember(key, request)
+
+
+def keyed(header: MessageHeader) -> Look:
+    """A message of a protocol that pairs by scope and correlation (dissectors.pairing.PairByKey)."""
+    takes_part = header.role in (Role.REQUEST, Role.RESPONSE)
+    return Look(header, header.correlation if takes_part else None, header.scope)
 
 
 def be(view: Column, at: int, kind: str) -> Column:
     """A big-endian integer at byte `at` of each row; `kind` as in NumPy: i1, u2, i4, ..."""
     width = int(kind[1:])
-    return np.ascontiguousarray(view[:, at : at + width]).view(f">{kind}").reshape(len(view)).astype(f"={kind}")
+    column: Column = view[:, at : at + width].view(f">{kind}")[:, 0]
+    return column.astype(f"={kind}")
+
+
+SMALL = 1 << 16
+"""Numbers so near to each other are counted in a table rather than sorted."""
+
+
+def distinct(column: Column) -> tuple[Column, Column]:
+    """The different numbers of a column, rising, and which of them each row has (int64)."""
+    low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+    if high - low < SMALL and column.dtype.kind == "i":
+        place = column.astype(np.int64) - low
+        seen = np.zeros(high - low + 1, bool)
+        seen[place] = True
+        return (np.flatnonzero(seen) + low).astype(column.dtype), (np.cumsum(seen) - 1)[place]
+    change = np.ones(len(column), bool)
+    change[1:] = column[1:] != column[:-1]
+    values, place = np.unique(column[change], return_inverse=True)
+    return values, place[np.cumsum(change) - 1]

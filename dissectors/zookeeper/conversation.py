@@ -29,7 +29,7 @@ from dissectors.zookeeper.header import (
 )
 
 PING_CODE = 11
-_OVERTAKING = frozenset({PING_CODE, 100, 102})
+OVERTAKING = frozenset({PING_CODE, 100, 102})
 """Ping, auth and sasl are answered before what was asked earlier; all else comes in the order of asking."""
 
 
@@ -116,10 +116,10 @@ class ZooKeeperConversation(Unanswered, Conversation):
             request = self.claim(key)
         if request is not None:
             self.latest = max(self.latest, request.handle)
-            if request.header.code not in _OVERTAKING:
+            if request.header.code not in OVERTAKING:
                 self.in_turn = max(self.in_turn, request.handle)
         return request
 
     def _is_over(self, request: Waiting) -> bool:
         """Whether something is answered already that this request's answer cannot come behind."""
-        return request.handle < (self.latest if request.header.code in _OVERTAKING else self.in_turn)
+        return request.handle < (self.latest if request.header.code in OVERTAKING else self.in_turn)

@@ -22,6 +22,7 @@ class ZooKeeper(Dissector):
     name = "zookeeper"
     ports = (2181,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
+    bulk = "dissectors.zookeeper.bulk"
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A connect or a path leaves hardly a doubt, a reply is weak evidence."""

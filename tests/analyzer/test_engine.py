@@ -181,6 +181,32 @@ def test_the_two_roads_agree(path: Path, block: int) -> None:
     assert rows(path, use_bulk=True, block=block) == rows(path, use_bulk=False)
 
 
+def lossy(talk: Talk, random: Random) -> list[Segment]:
+    """One segment of thirty with data is lost."""
+    return [each for each in parts(talk, random) if not each.payload or random.randrange(30)]
+
+
+BRIEF = ["../rocketmq/m550_json_tx_lab_tx", "../rocketmq/m430_bin_send", "../zookeeper/cl_java395_basic"]
+BAD = {name: (EFFECTS | REORDERED | LATE)[name] for name in ("doubled", "reordered, overlapping", "late, in parts")}
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.parent.glob("[rz]*/*.pcap.zst")), ids=lambda path: path.name[:-9])
+def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
+    """Pulsar's twin is tested with its dissector."""
+    plain = rows(path, use_bulk=False)
+    for block in (7, 32_768):
+        assert rows(path, block=block) == plain
+
+
+@pytest.mark.parametrize("effect", [*BAD, "lossy"])
+@pytest.mark.parametrize("name", BRIEF)
+def test_the_two_roads_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
+    path = written(tmp_path / "a.pcap", name, (BAD | {"lossy": lossy})[effect])
+    plain = rows(path, use_bulk=False)
+    for block in (40, 32_768):
+        assert rows(path, block=block) == plain
+
+
 @pytest.mark.parametrize("block", [1, 5, 64])
 @pytest.mark.parametrize("effect", [*EFFECTS, "late, in parts"])
 def test_blocks_do_not_matter_on_a_bad_network(tmp_path: Path, effect: str, block: int) -> None:

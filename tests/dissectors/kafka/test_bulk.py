@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-import numpy as np
 import pytest
 
-from dissectors.api import MessageHeader, Role, State
-from dissectors.kafka import Kafka, bulk
-from dissectors.wire.bulk import NULL
+from dissectors.api import PREFIX, Role
+from dissectors.kafka import Kafka
+from dissectors.kafka.bulk import TWIN
 from tests.dissectors.kafka.test_structures import (
     ASSIGNED,
     METADATA_REQUEST,
@@ -20,9 +19,13 @@ from tests.dissectors.kafka.test_structures import (
     syncs,
 )
 from tests.dissectors.kafka.truth import GOLDEN, frames
+from tests.dissectors.twins import looks
 
 KAFKA = Kafka()
 JOINED = bytes([0, 0, 0, 4, 0, 0, 0, 1])
+CUTS = 96
+"""Bytes within which a message is cut: behind the client id, and where a Produce says whether it wants an answer."""
+
 FRAMES = [(frame.data, frame.context.role is not Role.RESPONSE) for frame in frames(GOLDEN)]
 
 
@@ -40,30 +43,21 @@ def mutated(data: bytes, random: Random) -> bytes:
 def test_headers(seed: int | None) -> None:
     random = Random(seed)
     rows = FRAMES if seed is None else [(mutated(data, random), side) for data, side in FRAMES]
-    view = np.zeros((len(rows), bulk.WIDTH), np.uint8)
-    for row, (data, _) in enumerate(rows):
-        part = data[: bulk.WIDTH]
-        view[row, : len(part)] = np.frombuffer(part, np.uint8)
-    available = np.array([len(data) for data, _ in rows], np.int64)
-    found = bulk.headers(view, available, np.array([side for _, side in rows]))
-    names, sure = bulk.operations(), 0
-    for row, (data, from_client) in enumerate(rows):
-        if found.unsure[row]:
-            continue
-        sure += 1
-        code, version = int(found.code[row]), int(found.version[row])
-        client = int(found.client[row])
-        ours = MessageHeader(
-            Role(found.role[row]),
-            names[code] if code != NULL else None,
-            None if code == NULL else code,
-            None if version == NULL else version,
-            int(found.correlation[row]),
-            None if client == NULL else found.clients[client],
-            State(found.state[row]),
-        )
-        assert ours == KAFKA.header(data[: bulk.WIDTH], from_client), data[:40].hex()
+    sure = 0
+    for look, (data, from_client) in zip(looks(TWIN, rows), rows, strict=True):
+        if look is not None:
+            sure += 1
+            assert look.header == KAFKA.header(data[:PREFIX], from_client), data[:40].hex()
+            assert look == TWIN.look(data, from_client) or look.header.role is Role.ONEWAY
     assert sure > len(rows) / 4
+
+
+def test_every_cut() -> None:
+    """Whatever is there of a message, what it seems to say is what all of it says."""
+    for data, from_client in FRAMES[::97]:
+        count = min(len(data), CUTS)
+        for look in looks(TWIN, [(data, from_client)] * count, range(count)):
+            assert look is None or look.header == KAFKA.header(data, from_client)
 
 
 def test_notes_say_what_the_conversation_says() -> None:
@@ -84,11 +78,11 @@ def test_notes_say_what_the_conversation_says() -> None:
     expected, messages = {}, []
     for row, (data, from_client) in enumerate(frames):
         outcome = plain.step(row, data, from_client)
-        assert outcome.header.code in bulk.NOTED
+        assert outcome.header.code in TWIN.NOTED
         messages.append((row, int(outcome.header.role), outcome.header.code))
         if outcome.extra is not None:
             expected[row] = outcome.extra
-    assert bulk.notes(noting, messages, lambda row: frames[row][0]) == expected
+    assert TWIN.notes(noting, messages, lambda row: frames[row][0]) == expected
     assert expected[3] == {"innerCode": "3", "innerVersion": "0"}
     assert expected[5] == {"protocolType": "consumer"}
     assert 9 not in expected

@@ -122,6 +122,10 @@ CASES: dict[str, tuple[list[Step], list[int | None]]] = {
         asked(replicated("12:x", 100), replicated(":", 101)) + answered(receipt(0, 100), receipt(0, 101)),
         [None, None, 0, 1],
     ),
+    "a payload that reads like a replicator's metadata": (
+        asked(send(payload=replicated("12:5", 0), sequence=100)) + answered(receipt(0, 12, 5), receipt(0, 100)),
+        [None, None, 0],
+    ),
     "an answer in front": (answered(found(1)) + asked(lookup(1)), [None, None]),
     "a type that is in no table": (asked(frame(99)) + answered(frame(99)), [None, None]),
     "too short for anything": (asked(b"", b"\0\0\0\4\0\0\0\0"), [None, None]),

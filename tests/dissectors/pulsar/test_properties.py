@@ -42,7 +42,7 @@ def read(message: bytes) -> Tree:
         PULSAR.header(message[:512], side)
         PULSAR.probe(message[:512], side)
         PULSAR.conversation().step(0, message[:512], side)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 10  # far more than it takes: no loop without end
     assert_tiles(tree)
     found = Body(folded(tree).values, body.error, folded(tree).findings)
     assert found == body or "nan" in repr(body).lower(), "NaN is not even equal to itself"

@@ -146,7 +146,7 @@ HOSTILE = {
 def test_hostile_text_comes_to_an_end(case: str) -> None:
     began = time.process_time()
     read(HOSTILE[case])
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 10  # far more than it takes: no loop without end
 
 
 @pytest.mark.parametrize("raw", [b'"hunter2"', b"12", b'{"a":"b"}', b"null"])

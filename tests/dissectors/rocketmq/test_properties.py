@@ -65,6 +65,6 @@ def test_a_mutation_never_raises_and_is_read_alike_both_ways(frame: Frame, data:
     for from_client in (True, False):
         ROCKETMQ.header(broken, from_client)
         ROCKETMQ.probe(broken[:512], from_client)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 10  # far more than it takes: no loop without end
     assert_tiles(tree)
     assert folded(tree, frame.context) == body or "nan" in repr(body), "NaN is not even equal to itself"

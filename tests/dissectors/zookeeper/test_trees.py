@@ -56,4 +56,4 @@ def test_a_mutation_never_raises_and_is_read_alike_both_ways(each: Message, data
         content[at : at + removed] = data.draw(st.binary(max_size=4))
     began = time.process_time()
     checked(each, bytes(content))
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 10  # far more than it takes: no loop without end
