@@ -6,7 +6,6 @@ Rows come from two roads in no particular order; here they become columns, are s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from analyzer.columns import Array, Ints, stored, stored64
 from analyzer.connection import Connection, Row
 from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Messages, Pieces
 from dissectors.api import Dissector
+from dissectors.slotted import field, slotted
 from dissectors.wire.bulk import NULL
 
 EXTRA = ("closed", "serial", "ask")
@@ -38,7 +38,7 @@ ORDERING = ("offset", "side", "stream", "last", "closed")
 """Columns that rows are ordered by, the last one first."""
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class Chunk:
     """Column parts of one block: `parts` of Messages (with EXTRA, without `partner`), `pieces` of Pieces, in step."""
 
@@ -74,10 +74,10 @@ class Chunk:
         self.add_plain()
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
-        order = _closing_order({name: np.concatenate([part[name] for part in self.parts]) for name in ORDERING})
+        order = _closing_order({name: _joined([part[name] for part in self.parts]) for name in ORDERING})
         # Each part is let go as soon as it has been copied: a block's rows never stand in memory twice.
         names = list(self.parts[0])
-        columns = {name: np.concatenate([part.pop(name) for part in self.parts])[order] for name in names}
+        columns = {name: _joined([part.pop(name) for part in self.parts])[order] for name in names}
         base = len(pieces)
         for part in self.pieces:
             pieces.append(len(part["at"]), part)
@@ -85,6 +85,11 @@ class Chunk:
         first = messages.append(len(order), {**columns, "partner": NULL})
         serials(columns["serial"], np.arange(first, first + len(order)))
         return columns["ask"], range(first, first + len(order))
+
+
+def _joined(parts: list[Array]) -> Array:
+    """All rows of a column; one part, as of a block that went one road alone, needs no copy."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _closing_order(columns: Mapping[str, Array]) -> Ints:

@@ -1,12 +1,16 @@
 """Growing columns: what the analyzer keeps instead of objects.
 
-Theory. A capture of a million messages must cost tens of bytes a message and no Python object. A Columns subclass
-names its columns and their types; rows are appended a block at a time; the arrays grow by half, so that appending is
-linear and at most a third of the memory is spare (and never touched, so never resident).
+Theory. A capture of a million messages must cost tens of bytes a message and no Python object. A Columns subclass names
+its columns and their types; rows are appended a block at a time; an outgrown array is followed by one four times as
+long, so that appending is linear. Large ones are pages of their own, not part of the heap: what is spare was never
+touched and is not resident, and an array that was outgrown goes back to the system at once. A column takes less than
+its type where its values do: numbers that hardly ever need 64 bits have 32 until one does, and a column of one value is
+that value.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -20,39 +24,80 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
+PAGES = 1 << 18
+"""Bytes from which on an array has pages of its own."""
+
+
 class Columns:
-    """Rows 0..len-1 of the columns that `TYPES` names; `column(name)` is a view of the filled part."""
+    """Rows 0..len-1 of the columns that `TYPES` names; `column(name)` is a view of the filled part.
+
+    NARROW: columns of int64 that are int32 as long as their values allow it. USUAL: columns that mostly have one value,
+    and that value; as long as they have no other, column() gives a view of it that cannot be written to.
+    """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]]
+    NARROW: ClassVar[frozenset[str]] = frozenset()
+    USUAL: ClassVar[Mapping[str, int]] = {}
 
     def __init__(self) -> None:
         self._filled = 0
-        self._arrays: dict[str, Array] = {name: np.empty(0, kind) for name, kind in self.TYPES.items()}
+        self._arrays: dict[str, Array] = {
+            name: np.empty(0, np.int32 if name in self.NARROW else kind)
+            for name, kind in self.TYPES.items()
+            if name not in self.USUAL
+        }
 
     def __len__(self) -> int:
         return self._filled
 
     def column(self, name: str) -> Array:
         """A view of all rows of one column; valid until the next append."""
-        return self._arrays[name][: self._filled]
+        array = self._arrays.get(name)
+        if array is None:
+            return np.broadcast_to(np.array(self.USUAL[name], self.TYPES[name]), self._filled)
+        return array[: self._filled]
 
     def cell(self, name: str, row: int) -> int:
         """One integer; IndexError outside 0..len-1, also for rows that are allocated but not filled."""
         if not 0 <= row < self._filled:
             raise IndexError(f"row {row} of {self._filled}")
-        return int(self._arrays[name][row])
+        array = self._arrays.get(name)
+        return self.USUAL[name] if array is None else int(array[row])
 
     def append(self, count: int, values: Mapping[str, Array | int]) -> int:
         """Appends `count` rows, an array or one value for each column; returns the number of the first."""
         first, end = self._filled, self._filled + count
-        for name, array in self._arrays.items():
-            if end > len(array):
-                grown = np.empty(max(end, len(array) * 3 // 2, 1024), array.dtype)
-                grown[:first] = array[:first]
-                self._arrays[name] = array = grown
-            array[first:end] = values[name]
+        for name in self.TYPES:
+            value = values[name]
+            if name in self._arrays or not bool(np.all(value == self.USUAL[name])):
+                self._room(name, end, value)[first:end] = value
         self._filled = end
         return first
+
+    def _room(self, name: str, rows: int, value: Array | int) -> Array:
+        """The array of a column, long enough for `rows`, and of a type that holds `value`."""
+        array = self._arrays.get(name)
+        narrow = name in self.NARROW and (array is None or array.dtype == np.int32) and _narrow(value)
+        kind = np.dtype(np.int32 if narrow else self.TYPES[name])
+        if array is not None and rows <= len(array) and kind == array.dtype:
+            return array
+        grown = _empty(max(rows, 1024) if array is None else max(rows, 4 * len(array), 1024), kind)
+        grown[: self._filled] = self.column(name)
+        self._arrays[name] = grown
+        return grown
+
+
+def _narrow(value: Array | int) -> bool:
+    """Whether 32 bits are enough for `value`."""
+    bounds = np.iinfo(np.int32)
+    return not np.size(value) or bool(bounds.min <= np.min(value) and np.max(value) <= bounds.max)
+
+
+def _empty(rows: int, kind: np.dtype[Any]) -> Array:
+    size = rows * kind.itemsize
+    if size < PAGES:
+        return np.empty(rows, kind)
+    return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), kind)
 
 
 class Names:
@@ -109,6 +154,15 @@ def runs(sorted_keys: Array) -> tuple[Ints, Ints]:
     edges = np.flatnonzero(sorted_keys[1:] != sorted_keys[:-1]) + 1
     begin = np.concatenate(([0], edges))
     return begin, np.concatenate((edges, [len(sorted_keys)]))
+
+
+def order_by(numbers: Array) -> Ints:
+    """The order that sorts numbers that are not negative, equal ones as they stand.
+
+    Those of 16 bits are sorted without comparing them, at a quarter of the cost.
+    """
+    small = not len(numbers) or int(numbers.max()) < 1 << 16
+    return np.argsort(numbers.astype(np.uint16) if small else numbers, kind="stable")
 
 
 def ranks(count: Ints) -> Ints:

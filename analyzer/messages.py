@@ -13,6 +13,8 @@ import numpy as np
 
 from analyzer.columns import Columns
 from analyzer.reassembly import SNAPPED, Piece
+from dissectors.api import State
+from dissectors.wire.bulk import NULL
 
 NO_PROTOCOL = -1
 FROM_CLIENT, FROM_SERVER = 0, 1
@@ -59,6 +61,8 @@ class Messages(Columns):
         "pieces": np.int64,
         "count": np.int32,
     }
+    NARROW: ClassVar[frozenset[str]] = frozenset({"correlation", "offset", "length", "first", "last", "pieces"})
+    USUAL: ClassVar[Mapping[str, int]] = {"scope": NULL, "extra": NULL, "count": 1, "state": State.COMPLETE}
 
 
 class Pieces(Columns):
@@ -70,6 +74,7 @@ class Pieces(Columns):
         "packet": np.int64,
         "time": np.int64,
     }
+    NARROW: ClassVar[frozenset[str]] = frozenset({"packet"})
 
 
 class Repeats(Columns):

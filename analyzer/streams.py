@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns import Array, Columns, Ints, runs
+from analyzer.columns import Array, Columns, Ints, order_by, runs
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 SILENCE_NS = 3600 * 10**9
@@ -61,7 +61,7 @@ class StreamAssigner:
 
     def assign(self, block: PacketBlock) -> tuple[Array, Ints]:
         """For a block of n packets: `stream` (int32, n), and `order` (int64, n) that sorts them by stream and time."""
-        by_flow = np.argsort(block.flow, kind="stable")
+        by_flow = order_by(block.flow)
         flow = block.flow[by_flow]
         begin, end = runs(flow)
         self._flows.grow(int(flow[-1]) + 1 if len(flow) else 0)
@@ -192,7 +192,8 @@ class _FlowMemory:
             return
         self.last[flow[begin]] = block.time[by_flow[end - 1]]
         current = np.flatnonzero(stream == self.current[flow])
-        flow, side = flow[current], block.direction[by_flow][current]
-        self.seen[flow, side] = True
-        late = np.flatnonzero((self.syn[flow, side] < 0) & (self.first[flow, side] < 0))[::-1]  # the first one stays
-        self.first[flow[late], side[late]] = block.seq[by_flow[current[late]]]
+        direction = flow[current] * 2 + block.direction[by_flow[current]]
+        self.seen.reshape(-1)[direction] = True
+        unknown = ((self.syn < 0) & (self.first < 0)).reshape(-1)
+        late = np.flatnonzero(unknown[direction])[::-1]  # the first one stays
+        self.first.reshape(-1)[direction[late]] = block.seq[by_flow[current[late]]]

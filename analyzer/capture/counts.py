@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from dissectors.slotted import slotted
 
-@dataclass(slots=True)
+
+@slotted(frozen=False)
 class Counts:
     """Packets by what they are. A packet that is only a piece of a datagram is neither tcp, not_tcp nor unreadable.
 

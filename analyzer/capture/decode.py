@@ -1,12 +1,11 @@
 """Records to TCP segments: link layer, IP, fragments, tunnels, TCP, in chunks that stay in the processor's cache.
 
 Theory. What comes out of a fragment or a tunnel is an IP packet again: it goes round once more, with the same row. So
-there is one road for all, and the common packet passes it in one round without knowing of the others.
+there is one road for all. The usual packet, of which nearly all are, is read beforehand by usual.py; the road would
+read it alike.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,9 @@ from analyzer.capture.fragments import Reassembler
 from analyzer.capture.ip import Inside, Layer
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
+from analyzer.capture.usual import usual_segments
 from dissectors.finding import Finding, Severity
+from dissectors.slotted import slotted
 
 CHUNK = 1 << 16
 ROUNDS = 4
@@ -28,7 +29,7 @@ HEADERS = 512
 RAW_IP = 101
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class Turn:
     """One chunk on its way: what became of each packet, IP packets found inside of others, segments."""
 
@@ -64,26 +65,36 @@ class Decoder:
         return tcp.join(parts)
 
     def _chunk(self, records: RecordBlock, base: int) -> list[tcp.Segments]:
-        fate = np.zeros(len(records), np.int8)
+        turn = Turn(records, np.zeros(len(records), np.int8), [], [])
+        rows = np.arange(len(records))
+        if found := usual_segments(self._store, records):
+            segments, usual = found
+            turn.fate[usual] = Fate.SEGMENT
+            turn.parts.append(segments)
+            rows = np.flatnonzero(~usual)
+        if len(rows):
+            self._unusual(records if len(rows) == len(records) else records.take(rows), rows, turn)
+        self._count(records, turn.fate)
+        for part in turn.parts:
+            part.row += base
+        return turn.parts
+
+    def _unusual(self, records: RecordBlock, rows: NDArray[np.int64], turn: Turn) -> None:
+        """The plain road, for those records of a turn that are at `rows` of it."""
         position, kind = link.network_layers(self._store, records)
-        frames = Layer(np.arange(len(records)), records.at, records.captured, records.original)
+        frames = Layer(rows, records.at, records.captured, records.original)
         network = frames.skip(position, frames.wire - position)
-        turn = Turn(records, fate, [], [])
         for version in (link.IPV4, link.IPV6):
-            rows = kind == version
-            if bool(rows.any()):
-                self._network(version, network if bool(rows.all()) else network.take(rows), turn)
-        fate[kind == link.UNREADABLE] = Fate.UNREADABLE
+            those = kind == version
+            if bool(those.any()):
+                self._network(version, network if bool(those.all()) else network.take(those), turn)
+        turn.fate[rows[kind == link.UNREADABLE]] = Fate.UNREADABLE
         for row in np.flatnonzero(kind == link.ODD).tolist():
             self._peel(frames.take(np.array([row])), int(records.link[row]), turn)
         for _ in range(ROUNDS):
             if not turn.found:
                 break
             self._again(turn)
-        self._count(records, fate)
-        for part in turn.parts:
-            part.row += base
-        return turn.parts
 
     def _again(self, turn: Turn) -> None:
         """Another round for the packets that came out of packets."""

@@ -14,12 +14,15 @@ import select
 import stat
 import threading
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from analyzer.capture.compress import ERRORS, LONGEST_MAGIC, Unpacker
+from analyzer.capture.compress import LONGEST_MAGIC
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import Pread, Spool
 from dissectors.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from analyzer.capture.unpack import Unpacker
 
 READ = 1 << 20
 COLLECT = 0.05
@@ -107,6 +110,8 @@ class Inflow:
 
     def unpack(self, compression: str) -> None:
         """From now on what comes in is unpacked."""
+        from analyzer.capture.unpack import Unpacker  # four codecs, which a plain capture does not need
+
         self._info.compression = compression
         self._unpacker = Unpacker(compression)
 
@@ -147,6 +152,8 @@ class Inflow:
             self._unpack(self._unpacker, data)
 
     def _unpack(self, unpacker: Unpacker, data: bytes) -> None:
+        from analyzer.capture.unpack import ERRORS
+
         try:
             for piece in unpacker.feed(data):
                 self.spool.append(piece)

@@ -7,8 +7,6 @@ numbering flows is numbering pairs. Side a of a flow is who sent its first packe
 
 from __future__ import annotations
 
-import socket
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,6 +72,8 @@ class FlowTable:
 
     def endpoint(self, flow: int, side: int) -> str:
         """What people read: `10.0.0.1:9092`, `[::1]:2181`."""
+        import socket  # a list of numbers alone never prints an address
+
         address = self.address(flow, side)
         if len(address) == 4:
             return f"{socket.inet_ntop(socket.AF_INET, address)}:{self.port(flow, side)}"

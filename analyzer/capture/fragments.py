@@ -8,7 +8,7 @@ goes first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dissectors.slotted import field, slotted
 
 LONGEST = 65_535
 """Bytes of a packet: more would not fit into its length field."""
@@ -19,7 +19,7 @@ UNIT = 8
 Key = tuple[int, int, int, int]
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class _Datagram:
     """`filled` has a byte for each eight of `data`; `total` is known from the last fragment."""
 

@@ -12,13 +12,13 @@ from analyzer.capture.compress import MAGICS, recognise
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.feed import SPOOL_LIMIT, Feed, Growth, Inflow, Still
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapHopper
-from analyzer.capture.pcapng import ORDERS, PcapngHopper
 from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock
 from analyzer.capture.sources import Mapped, Pread, Source
 from analyzer.capture.store import Store
 from dissectors.finding import Finding
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
+BYTE_ORDERS = (b"\x4d\x3c\x2b\x1a", b"\x1a\x2b\x3c\x4d")
 SHORTEST_SECTION = 28
 
 
@@ -102,9 +102,11 @@ class Input:
             if len(head) < HEADER:
                 raise CaptureError(f"{path} ends within its pcap header, at byte {len(head)}: copy it again")
             return PcapHopper(self.source, self._id, self.info, self._findings, self._block)
-        if head[:4] == PCAPNG_MAGIC and (head[8:12] in ORDERS or len(head) < 12):
+        if head[:4] == PCAPNG_MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
                 raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
+            from analyzer.capture.pcapng import PcapngHopper  # four modules that a pcap file does not need
+
             return PcapngHopper(self.source, self._id, self.info, self._findings, self._block)
         known = ", ".join(MAGICS.values())
         raise CaptureError(f"{path} is not a capture: give a pcap or pcapng file, plain or compressed ({known})")

@@ -7,8 +7,6 @@ offloading they are wrong in healthy captures. What is neither TCP nor a tunnel 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +14,7 @@ from analyzer.capture.flows import FlowTable
 from analyzer.capture.link import IPV4, IPV6
 from analyzer.capture.pairs import U64
 from analyzer.capture.store import Store
+from dissectors.slotted import slotted
 
 TCP, UDP = 6, 17
 TUNNELS = np.array([4, 41, 47, 97, 115, 137], np.uint8)
@@ -27,7 +26,7 @@ EXTENSIONS = np.array([HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION, 135,
 MOST_EXTENSIONS = 32
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class Layer:
     """Headers to be read next, as columns: `row` of the packet in its chunk, location, bytes kept and on the wire."""
 
@@ -41,7 +40,7 @@ class Layer:
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Layer:
         """The picked rows."""
-        return Layer(*(getattr(self, column.name)[rows] for column in fields(self)))
+        return Layer(*(getattr(self, name)[rows] for name in Layer.__annotations__))
 
     def skip(self, header: NDArray[np.int64] | int, length: NDArray[np.int64]) -> Layer:
         """What lies behind a header, `length` bytes on the wire."""
@@ -51,11 +50,11 @@ class Layer:
 
 def join(layers: list[Layer]) -> Layer:
     """All rows of several."""
-    names = [column.name for column in fields(Layer)]
+    names = Layer.__annotations__
     return Layer(*(np.concatenate([getattr(layer, name) for layer in layers]) for name in names))
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class Inside:
     """What one IP version's packets hold: `protocol` of what lies in `layer`, between two address codes.
 
@@ -78,7 +77,7 @@ class Inside:
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Inside:
         """The picked rows."""
-        rest = (getattr(self, column.name)[rows] for column in fields(self)[1:])
+        rest = (getattr(self, name)[rows] for name in list(Inside.__annotations__)[1:])
         return Inside(self.layer.take(rows), *rest)
 
 

@@ -5,7 +5,6 @@ Both are lists of (code, length, value padded to four bytes) that code 0 ends; w
 
 from __future__ import annotations
 
-import socket
 import struct
 from collections.abc import Iterator
 
@@ -35,6 +34,8 @@ def text(value: bytes) -> str:
 
 def names(data: bytes, order: str) -> Iterator[tuple[str, str]]:
     """(address, first name) of each name record."""
+    import socket  # few captures name their hosts
+
     for code, value in options(data, order):
         family, size = (socket.AF_INET, 4) if code == NAME_IPV4 else (socket.AF_INET6, 16)
         if code in (NAME_IPV4, NAME_IPV6) and len(value) > size:

@@ -1,20 +1,21 @@
 """The pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then records behind headers of 16.
 
 Theory. Only the captured length is needed to find the next record, so the hop reads nothing else; times and lengths
-of all records are then gathered at once. Alexey Kuznetzov's patched libpcap wrote headers of 24 bytes behind another
-magic.
+of all records are then gathered at once. Where records are short, lockstep.py hops for most of them. Alexey
+Kuznetzov's patched libpcap wrote headers of 24 bytes behind another magic.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyzer.capture import lockstep
 from analyzer.capture.records import (
     LARGEST_RECORD,
+    MAPPED_WINDOW,
     USUAL_SNAPLEN,
     WINDOW,
     CaptureInfo,
@@ -23,14 +24,15 @@ from analyzer.capture.records import (
     RecordBlock,
 )
 from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import Source
+from analyzer.capture.sources import Mapped, Source
 from dissectors.finding import Finding
+from dissectors.slotted import slotted
 
 HEADER = 24
 MICROSECONDS, NANOSECONDS, KUZNETZOV = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Layout:
     """What a magic says: struct's byte order, ticks per second, bytes of a record header."""
 
@@ -59,39 +61,90 @@ class PcapHopper(Hopper):
         self._usual = max(snaplen, USUAL_SNAPLEN)
         self._dtype = np.dtype([(name, layout.order + "u4") for name in ("seconds", "ticks", "captured", "original")])
         self.position = HEADER
+        self._hopped = 0
+        self._look = MAPPED_WINDOW if isinstance(source, Mapped) else WINDOW
         info.format = "pcap"
         info.byte_order = "little" if layout.order == "<" else "big"
         info.snaplen = snaplen
         info.interfaces.append(Interface("", self._link, snaplen, layout.ticks))
 
     def _hop(self, room: int) -> RecordBlock | None:
+        window = self.source.window(self.position, self._look)
+        starts, position = self._starts(window, room)
+        if len(starts) and position > self.source.size() - self.position:
+            starts, position = starts[:-1], int(starts[-1])
+            (claimed,) = struct.unpack_from(self._layout.order + "8xI", window, position)
+            if claimed > self._usual:
+                self.damage(self.position + position, f"a record claims {claimed:,} bytes, which are not there")
+        block = self._columns(window, starts)
+        absurd = np.flatnonzero(block.captured > LARGEST_RECORD)
+        if len(absurd):
+            first = int(absurd[0])
+            position, claimed = int(starts[first]), int(block.captured[first])
+            self.damage(self.position + position, f"a record claims {claimed:,} bytes, more than any packet has")
+            block = block.take(slice(first))
+        self.position += position
+        self._hopped += len(block)
+        return block if len(starts) else None
+
+    def _starts(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
+        """Where at most `room` records begin in the window, and where the last of them ends: behind it, perhaps."""
+        starts, position = self._plain(window, 0, min(room, lockstep.PROBE))
+        if len(starts) == lockstep.PROBE < room:
+            usual = (self.position + position) // (self._hopped + len(starts))
+            # No further than the room lasts, by what is usual: the rest would be hopped over again.
+            stop = min(len(window) - 11, position + room * usual)
+            lengths = np.ndarray((max(stop, 0),), self._layout.order + "u4", window, 8, (1,))
+            guess = self._guess(window, starts[-1])
+            fast = lockstep.together(lengths, 0, self._layout.record, position, usual, guess)
+            fast = fast[: room - len(starts) + 1]
+            if len(fast) > 1:
+                return np.concatenate((starts, fast[:-1])), int(fast[-1])
+            rest, position = self._plain(window, position, room - len(starts))
+            starts += rest
+        return np.array(starts, np.int64), position
+
+    def _plain(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
+        """The same from `position` on, record by record."""
         header = self._layout.record
         unpack = struct.Struct(self._layout.order + "8xI4x").unpack_from
-        window = self.source.window(self.position, WINDOW)
         starts: list[int] = []
         append = starts.append
-        position = captured = 0
         try:
             for _ in range(room):
                 (captured,) = unpack(window, position)
                 append(position)
                 position += captured + header
         except struct.error:
-            # An absurd length leads out of the window, too: it is looked at below.
+            # An absurd length leads out of the window, too: _hop looks at it.
             pass
-        if starts and position > self.source.size() - self.position:
-            position = starts.pop()
-            if captured > self._usual:
-                self.damage(self.position + position, f"a record claims {captured:,} bytes, which are not there")
-        block = self._columns(window, np.array(starts, np.int64))
-        absurd = np.flatnonzero(block.captured > LARGEST_RECORD)
-        if len(absurd):
-            first = int(absurd[0])
-            position, claimed = starts[first], int(block.captured[first])
-            self.damage(self.position + position, f"a record claims {claimed:,} bytes, more than any packet has")
-            block = block.take(slice(first))
-        self.position += position
-        return block if starts else None
+        return starts, position
+
+    def _guess(self, window: memoryview, known: int) -> lockstep.Guess:
+        """Finds records whose time is near that of the one at `known`: the upper half of its seconds is the same."""
+        layout = self._layout
+        upper = slice(known + 2, known + 4) if layout.order == "<" else slice(known, known + 2)
+        pattern, ahead = bytes(window[upper]), upper.start - known
+        unpack = struct.Struct(layout.order + "4xIII").unpack_from
+
+        def possible(position: int) -> int:
+            """Where the next record would begin; 0 if none begins here."""
+            ticks, captured, original = unpack(window, position)
+            good = ticks < layout.ticks and captured <= original <= self._usual
+            return position + captured + layout.record if good else 0
+
+        def guess(start: int, stop: int) -> int:
+            text = bytes(window[start:stop])
+            at = text.find(pattern, ahead)
+            while at >= 0:
+                position = start + at - ahead
+                following = possible(position) if position + 16 <= len(window) else 0
+                if following and following + 16 <= len(window) and possible(following):
+                    return position
+                at = text.find(pattern, at + 1)
+            return -1
+
+        return guess
 
     def _columns(self, window: memoryview, starts: NDArray[np.int64]) -> RecordBlock:
         headers = gather_rows(window, starts, 16).view(self._dtype)[:, 0]

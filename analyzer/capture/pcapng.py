@@ -14,7 +14,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import options
+from analyzer.capture import lockstep, options
 from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE, SIMPLE, comments, read_heads, sound
 from analyzer.capture.pcapng_section import Section
 from analyzer.capture.records import (
@@ -26,12 +26,15 @@ from analyzer.capture.records import (
     RecordBlock,
     no_records,
 )
+from analyzer.capture.rows import gather_rows
 from analyzer.capture.sources import Source
 from dissectors.finding import Finding, Severity
 
 SECTION, INTERFACE, NAMES = 0x0A0D0D0A, 1, 4
 SHORTEST = {SECTION: 28, INTERFACE: 20, OBSOLETE: 32, SIMPLE: 16, ENHANCED: 32}
 SHORT_WINDOW = 1 << 16
+WORTH_A_LOOK = 4096
+"""Packets that pay for any window."""
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
 TOLD = {SECTION, INTERFACE, NAMES}
 ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
@@ -55,9 +58,10 @@ class PcapngHopper(Hopper):
             return None
         starts, position = self._run(window, room)
         # A run that ends early looked at too much: with a section a packet, that would cost the square.
-        self._look = min(self._look * 2, WINDOW) if position * 2 > len(window) else SHORT_WINDOW
-        if starts:
-            return self._columns(window, np.array(starts, np.int64) * 4, position)
+        worth = position * 2 > len(window) or len(starts) >= WORTH_A_LOOK
+        self._look = min(self._look * 2, WINDOW) if worth else SHORT_WINDOW
+        if len(starts):
+            return self._columns(window, starts, position)
         if position < len(window):
             position += self._told(window[position:], self.position + position)
         self.position += position
@@ -87,28 +91,64 @@ class PcapngHopper(Hopper):
             self.damage(self.position, f"a packet block claims {length:,} bytes, which are not there")
         return None
 
-    def _run(self, window: memoryview, room: int) -> tuple[list[int], int]:
+    def _run(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
         """Positions in `window` of packet blocks, up to the first block that tells something or is cut or odd.
 
         Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
         """
+        starts, position = self._plain(window[: lockstep.PROBE * lockstep.LONGEST], 0, min(room, lockstep.PROBE))
+        if len(starts) == lockstep.PROBE < room:
+            usual = (self.position + position) // (self._packets + len(starts))
+            # No further than the room lasts, by what is usual.
+            fast = self._together(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
+            if len(fast) > 1:
+                return np.concatenate((starts, fast[:-1])), int(fast[-1])
+        rest, position = self._plain(window, position, room - len(starts))
+        return np.array(starts + rest, np.int64), position
+
+    def _together(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
+        """Positions of enhanced packet blocks from `position` on, by lockstep.together."""
+        order = self._section.order
+        kind = struct.pack(order + "I", ENHANCED)
+        lengths = np.ndarray((max(len(window) - 7, 0),), order + "u4", window, 4, (1,))
+
+        def guess(start: int, stop: int) -> int:
+            text = bytes(window[start:stop])
+            at = text.find(kind)
+            while at >= 0:
+                begin = start + at
+                length = bytes(window[begin + 4 : begin + 8])
+                end = begin + int.from_bytes(length, "little" if order == "<" else "big")
+                if not begin & 3 and length == bytes(window[end - 4 : end]) and kind == bytes(window[end : end + 4]):
+                    return begin
+                at = text.find(kind, at + 1)
+            return -1
+
+        found = lockstep.together(lengths, 12, 0, position, usual, guess)
+        # The plain loop looks at each block: what is no packet, or has an odd length, is left to it.
+        heads = gather_rows(window, found, 8).view(order + "u4")
+        plain = (heads[:, 0] == ENHANCED) & (heads[:, 1] & 3 == 0) & (heads[:, 1] >= SHORTEST[ENHANCED])
+        return found if bool(plain.all()) else found[: int(np.argmin(plain)) + 1]
+
+    def _plain(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
+        """What _run gives from `position` on, block by block."""
         # Blocks are aligned to four bytes: an index into words is much faster than struct's unpack_from.
         words = np.frombuffer(window[: len(window) & ~3], self._section.order + "u4").astype(np.uint32, copy=False).data
         starts: list[int] = []
-        append, end, word = starts.append, len(words), 0
+        append, end, word = starts.append, len(words), position // 4
         try:
             # The bound also ends a walk over blocks of length 0.
             for _ in range(room):
                 kind, length = words[word], words[word + 1]
                 if kind == ENHANCED or kind in PACKETS:
-                    append(word)
+                    append(word * 4)
                 elif kind in TOLD or length & 3 or not 12 <= length <= (end - word) * 4:
                     break
                 word += length >> 2
         except IndexError:
             pass
         if starts and word > end:
-            word = starts.pop()
+            return starts[:-1], starts[-1]
         return starts, word * 4
 
     def _told(self, block: memoryview, position: int) -> int:

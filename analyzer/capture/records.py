@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from analyzer.capture.sources import Source
 from analyzer.capture.store import SHIFT
 from dissectors.finding import Finding, Severity
+from dissectors.slotted import field, slotted
 
-LARGEST_BLOCK = 1 << 20
+LARGEST_BLOCK = 1 << 17
 """Records in a block at most: what lies in memory of a capture at one time."""
 
 LARGEST_RECORD = 256 << 20
@@ -22,11 +22,14 @@ LARGEST_RECORD = 256 << 20
 USUAL_SNAPLEN = 262_144
 """Capturing programs keep to this bound; a record far beyond it is judged by whether its bytes are there."""
 
-WINDOW = 4 << 20
+WINDOW = 16 << 20
 """Bytes looked at in one go where looking is a read."""
 
+MAPPED_WINDOW = 64 << 20
+"""The same where it is none: more records are hopped over together, and all of a block mostly."""
 
-@dataclass(slots=True)
+
+@slotted(frozen=False)
 class RecordBlock:
     """Consecutive packets of one capture, or of several merged into one timeline; equally long columns.
 
@@ -45,7 +48,7 @@ class RecordBlock:
 
     def take(self, rows: NDArray[np.int64] | slice) -> RecordBlock:
         """The rows that an index array or a slice picks."""
-        return RecordBlock(*(getattr(self, column.name)[rows] for column in fields(self)))
+        return RecordBlock(*(getattr(self, name)[rows] for name in RecordBlock.__annotations__))
 
 
 def no_records() -> RecordBlock:
@@ -58,11 +61,11 @@ def join(blocks: Sequence[RecordBlock]) -> RecordBlock:
     """One block of several, in their order; at least one."""
     if len(blocks) == 1:
         return blocks[0]
-    names = [column.name for column in fields(RecordBlock)]
+    names = RecordBlock.__annotations__
     return RecordBlock(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Interface:
     """Where packets were captured: LINKTYPE, snap length (0: none), ticks of the clock per second."""
 
@@ -72,7 +75,7 @@ class Interface:
     tsresol: int
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class CaptureInfo:
     """What is known of one capture, as far as it has been read; `names` are addresses that the capture resolves.
 

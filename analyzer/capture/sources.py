@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 from typing import Protocol
 
 import numpy as np
@@ -92,6 +91,8 @@ class Spool(Mapped):
     """A temporary file without a name: only this process can reach it, so it may be mapped while it grows."""
 
     def __init__(self) -> None:
+        import tempfile  # brings random, shutil and two codecs along; only pipes and compressed captures are spooled
+
         with tempfile.TemporaryFile(prefix="wireanalyze-") as file:
             descriptor = os.dup(file.fileno())
         super().__init__(descriptor)
@@ -104,6 +105,8 @@ class Spool(Mapped):
             while rest:
                 rest = rest[os.pwrite(self._descriptor, rest, position + len(data) - len(rest)) :]
         except OSError as error:
+            import tempfile
+
             raise CaptureError(
                 f"cannot spool the capture to {tempfile.gettempdir()}: {error.strerror};"
                 " free some space there or point TMPDIR elsewhere"

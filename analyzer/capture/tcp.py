@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.ip import Inside
 from analyzer.capture.pairs import U64
 from analyzer.capture.store import Store
+from dissectors.slotted import slotted
 
 NEEDED = 14
 """Bytes of a TCP header that tell everything; a snap length may cut what follows."""
 HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class Segments:
     """TCP segments as columns: `row` in the block of records, endpoints, and what PacketBlock says of the rest."""
 
@@ -35,16 +34,18 @@ class Segments:
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Segments:
         """The picked rows."""
-        return Segments(*(getattr(self, column.name)[rows] for column in fields(self)))
+        return Segments(*(getattr(self, name)[rows] for name in Segments.__annotations__))
 
 
 def join(parts: list[Segments]) -> Segments:
     """All segments of a block in the order of its records."""
     if not parts:
         return _no_segments()
-    names = [column.name for column in fields(Segments)]
-    whole = Segments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-    if bool((np.diff(whole.row) < 0).any()):
+    whole = parts[0]
+    if len(parts) > 1:
+        names = Segments.__annotations__
+        whole = Segments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    if bool((whole.row[1:] < whole.row[:-1]).any()):
         return whole.take(np.argsort(whole.row, kind="stable"))
     return whole
 

@@ -8,15 +8,15 @@ one of the files has been read to, so what comes out never depends on how the fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.records import RecordBlock, join, no_records
+from dissectors.slotted import slotted
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class _Lane:
     """One file: what was read of it and not yet given out, each record with its place in time."""
 
