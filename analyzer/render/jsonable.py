@@ -11,21 +11,26 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from analyzer.render.limits import Limits
 from analyzer.text import safe_json
 from dissectors.wire.embedded import Embedded
-from dissectors.wire.flat import FlatRows
+from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
+if TYPE_CHECKING:
+    from analyzer.render.json_table import TableTexts
+
+__all__ = ["OPTIONS", "JsonWriter", "Limits"]
+
 # A Secret is a dataclass, and orjson would write it by itself.
-_LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
+OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
 _BYTES_OF_A_LIST_ITEM = 2  # the least: a digit and a comma
 
 
@@ -38,22 +43,19 @@ def _template(keys: tuple[str, ...]) -> str:
     return "{" + ",".join(f"{json.dumps(key).replace('%', '%%')}:%s" for key in keys) + "}"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much of long things is shown (None: all), and whether secrets are."""
-
-    bytes_limit: int | None = 64
-    max_items: int | None = 10_000
-    show_secrets: bool = False
-
-
 class JsonWriter:
-    """Writes values as JSON: bytes as `{"hex", "length"}`, secrets masked, a long list cut by an item that says so."""
+    """Writes values as JSON: bytes as `{"hex", "length"}`, secrets masked, a long list cut by an item that says so.
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    `keeps`: values that follow each other have columns in common, which are kept until `forget`.
+    """
+
+    def __init__(self, limits: Limits | None = None, *, keeps: bool = False) -> None:
         self.limits = limits or Limits()
         most = self.limits.max_items
         self._suspicious = math.inf if most is None else most * _BYTES_OF_A_LIST_ITEM
+        self._keeps = keeps
+        self._tables: TableTexts | None = None
+        self._looked_at = 0  # bytes of the line that no list in it makes suspicious
 
     def dumps(self, value: Any) -> bytes:
         """One value, without a line break."""
@@ -61,17 +63,28 @@ class JsonWriter:
 
     def line(self, value: Any) -> bytes:
         """One value and a line break."""
+        self._looked_at = 0
         try:
-            out = orjson.dumps(value, self._plain, _LINE)
-        except TypeError:
+            out = orjson.dumps(value, self._plain, OPTIONS)
+        except TypeError as error:
+            if error.__cause__ is not None and not isinstance(error.__cause__, TypeError | UnicodeEncodeError):
+                raise error.__cause__ from None  # a defect in the hook is none of the value
             return self._slow_line(value)
-        if len(out) <= self._suspicious or not self._has_long_list(value):
+        finally:
+            if not self._keeps:
+                self.forget()
+        if len(out) - self._looked_at <= self._suspicious or not self._has_long_list(value):
             return safe_json(out)
         return self._line_of_copy(value, self._copy(value))
 
+    def forget(self) -> None:
+        """Lets go of the last message."""
+        if self._tables is not None:
+            self._tables.forget()
+
     def _line_of_copy(self, value: Any, copy: Any) -> bytes:
         try:
-            return safe_json(orjson.dumps(copy, self._plain, _LINE))
+            return safe_json(orjson.dumps(copy, self._plain, OPTIONS))
         except TypeError:
             return self._slow_line(value)
 
@@ -85,6 +98,8 @@ class JsonWriter:
             return orjson.Fragment(self._bytes(value))
         if isinstance(value, FlatRows):
             return self._flat(value)
+        if type(value) is Table:
+            return self._table(value)
         if isinstance(value, Secret):
             return value.reveal() if self.limits.show_secrets else {"redacted": True, "length": len(value)}
         if isinstance(value, Embedded):
@@ -113,6 +128,34 @@ class JsonWriter:
             return list(rows)
         return orjson.Fragment("[" + ",".join(self._alike(rows)) + "]")
 
+    def _table(self, table: Table) -> Any:
+        """The text of all rows; or the rows, which are then asked for again, if they are to be written one by one."""
+        if self.is_long(table):
+            return table.rows()
+        text = self.table_text(table)
+        if text is None:
+            return FlatRows(table.rows())
+        self._looked_at += len(text)
+        return orjson.Fragment(text)
+
+    def table_text(self, table: Table) -> bytes | None:
+        """The text of all rows, not made safe for terminals; None where they are to be written one by one."""
+        # A Table is read by NumPy, so it is there; whoever has none does not pay for it.
+        from analyzer.render.json_lines import Unwritable
+        from analyzer.render.json_table import TableTexts
+
+        if self._tables is None:
+            self._tables = TableTexts(self.limits.bytes_limit)
+        try:
+            return self._tables.text(table)
+        except Unwritable:
+            return None
+
+    def is_long(self, table: Table) -> bool:
+        """Whether the table or a list in it has more items than are shown."""
+        most = self.limits.max_items
+        return most is not None and max(len(table), table.columns.longest) > most
+
     def _alike(self, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         """The text of each of several dicts with the same keys in the same order."""
         template = _template(tuple(rows[0]))
@@ -140,7 +183,7 @@ class JsonWriter:
     def _copy(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {key: self._copy(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
+        if isinstance(value, list | tuple | Table):
             most = self.limits.max_items
             if most is None or len(value) <= most:
                 return [self._copy(item) for item in value]
@@ -155,10 +198,15 @@ class JsonWriter:
         most = self.limits.max_items or 0
         seen = [value]
         for item in seen:  # grows while it is walked: no recursion, no call for each value
+            if type(item) is int or type(item) is str:
+                continue
             if type(item) is dict:
                 seen.extend(item.values())
             elif isinstance(item, Embedded):
                 seen.append(item.value)
+            elif type(item) is Table:
+                if max(len(item), item.columns.longest) > most:
+                    return True
             elif isinstance(item, list):
                 if len(item) > most:
                     return True

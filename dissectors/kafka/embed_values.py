@@ -25,6 +25,7 @@ from dissectors.kafka.structures import Fit
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import embedded
 from dissectors.wire.emit import Decode
+from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.plan import Array, Plan, Struct, Tags
 
 
@@ -35,7 +36,10 @@ class _Values:
         return struct.get(name)
 
     def each(self, struct: dict[str, Any], name: str) -> Sequence[dict[str, Any]]:
-        return struct.get(name) or ()
+        found = struct.get(name)
+        if isinstance(found, Table):  # whose rows are made anew each time, and these are to be changed
+            found = struct[name] = FlatRows(found)
+        return found or ()
 
     def put(self, struct: dict[str, Any], name: str, fit: Fit) -> None:
         unfold_sites(self, fit.values, fit.structure.name, {})
@@ -80,24 +84,29 @@ def _unfolding_records(decode: Decode, site: RecordSite, name: str) -> Decode:
     The control batches of these values are unfolded already, in records.py.
     """
     topics, partitions, field, told = site
+    from dissectors.kafka.records import fill  # a message without records does not pay for them
+
     told = told and name == TOPIC_ID
     known = modules_by_id() if name == TOPIC_ID else modules()
 
     def decode_and_unfold(data: bytes, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
+        budget.later = []
         values, at = decode(data, at, budget)
+        if budget.later:
+            fill(budget.later)
         for topic in values[topics]:
             module = known.get(topic[name])
             if module is not None or told:
                 for partition in topic[partitions]:
                     entries = partition[field]
-                    if entries and (module is not None or _may_tell(entries)):
+                    if entries and (module is not None or may_tell(entries)):
                         unfold_partition(VALUES, partition, site, module, told)
         return values, at
 
     return decode_and_unfold
 
 
-def _may_tell(entries: list[dict[str, Any]]) -> bool:
+def may_tell(entries: list[dict[str, Any]]) -> bool:
     """Whether there is a first key that begins as all types of coordinators' keys do, or an older message."""
     for entry in entries:
         if entry.get("magic", 2) < 2:

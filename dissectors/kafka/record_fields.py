@@ -14,6 +14,7 @@ from functools import partial
 from dissectors.errors import Malformed, TooLarge
 from dissectors.field import Field, FieldSpec
 from dissectors.finding import Finding, Severity
+from dissectors.kafka.batches.plain import RECORD_MINIMUM
 from dissectors.kafka.records import (
     CHECKED_FROM,
     CODECS,
@@ -22,7 +23,6 @@ from dissectors.kafka.records import (
     MAGIC_AT,
     MESSAGE_CHECKED_FROM,
     MESSAGE_MINIMUM,
-    RECORD_MINIMUM,
     TIMESTAMP_TYPES,
     codec_name,
 )
@@ -125,7 +125,7 @@ def _codec_bits(reader: Reader, attributes: int) -> None:
 
 
 def _batch(reader: Reader) -> None:
-    from crc32c import crc32c
+    from dissectors.wire.checksum import crc32c
 
     start = reader.at
     base = reader.take(_BASE_OFFSET, INT64)

@@ -14,17 +14,18 @@ of the same bytes, tells what it is.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from struct import Struct
-from typing import Any
+from typing import Any, TypeAlias
 
-from crc32c import crc32c
-
+from dissectors.kafka.batches import Batch, read
+from dissectors.kafka.batches.plain import FAR, Head
 from dissectors.kafka.structures import control
 from dissectors.wire.budget import Budget
+from dissectors.wire.checksum import crc32c
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import embedded
-from dissectors.wire.flat import FlatRows
-from dissectors.wire.varint import Unfit, uvarint, uvarlong, zigzag
+from dissectors.wire.varint import Unfit
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 """Compression by the lowest three bits of the attributes."""
@@ -43,12 +44,10 @@ CHECKED_FROM = 21
 """Where in a batch the bytes begin that its checksum covers; in a message, see MESSAGE_CHECKED_FROM."""
 
 MESSAGE_CHECKED_FROM = 16
-RECORD_MINIMUM = 7
 MESSAGE_MINIMUM = {0: 14, 1: 22}
 DEPTH = 2
 """A message set within a wrapper is legal, one within that is not."""
 
-_FAR = 1 << 62
 _MESSAGE = (Struct(">qiIbb"), Struct(">qiIbbq"))
 _INT32 = Struct(">i")
 
@@ -60,11 +59,28 @@ def codec_name(attributes: int, magic: int) -> str:
 
 
 def record_values(data: bytes, budget: Budget) -> list[dict[str, Any]]:
-    """The entries of a records field. Raises one of emit.FAILURES where they are broken in any way."""
-    return _entries(data, budget, 1)
+    """The entries of a records field. Raises one of emit.FAILURES where they are broken in any way.
+
+    Where the budget says so, the records of batches are left for `fill`.
+    """
+    found: list[_Found] = [] if budget.later is None else budget.later
+    entries = _entries(data, budget, 1, found)
+    if budget.later is None:
+        fill(found)
+    return entries
 
 
-def _entries(data: bytes, budget: Budget, depth: int) -> list[dict[str, Any]]:
+def fill(found: Sequence[_Found]) -> None:
+    """Reads the records of batches into their entries. Raises one of emit.FAILURES where any are broken."""
+    for (entry, _), records in zip(found, read([batch for _, batch in found]), strict=True):
+        entry["records"] = [_controlling(record) for record in records] if entry["control"] else records
+
+
+_Found: TypeAlias = tuple[dict[str, Any], Batch]
+"""The entry of a batch, whose records are not read yet, and where these are: all are read together."""
+
+
+def _entries(data: bytes, budget: Budget, depth: int, found: list[_Found]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     at, end = 0, len(data)
     while at < end:
@@ -80,20 +96,21 @@ def _entries(data: bytes, budget: Budget, depth: int) -> list[dict[str, Any]]:
             break
         magic = data[at + MAGIC_AT]
         if magic == 2 and depth == 1:
-            entries.append(_batch(data, at, stop, budget))
+            found.append(_batch(data, at, stop, budget))
+            entries.append(found[-1][0])
         elif magic < 2:
-            entries.append(_message(data, at, stop, magic, budget, depth))
+            entries.append(_message(data, at, stop, magic, budget, depth, found))
         else:
             raise Unfit
         at = stop
     return entries
 
 
-def _batch(data: bytes, at: int, stop: int, budget: Budget) -> dict[str, Any]:
+def _batch(data: bytes, at: int, stop: int, budget: Budget) -> _Found:
     base, length, epoch, magic, crc, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
         data, at
     )
-    if crc32c(data[at + CHECKED_FROM : stop]) != crc or count < 0 or not (-_FAR < base < _FAR > first_time > -_FAR):
+    if crc32c(data[at + CHECKED_FROM : stop]) != crc or count < 0 or not (-FAR < base < FAR > first_time > -FAR):
         raise Unfit
     body, end = data, stop
     at += BATCH.size
@@ -101,11 +118,7 @@ def _batch(data: bytes, at: int, stop: int, budget: Budget) -> dict[str, Any]:
     if attributes & 7 and (count or at < stop):
         body = decompress(compression, data[at:stop], budget, "records", at)
         at, end = 0, len(body)
-    append_time = last_time if attributes & 8 else None
-    records: list[dict[str, Any]] = _records(body, at, end, count, base, first_time, append_time)
-    if attributes & 0x20:
-        records = [_controlling(record) for record in records]
-    return {
+    entry = {
         "baseOffset": base,
         "length": length,
         "partitionLeaderEpoch": epoch,
@@ -125,8 +138,9 @@ def _batch(data: bytes, at: int, stop: int, budget: Budget) -> dict[str, Any]:
         "producerEpoch": producer[1],
         "baseSequence": producer[2],
         "count": count,
-        "records": records,
+        "records": None,
     }
+    return entry, Batch(body, at, end, Head(count, base, first_time, last_time if attributes & 8 else None))
 
 
 def _controlling(record: dict[str, Any]) -> dict[str, Any]:
@@ -136,137 +150,14 @@ def _controlling(record: dict[str, Any]) -> dict[str, Any]:
     return record | found
 
 
-def _records(  # noqa: C901
-    d: bytes, p: int, end: int, count: int, base: int, first_time: int, append_time: int | None
-) -> list[dict[str, Any]]:
-    """The records of a batch, in d from p to end.
-
-    Long and flat on purpose: varints of one and two bytes, nearly all of them, are read in line, since a call for each
-    would take three times as long.
-    """
-    if count * RECORD_MINIMUM > end - p:
-        raise Unfit
-    records = FlatRows()
-    for _ in range(count):
-        n = d[p]
-        p += 1
-        if n > 127:
-            m = d[p]
-            p += 1
-            if m < 128:
-                n += (m << 7) - 128
-            else:
-                n, p = uvarint(d, p - 2)
-        stop = p + (n >> 1)
-        if n & 1:
-            raise Unfit
-        p += 1
-        n = d[p]
-        p += 1
-        if n > 127:
-            n, p = uvarlong(d, p - 1)
-            if n > _FAR:
-                raise Unfit
-        time = first_time + ((n >> 1) ^ -(n & 1)) if append_time is None else append_time
-        n = d[p]
-        p += 1
-        if n > 127:
-            m = d[p]
-            p += 1
-            if m < 128:
-                n += (m << 7) - 128
-            else:
-                n, p = uvarint(d, p - 2)
-        offset = base + ((n >> 1) ^ -(n & 1))
-        n = d[p]
-        p += 1
-        if n == 1:
-            key = None
-        else:
-            if n > 127:
-                n, p = uvarint(d, p - 1)
-            if n & 1:
-                raise Unfit
-            q = p + (n >> 1)
-            key = d[p:q]
-            p = q
-        n = d[p]
-        p += 1
-        if n == 1:
-            value = None
-        else:
-            if n > 127:
-                m = d[p]
-                p += 1
-                if m < 128:
-                    n += (m << 7) - 128
-                else:
-                    n, p = uvarint(d, p - 2)
-            if n & 1:
-                raise Unfit
-            q = p + (n >> 1)
-            value = d[p:q]
-            p = q
-        if d[p]:
-            headers, p = _short_headers(d, p, stop) or _headers(d, p, stop)
-        else:
-            headers = []
-            p += 1
-        if p != stop or p > end:
-            raise Unfit
-        records.append({"offset": offset, "timestamp": time, "key": key, "value": value, "headers": headers})
-    if p != end:
-        raise Unfit
-    return records
-
-
-def _short_headers(d: bytes, p: int, stop: int) -> tuple[list[dict[str, Any]], int] | None:
-    """Headers of which each number fits into one byte and no value is null, as nearly all are; None for others."""
-    n = d[p]
-    if n > 127 or n & 1 or n > stop - p:
-        return None
-    headers = []
-    for _ in range(n >> 1):
-        n = d[p + 1]
-        p += 2
-        q = p + (n >> 1)
-        m = d[q]
-        end = q + (m >> 1)
-        if n > 127 or m > 127 or n & 1 or m & 1 or end >= stop:
-            return None
-        headers.append({"key": d[p:q].decode(), "value": d[q + 1 : end + 1]})
-        p = end
-    return headers, p + 1
-
-
-def _headers(data: bytes, at: int, stop: int) -> tuple[list[dict[str, Any]], int]:
-    headers: list[dict[str, Any]] = []
-    unsigned, at = uvarint(data, at)
-    count = zigzag(unsigned)
-    if not 0 <= count * 2 <= stop - at:
-        raise Unfit
-    for _ in range(count):
-        unsigned, at = uvarint(data, at)
-        if unsigned & 1:
-            raise Unfit
-        end = at + (unsigned >> 1)
-        key = data[at:end].decode()
-        unsigned, at = uvarint(data, end)
-        size = zigzag(unsigned)
-        if size < -1:
-            raise Unfit
-        end = at + max(size, 0)
-        headers.append({"key": key, "value": None if size < 0 else data[at:end]})
-        at = end
-    return headers, at
-
-
-def _message(data: bytes, at: int, stop: int, magic: int, budget: Budget, depth: int) -> dict[str, Any]:
+def _message(
+    data: bytes, at: int, stop: int, magic: int, budget: Budget, depth: int, found: list[_Found]
+) -> dict[str, Any]:
     if stop - at < ENTRY.size + MESSAGE_MINIMUM[magic]:
         raise Unfit
     layout = _MESSAGE[magic]
     offset, _, crc, _, attributes, *times = layout.unpack_from(data, at)
-    if zlib.crc32(data[at + MESSAGE_CHECKED_FROM : stop]) != crc or not -_FAR < offset < _FAR:
+    if zlib.crc32(data[at + MESSAGE_CHECKED_FROM : stop]) != crc or not -FAR < offset < FAR:
         raise Unfit
     message = {"offset": offset, "magic": magic, "crc": crc, "crcValid": True, "compression": CODECS[attributes & 7]}
     if magic == 1:
@@ -281,7 +172,7 @@ def _message(data: bytes, at: int, stop: int, magic: int, budget: Budget, depth:
         if depth == DEPTH or value is None or attributes & 7 == 4:
             raise Unfit
         content = decompress(codec_name(attributes, magic), value, budget, "value", at)
-        message["messages"] = _entries(content, budget, depth + 1)
+        message["messages"] = _entries(content, budget, depth + 1, found)
         _settle(message)
     return message
 

@@ -1,0 +1,40 @@
+"""The records of batches: plain.py reads them one by one, bulk.py many at once.
+
+Theory. NumPy has its price for each call, and a far higher one for being loaded. So few records are read plainly, and
+all of them where NumPy is not there already: a command that decodes one message does not wait for it. What is read is
+the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dissectors.kafka.batches.plain import Head, rows
+from dissectors.wire.flat import FlatRows, Table
+from dissectors.wire.varint import Unfit
+
+_WORTH_BULK = 80
+"""Records that NumPy takes as long for, reading and writing, as for one by one."""
+
+
+class Batch(NamedTuple):
+    """A batch whose records are in `data` from `at` to `end`, decompressed."""
+
+    data: bytes
+    at: int
+    end: int
+    head: Head
+
+
+def read(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
+    """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
+    if sum(batch.head.total for batch in batches) >= _WORTH_BULK and "numpy" in sys.modules:
+        from dissectors.kafka.batches.bulk import tables
+
+        try:
+            return tables([memoryview(data)[at:end] for data, at, end, _ in batches], [batch.head for batch in batches])
+        except (Unfit, IndexError, UnicodeDecodeError):
+            pass  # broken, or odd: one by one it shows
+    return [rows(*batch) for batch in batches]
