@@ -8,28 +8,27 @@ asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from analyzer import defects
 from analyzer.columns import Array, Ints
 from analyzer.messages import FROM_CLIENT, Mark
-from analyzer.session import Analysis, iso_times
-from dissectors.api import Role, State
+from analyzer.row_columns import Column, Flags, Integers, Joined, Picked, Scoped, Texts, Times, Values, fixed
+from analyzer.session import Analysis
+from dissectors.api import Body, Role, State
 from dissectors.finding import Finding
 from dissectors.wire.bulk import NULL, NULL64
 
-Values = list[Any]
-
-CHUNK = 4096
-CHUNK_BYTES = 1 << 20
-"""Rows, and bytes of their messages, that are decoded and written at one time."""
+CHUNK, CHUNK_BYTES = 4096, 1 << 20
+"""Rows, and bytes of their messages, that are decoded at one time by those who look at each."""
 
 ROLES = [role.name.lower() for role in Role]
 STATES = [state.name.lower() for state in State]
+_ROLES, _STATES, _SIDES = fixed(ROLES), fixed(STATES), fixed(("/c/", "/s/"))
 
 
 class Rows:
@@ -42,20 +41,25 @@ class Rows:
         self._streaming = streaming
         self.session = session
         self._index = session.rows
-        self._names = _Texts(lambda number: session.names.text(number - 1) if number else None)
-        self._stream_ids = _Texts(session.stream_id)
-        self._endpoints = _Texts(lambda number: session.endpoint(number // 2, number % 2))
+        self._names = Texts(lambda number: session.names.text(number - 1) if number else None)
+        self._stream_ids = Texts(session.stream_id)
+        self._endpoints = Texts(lambda number: session.endpoint(number // 2, number % 2))
+        self._protocols = fixed([*(dissector.name for dissector in session.engine.known.dissectors), "unknown"])
+
+    def column(self, key: str, rows: Ints) -> Column:
+        """One key of `rows`, of those that need no body. Raises KeyError for an unknown key."""
+        return KEYS[key](self, rows)
 
     def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
         """For each key the values of all `rows`, in order. Raises KeyError for an unknown key."""
         if not BODY_KEYS.intersection(keys):
-            return [KEYS[key](self, rows) for key in keys]
+            return [KEYS[key](self, rows).values() for key in keys]
         objects = list(self.objects(keys, rows))
         return [[found[key] for found in objects] for key in keys]
 
     def objects(self, keys: Sequence[str], rows: Ints) -> Iterator[dict[str, Any]]:
         """The same as one dict for each row; a body is decoded when its row is reached, and forgotten while hot."""
-        columns = [KEYS[key](self, rows) if key in KEYS else repeat(None, len(rows)) for key in keys]
+        columns = [KEYS[key](self, rows).values() if key in KEYS else repeat(None, len(rows)) for key in keys]
         cells = zip(*columns, strict=True)
         if not BODY_KEYS.intersection(keys):
             return (dict(zip(keys, row, strict=True)) for row in cells)
@@ -75,8 +79,8 @@ class Rows:
             if remark:
                 body = session.remarked(number, body)
             found = dict(zip(keys, row, strict=True))
-            if error and body.error is not None:
-                found["error"] = {"code": body.error[0], "name": body.error[1]}
+            if error:
+                found["error"] = said_error(body)
             if info:
                 said = session.raw_info(message, body) if dissector is None else defects.info(dissector, body, context)
                 found["info"] = said
@@ -90,59 +94,56 @@ class Rows:
         """One column of the index."""
         return self._index.column(name)[rows]
 
-    def integers(self, name: str, rows: Ints) -> Values:
-        """The same as plain integers, None for null."""
+    def integers(self, name: str, rows: Ints) -> Integers:
+        """The same as numbers that may be null."""
         return nullable(self.take(name, rows))
 
-    def named(self, name: str, rows: Ints) -> Values:
+    def named(self, name: str, rows: Ints) -> Picked:
         """Numbers of Names as their strings."""
         numbers = self.take(name, rows)
-        return self._names.of(np.where(numbers == NULL, 0, numbers + 1))
+        return Picked(self._names, np.where(numbers == NULL, 0, numbers + 1))
 
-    def times(self, rows: Ints) -> Values:
+    def times(self, rows: Ints) -> Times:
         """ISO 8601, UTC, nanoseconds."""
-        return iso_times(self.take("time", rows))
+        return Times(self.take("time", rows))
 
-    def stream_ids(self, rows: Ints) -> Values:
+    def stream_ids(self, rows: Ints) -> Picked:
         """`CLIENT>SERVER`."""
-        return self._stream_ids.of(self.take("stream", rows))
+        return Picked(self._stream_ids, self.take("stream", rows))
 
-    def ids(self, rows: Ints) -> Values:
+    def ids(self, rows: Ints) -> Joined:
         """`stream_id/c/OFFSET` or `/s/OFFSET`."""
-        sides = picked(("/c/", "/s/"), self.take("side", rows))
-        offsets = self.take("offset", rows).tolist()
-        return [f"{stream}{side}{at}" for stream, side, at in zip(self.stream_ids(rows), sides, offsets, strict=True)]
+        return Joined(
+            [self.stream_ids(rows), Picked(_SIDES, self.take("side", rows)), Integers(self.take("offset", rows))]
+        )
 
-    def partner_ids(self, rows: Ints) -> Values:
+    def partner_ids(self, rows: Ints) -> Joined:
         """The id of the other half of the exchange."""
         partners = self._partners(rows)
-        found = np.flatnonzero(partners != NULL64)
-        values: Values = [None] * len(rows)
-        for place, value in zip(found.tolist(), self.ids(partners[found]), strict=True):
-            values[place] = value
-        return values
+        null = partners == NULL64
+        return replace(self.ids(np.where(null, 0, partners)), null=null)
 
-    def partners(self, rows: Ints) -> Values:
+    def partners(self, rows: Ints) -> Integers:
         """The number of the other half of the exchange."""
         partners = self._partners(rows)
-        return nullable(np.where(partners == NULL64, NULL64, partners + 1))
+        return Integers(partners + 1, partners == NULL64)
 
-    def correlations(self, rows: Ints) -> Values:
+    def correlations(self, rows: Ints) -> Column:
         """The number that an answer repeats, or a text where it counts in a scope."""
-        values, scopes = self.integers("correlation", rows), self.take("scope", rows)
-        scoped = np.flatnonzero(scopes != NULL)
-        numbers = self.take("correlation", rows[scoped]).astype(np.uint64).tolist()
-        for place, scope, number in zip(scoped.tolist(), self.named("scope", rows[scoped]), numbers, strict=True):
-            values[place] = f"{scope}{number}"
-        return values
+        signed, scopes = self.integers("correlation", rows), self.take("scope", rows)
+        scoped = scopes != NULL
+        if not scoped.any():
+            return signed
+        unsigned = Integers(signed.numbers.astype(np.uint64))
+        return Scoped(self.named("scope", rows), scoped, signed, unsigned)
 
-    def clients(self, rows: Ints) -> Values:
+    def clients(self, rows: Ints) -> Picked:
         """How clients call themselves; while streaming, not what only the answer of a row told."""
-        values = self.named("client", rows)
-        if self._streaming:
-            for place in np.flatnonzero(self.take("marks", rows) & Mark.CLIENT_TOLD_LATER).tolist():
-                values[place] = None
-        return values
+        named = self.named("client", rows)
+        if not self._streaming:
+            return named
+        told = self.take("marks", rows) & Mark.CLIENT_TOLD_LATER != 0
+        return Picked(named.texts, np.where(told, 0, named.numbers))
 
     def _partners(self, rows: Ints) -> Ints:
         """Rows of partners, NULL64 for none."""
@@ -150,92 +151,69 @@ class Rows:
         unknown = (partners == NULL) | (partners > rows) if self._streaming else partners == NULL
         return np.where(unknown, NULL64, partners)
 
-    def latencies(self, rows: Ints) -> Values:
+    def latencies(self, rows: Ints) -> Integers:
         """Nanoseconds, of responses whose request is known."""
         partners = self._partners(rows)
         answer = (partners != NULL64) & (self.take("role", rows) == Role.RESPONSE)
         request = self._index.column("time")[np.where(answer, partners, 0)]
-        return nullable(np.where(answer, self.take("time", rows) - request, NULL64))
+        return Integers(self.take("time", rows) - request, ~answer)
 
-    def endpoints(self, rows: Ints, sender: bool) -> Values:
+    def endpoints(self, rows: Ints, sender: bool) -> Picked:
         """`address:port` of who sent the row, or of who received it."""
         side = self.take("side", rows).astype(np.int64)
         key = self.take("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
-        return self._endpoints.of(key)
+        return Picked(self._endpoints, key)
 
-    def protocols(self, rows: Ints) -> Values:
+    def protocols(self, rows: Ints) -> Picked:
         """Protocol names; `unknown` for raw bytes."""
-        names = [dissector.name for dissector in self.session.engine.known.dissectors]
-        return picked([*names, "unknown"], self.take("protocol", rows))
+        numbers = self.take("protocol", rows)
+        return Picked(self._protocols, np.where(numbers < 0, len(self.session.engine.known.dissectors), numbers))
 
 
-class _Texts:
-    """A text for each small number, made when first asked for."""
-
-    def __init__(self, text: Callable[[int], str | None]) -> None:
-        self._text = text
-        self._table: npt.NDArray[np.object_] = np.empty(0, object)
-        self._made = np.zeros(0, bool)
-
-    def of(self, numbers: Ints) -> Values:
-        """The texts of many numbers."""
-        if not len(numbers):
-            return []
-        missing = int(numbers.max()) + 1 - len(self._table)
-        if missing > 0:
-            self._table = np.concatenate((self._table, np.empty(missing + len(self._table), object)))
-            self._made = np.concatenate((self._made, np.zeros(len(self._table) - len(self._made), bool)))
-        if not self._made[numbers].all():
-            for number in np.unique(numbers[~self._made[numbers]], return_index=True)[0].tolist():
-                self._table[number] = self._text(number)
-                self._made[number] = True
-        return picked(self._table, numbers)
-
-
-def picked(texts: Sequence[str] | npt.NDArray[np.object_], numbers: Array) -> Values:
+def picked(texts: Sequence[str], numbers: Array) -> Values:
     """The text of each number."""
     values: Values = np.asarray(texts, object)[numbers].tolist()
     return values
+
+
+def said_error(body: Body) -> dict[str, Any] | None:
+    """The error that a message reports."""
+    return None if body.error is None else {"code": body.error[0], "name": body.error[1]}
 
 
 def _finding(finding: Finding) -> dict[str, str]:
     return {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
 
 
-def nullable(numbers: Array) -> Values:
-    """A column as plain integers, None where it is NULL or NULL64."""
-    null = numbers == (NULL64 if numbers.dtype == np.int64 else NULL)
-    if null.any():
-        numbers = numbers.astype(object)
-        numbers[null] = None
-    values: Values = numbers.tolist()
-    return values
+def nullable(numbers: Array) -> Integers:
+    """A column of numbers that are null where it is NULL or NULL64."""
+    return Integers(numbers, numbers == (NULL64 if numbers.dtype == np.int64 else NULL))
 
 
-KEYS: Mapping[str, Callable[[Rows, Ints], Values]] = {
-    "number": lambda self, rows: (rows + 1).tolist(),
+KEYS: Mapping[str, Callable[[Rows, Ints], Column]] = {
+    "number": lambda self, rows: Integers(rows + 1),
     "id": Rows.ids,
     "stream_id": Rows.stream_ids,
     "partner_id": Rows.partner_ids,
     "time": Rows.times,
-    "stream": lambda self, rows: self.integers("stream", rows),
+    "stream": lambda self, rows: Integers(self.take("stream", rows)),
     "protocol": Rows.protocols,
     "source": lambda self, rows: self.endpoints(rows, True),
     "destination": lambda self, rows: self.endpoints(rows, False),
-    "from_client": lambda self, rows: (self.take("side", rows) == FROM_CLIENT).tolist(),
-    "role": lambda self, rows: picked(ROLES, self.take("role", rows)),
+    "from_client": lambda self, rows: Flags(self.take("side", rows) == FROM_CLIENT),
+    "role": lambda self, rows: Picked(_ROLES, self.take("role", rows)),
     "operation": lambda self, rows: self.named("operation", rows),
     "code": lambda self, rows: self.integers("code", rows),
     "version": lambda self, rows: self.integers("version", rows),
     "correlation": Rows.correlations,
     "client": Rows.clients,
-    "length": lambda self, rows: self.integers("length", rows),
-    "offset": lambda self, rows: self.integers("offset", rows),
-    "first_packet": lambda self, rows: self.integers("first", rows),
-    "last_packet": lambda self, rows: self.integers("last", rows),
+    "length": lambda self, rows: Integers(self.take("length", rows)),
+    "offset": lambda self, rows: Integers(self.take("offset", rows)),
+    "first_packet": lambda self, rows: Integers(self.take("first", rows)),
+    "last_packet": lambda self, rows: Integers(self.take("last", rows)),
     "partner": Rows.partners,
     "latency_ns": Rows.latencies,
-    "state": lambda self, rows: picked(STATES, self.take("state", rows)),
+    "state": lambda self, rows: Picked(_STATES, self.take("state", rows)),
 }
 
 BODY_KEYS_IN_ORDER = ("error", "info", "findings", "fields")
@@ -257,13 +235,13 @@ def known_keys() -> Iterable[str]:
     return (*ROW_KEYS, *ALIASES, "fields")
 
 
-def chunks(session: Analysis, rows: range | Ints) -> Iterator[Ints]:
-    """Row numbers in runs of at most CHUNK rows and about CHUNK_BYTES of messages."""
+def chunks(session: Analysis, rows: range | Ints, most: int = CHUNK, most_bytes: int = CHUNK_BYTES) -> Iterator[Ints]:
+    """Row numbers in runs of at most `most` rows and about `most_bytes` of messages."""
     numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
-    sizes = np.cumsum(session.rows.column("length")[numbers])
+    sizes = np.cumsum(session.rows.column("length")[numbers], dtype=np.int64)
     first = 0
     while first < len(sizes):
         before = int(sizes[first - 1]) if first else 0
-        last = min(first + CHUNK, int(np.searchsorted(sizes, before + CHUNK_BYTES)) + 1, len(sizes))
+        last = min(first + most, int(np.searchsorted(sizes, before + most_bytes)) + 1, len(sizes))
         yield numbers[first:last]
         first = last

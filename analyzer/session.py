@@ -21,6 +21,7 @@ from analyzer.columns import Ints, Names, given, given64
 from analyzer.defects import UNREAD
 from analyzer.engine import Engine
 from analyzer.messages import FROM_CLIENT
+from analyzer.row_columns import Times
 from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
@@ -28,8 +29,6 @@ from dissectors.foreign import foreign
 from dissectors.registry import Ports
 from dissectors.wire.bulk import NULL
 
-SECOND = 10**9
-ISO_WIDTH = 30
 Readable = tuple[Dissector | None, bytes, Context]
 
 SHOWN_GAP = 1 << 20
@@ -83,8 +82,8 @@ class Analysis:
 
     def grow(self) -> Iterator[range]:
         """Reads on; yields the numbers of the rows that each block closed, the last when the input has ended."""
-        for block in self.source.blocks():
-            yield self.engine.feed(block)
+        # By map, which keeps no block: when the source ends, the last one has gone, and its memory can be given back.
+        yield from map(self.engine.feed, self.source.blocks())
         yield self.engine.finish()
 
     def load(self) -> Self:
@@ -322,23 +321,7 @@ def _about_raw(message: bytes) -> list[Finding]:
     return [] if other is None else [Finding(Severity.NOTE, "wrong-protocol", other.text, 0, 0, len(message))]
 
 
-def iso_times(times: Ints) -> list[str]:
-    """`2026-11-21T10:00:00.123456789Z` of ns since 1970; digits are made in columns, texts cut out of one string."""
-    seconds = times // SECOND
-    rest = (times - seconds * SECOND).astype(np.int32)
-    second, back = np.unique(seconds, return_inverse=True)
-    heads = np.datetime_as_string(second.astype("datetime64[s]")).astype("S19")
-    text = np.empty((len(times), ISO_WIDTH), np.uint8)
-    text[:, :19] = heads.view(np.uint8).reshape(-1, 19)[back]
-    text[:, 19], text[:, 29] = ord("."), ord("Z")
-    for place in range(28, 19, -1):
-        tenth = rest // 10
-        text[:, place] = rest - tenth * 10 + ord("0")
-        rest = tenth
-    whole = text.tobytes().decode("ascii")
-    return [whole[at : at + ISO_WIDTH] for at in range(0, len(whole), ISO_WIDTH)]
-
-
 def iso_time(time: int) -> str:
-    """One time."""
-    return iso_times(np.array([time], np.int64))[0]
+    """`2026-11-21T10:00:00.123456789Z` of ns since 1970."""
+    text: str = Times(np.array([time], np.int64)).values()[0]
+    return text

@@ -17,12 +17,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dissectors.field import Tree
 from dissectors.finding import Finding
+from dissectors.slotted import slotted
+
+if TYPE_CHECKING:
+    from dissectors.holes import Shape
 
 
 class Role(IntEnum):
@@ -52,7 +55,7 @@ class State(IntEnum):
     UNDECODED = 3
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class MessageHeader:
     """What pairing and the list need, read without a full decode. None: unknown.
 
@@ -80,7 +83,7 @@ HEADLESS = MessageHeader(Role.RAW, state=State.UNDECODED)
 """The header of bytes that are too few for one."""
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Context:
     """What decoding one message needs from earlier in its connection: small, picklable, kept with the row.
 
@@ -93,7 +96,7 @@ class Context:
     extra: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Outcome:
     """What a conversation says of one message.
 
@@ -117,7 +120,14 @@ class Body(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+class Stencil(NamedTuple):
+    """A Body whose values have holes, and the shape of the messages that it fits. See dissectors.holes."""
+
+    shape: Shape
+    body: Body
+
+
+@slotted
 class LengthPrefixed:
     """Messages behind a big-endian length of `width` bytes that does not count itself; bounds are of that length."""
 
@@ -247,6 +257,13 @@ class Dissector(ABC):
 
         message: all its bytes, length prefix included, or those before the first that is missing.
         """
+
+    def stencil(self, message: bytes, context: Context) -> Stencil | None:
+        """What values() gives, with holes where messages of the same shape may differ; for speed alone.
+
+        None, as by default, where nothing is known that could be left open. message: as values() gets it.
+        """
+        return None
 
     @abstractmethod
     def tree(self, message: bytes, context: Context) -> Tree:

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 import click
 
 from analyzer.cli.options import limits_options
-from analyzer.columns import Ints
 from analyzer.errors import UserError
-from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.table import TABLE_KEYS, table_head, table_lines
+from analyzer.render.delimited import DELIMITERS, DelimitedForm
+from analyzer.render.forms import TOGETHER, TOGETHER_BYTES, Form, Lines
+from analyzer.render.jsonable import Limits
+from analyzer.render.ndjson import NdjsonForm
+from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.rows import ALIASES, ROW_KEYS, Rows, chunks, known_keys
 
-Lines = Callable[[Ints, Rows], bytes]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -44,31 +44,30 @@ class Printer:
     """Prints rows in one form. Raises UserError for a key that does not exist."""
 
     def __init__(self, chosen: Sequence[str], form: str, with_fields: bool, limits: Limits) -> None:
-        self._keys = chosen_keys(chosen, form, with_fields)
-        self._form, self._aligned = form, not chosen
-        self._names = [ALIASES.get(key, key) for key in self._keys]
-        self.limits, self._json = limits, JsonWriter(limits)
+        keys = chosen_keys(chosen, form, with_fields)
+        names = [ALIASES.get(key, key) for key in keys]
+        self._form: Form
+        if form == "ndjson":
+            self._form = NdjsonForm(names, limits)
+        elif form in DELIMITERS:
+            self._form = DelimitedForm(keys, names, DELIMITERS[form], limits)
+        elif chosen:
+            self._form = DelimitedForm(keys, names, "\t", limits)
+        else:
+            self._form = TableForm(keys, limits)
+        self._lines: Lines | None = None
+        self.limits = limits
 
     def head(self) -> None:
         """The line of names, where the form has one."""
-        if self._form in DELIMITERS:
-            sys.stdout.buffer.write(header_line(self._keys, DELIMITERS[self._form]))
-        elif self._form == "table":
-            sys.stdout.buffer.write(table_head(self._keys, aligned=self._aligned))
+        sys.stdout.buffer.write(self._form.head())
 
     def rows(self, reader: Rows, rows: range) -> None:
         """The rows of these numbers."""
-        lines = self._lines
-        sys.stdout.buffer.writelines(lines(part, reader) for part in chunks(reader.session, rows))
-
-    @property
-    def _lines(self) -> Lines:
-        json, names, keys = self._json, self._names, self._keys
-        if self._form == "ndjson":
-            return lambda rows, reader: b"".join([json.line(found) for found in reader.objects(names, rows)])
-        if self._form in DELIMITERS:
-            return lambda rows, reader: delimited_lines(reader.columns(names, rows), DELIMITERS[self._form], json)
-        return lambda rows, reader: table_lines(keys, reader.columns(names, rows), json, aligned=self._aligned)
+        if self._lines is None or self._lines.reader is not reader:
+            self._lines = Lines(self._form, reader)
+        for part in chunks(reader.session, rows, TOGETHER, TOGETHER_BYTES):
+            sys.stdout.buffer.writelines(self._lines.of(part))
 
 
 def chosen_keys(fields: Sequence[str], form: str, with_fields: bool) -> list[str]:

@@ -6,18 +6,53 @@ escapes, so that a row is always one line. Other control characters of the captu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
 
-from analyzer.render.jsonable import JsonWriter
+from analyzer.columns import Ints
+from analyzer.render.forms import Frame
+from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.row_columns import Style
+from analyzer.rows import BODY_KEYS, Rows
+from analyzer.stencils import Said
 from analyzer.text import safe_text
+from dissectors.api import Body, Context, Dissector
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 _QUOTED = frozenset(',"')
 _PLAIN = bytes(set(range(0x20, 0x7F)) - {ord("\\")})
+
+
+class DelimitedForm:
+    """See Form. `keys` are printed above the columns, `names` are what they are called in a row."""
+
+    def __init__(self, keys: Sequence[str], names: Sequence[str], delimiter: str, limits: Limits) -> None:
+        self._keys, self._names, self._delimiter, self._json = keys, names, delimiter, JsonWriter(limits)
+        self._style = Style(delimiter, b"", lambda text: _escaped(text, delimiter).encode())
+
+    def head(self) -> bytes:
+        """The names of the columns."""
+        return header_line(self._keys, self._delimiter)
+
+    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+        """See Form; all lines in one piece."""
+        yield delimited_lines(reader.columns(self._names, rows), self._delimiter, self._json)
+
+    def frame(self, reader: Rows, rows: Ints) -> Frame | None:
+        """See Form; what the body says is escaped cell by cell."""
+        if not BODY_KEYS.isdisjoint(self._names):
+            return None
+        parts: list[Any] = []
+        for name in self._names:
+            parts += [self._delimiter.encode(), reader.column(name, rows).cells(self._style)]
+        return parts[1:]
+
+    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+        """See Form; there are no slots."""
+        return {}
 
 
 def header_line(keys: Sequence[str], delimiter: str) -> bytes:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from analyzer.render.durations import duration
 from analyzer.render.hexdump import hexdump_lines
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
 from analyzer.render.masking import secret_spans
 from analyzer.render.message_text import DUMPED
-from analyzer.render.table import duration
 from analyzer.render.tree_text import tree_lines
 from analyzer.text import safe_text
 from dissectors.field import Tree

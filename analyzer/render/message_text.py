@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzer.render.hexdump import hexdump_lines
-from analyzer.render.jsonable import Limits
+from analyzer.render.limits import Limits
 from analyzer.render.lines import Line
 from analyzer.render.masking import secret_spans
-from analyzer.render.table import duration
 from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title, tree_lines
 from analyzer.text import safe_text
@@ -38,6 +37,8 @@ def message_lines(message: Message, tree: Tree, limits: Limits) -> Iterator[Line
 
 def about_row(cells: Mapping[str, Any], packets: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
     """Where a row (its ROW_KEYS) stands: who, when, with which partner, in which packets."""
+    from analyzer.render.durations import duration  # columns need NumPy; a message without a capture has none
+
     yield (("title", f"message {cells['number']}"), ("", f"  {cells['time']}  stream {cells['stream']}"))
     yield (("", f"{cells['source']} -> {cells['destination']}, {cells['length']} bytes at offset {cells['offset']}"),)
     if cells["partner"] is not None:

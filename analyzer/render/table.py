@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from analyzer.render.delimited import delimited_lines
-from analyzer.render.jsonable import JsonWriter
-from analyzer.text import safe_text
+import numpy as np
+
+from analyzer import cells
+from analyzer.cells import Cells
+from analyzer.columns import Ints
+from analyzer.render.durations import duration, durations
+from analyzer.render.forms import Frame, Slot
+from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.row_columns import Column, Integers, Style, Texts
+from analyzer.rows import BODY_KEYS, ROLES, Rows, said_error
+from analyzer.stencils import Said
+from analyzer.text import one_line, safe_text
+from dissectors.api import Body, Context, Dissector, Role
+from dissectors.wire.bulk import NULL
 
 TABLE_KEYS: Sequence[str] = (
     *("number", "time", "stream", "source", "destination", "protocol", "role", "operation", "version", "length"),
@@ -19,63 +31,132 @@ HEAD = ("No.", "Time", "Str", "Source", "Destination", "Protocol", "Operation", 
 WIDTHS = (6, 18, 3, 21, 21, 9, 31, 2, 7, 9, 0)
 RIGHT = frozenset({0, 2, 7, 8, 9})
 ARROWS = {"request": ">", "response": "<", "oneway": ">", "push": "<", "raw": " "}
-_US, _MS, _S = 10**3, 10**6, 10**9
+NUMBERS = {"number": 0, "stream": 2, "version": 7, "length": 8}
+TEXTS = {"source": 3, "destination": 4, "protocol": 5}
+"""Keys that are columns of their own, and which."""
+
+_CLOCK = slice(11, 29)
+_INFO = "info"
+_OPERATION, _LATENCY = 6, 9
+_BLANK = Style("blank", b"", str.encode)
 
 
-def table_head(keys: Sequence[str], aligned: bool) -> bytes:
-    """The names of the columns; of chosen keys, their own."""
-    return (_row(HEAD) if aligned else "\t".join(keys)).encode() + b"\n"
+class TableForm:
+    """See Form. With `fields` the decoded body stands at the end of each line."""
+
+    def __init__(self, keys: Sequence[str], limits: Limits) -> None:
+        self._keys, self._json = keys, JsonWriter(limits)
+        self._what: Texts | None = None
+
+    def head(self) -> bytes:
+        """The names of the columns."""
+        return _row(HEAD).encode() + b"\n"
+
+    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+        """See Form."""
+        for found in reader.objects(self._keys, rows):
+            yield _line(list(found.values()), self._json).encode()
+
+    def frame(self, reader: Rows, rows: Ints) -> Frame | None:
+        """See Form."""
+        if list(self._keys) != list(TABLE_KEYS):
+            return None
+        column = {key: reader.column(key, rows) for key in TABLE_KEYS if key not in BODY_KEYS}
+        time = cells.times(reader.take("time", rows))[:, _CLOCK]
+        texts = {key: column[key].cells(_padded(WIDTHS[TEXTS[key]])) for key in ("source", "destination", "protocol")}
+        numbers = {key: cells.right_aligned(column[key].cells(_BLANK), WIDTHS[NUMBERS[key]]) for key in NUMBERS}
+        parts = [numbers["number"], time, numbers["stream"], texts["source"], texts["destination"], texts["protocol"]]
+        parts += [self._operations(reader, rows), numbers["version"], numbers["length"]]
+        frame: list[bytes | Cells | Slot] = []
+        for part in parts:
+            frame += [part, b" "]
+        return [*frame[:-1], _latencies(column["latency_ns"]), Slot(_INFO)]
+
+    def _operations(self, reader: Rows, rows: Ints) -> Cells:
+        """The column with the arrow, as cells: a text for each operation and role."""
+        if self._what is None:
+            names = reader.session.names
+            self._what = Texts(
+                lambda number: _what(ROLES[number % 8], names.text(number // 8 - 1) if number >= 8 else None)
+            )
+        operation = reader.take("operation", rows).astype(np.int64)
+        numbers = np.where(operation == NULL, 0, operation + 1) * 8 + reader.take("role", rows)
+        return self._what.cells(numbers, _padded(WIDTHS[_OPERATION]))
+
+    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+        """See Form."""
+        info = one_line(dissector.info(body, context))
+        tail = _tail(said_error(body), "complete", info, [], [])
+        # Of rows with nothing to remark all responses have a latency, and no others.
+        blank = "" if context.role is Role.RESPONSE else " " * (1 + WIDTHS[_LATENCY])
+        return {_INFO: f"{blank} {tail}" if tail else ""}
 
 
-def table_lines(keys: Sequence[str], columns: list[list[Any]], json: JsonWriter, aligned: bool) -> bytes:
-    """Rows as lines; columns of chosen keys are separated by tabs."""
-    if not aligned or list(keys[: len(TABLE_KEYS)]) != list(TABLE_KEYS):
-        return delimited_lines(columns, "\t", json)
-    return "".join([_line(row, json) for row in zip(*columns, strict=True)]).encode()
+def _latencies(column: Column) -> Cells:
+    """The latency with the space before it, or nothing where there is none: what follows is the end, or says so."""
+    assert isinstance(column, Integers)
+    null = np.ones(len(column.numbers), bool) if column.null is None else column.null
+    # Those that are negative are remarkable, and written one by one.
+    known = np.where(null, 0, np.maximum(column.numbers, 0))
+    written = cells.beside([b" ", durations(known, _padded(-WIDTHS[_LATENCY]))], len(known))
+    return cells.nothing_where(written, null, b"")
+
+
+@cache
+def _padded(width: int) -> Style:
+    """Texts filled up with spaces to a width; to the right of them, or to the left for a negative one."""
+    if width < 0:
+        return Style(f"right {-width}", b" " * -width, lambda text: safe_text(text).rjust(-width).encode())
+    return Style(f"left {width}", b" " * width, lambda text: safe_text(text).ljust(width).encode())
 
 
 def _line(row: Sequence[Any], json: JsonWriter) -> str:
     number, time, stream, source, destination, protocol, role, operation, version, length = row[:10]
     latency, state, error, info, findings, *fields = row[10:]
-    what = f"{ARROWS[role]} {operation if operation is not None else role if role == 'raw' else '?'}"
-    parts = [f"[{error['name']}]"] if error and error["name"] not in (info or "") else []
-    parts += [state] if state != "complete" and role != "raw" else []
-    parts += [info] if info else []
-    parts += [f"({finding['code']})" for finding in findings]
-    parts += [json.dumps(value).decode() for value in fields]
-    cells = (
+    cells_of_row = (
         number,
-        time[11:29],
+        time[_CLOCK],
         stream,
         source,
         destination,
         protocol,
-        what,
+        _what(role, operation),
         version,
         length,
         duration(latency),
-        " ".join(parts),
+        _tail(
+            error,
+            state if role != "raw" else "complete",
+            info,
+            findings,
+            [json.dumps(value).decode() for value in fields],
+        ),
     )
-    return _row(cells) + "\n"
+    return _row(cells_of_row) + "\n"
 
 
-def _row(cells: Sequence[Any]) -> str:
-    texts = ["" if cell is None else safe_text(str(cell)) for cell in cells]
+def _what(role: str, operation: str | None) -> str:
+    return f"{ARROWS[role]} {operation if operation is not None else role if role == 'raw' else '?'}"
+
+
+def _tail(
+    error: Mapping[str, Any] | None,
+    state: str,
+    info: str | None,
+    findings: Sequence[Mapping[str, str]],
+    rest: list[str],
+) -> str:
+    parts = [f"[{error['name']}]"] if error and error["name"] not in (info or "") else []
+    parts += [state] if state != "complete" else []
+    parts += [info] if info else []
+    parts += [f"({finding['code']})" for finding in findings]
+    return " ".join(parts + rest)
+
+
+def _row(cells_of_row: Sequence[Any]) -> str:
+    texts = ["" if cell is None else safe_text(str(cell)) for cell in cells_of_row]
     padded = [
         text.rjust(width) if index in RIGHT else text.ljust(width)
         for index, (text, width) in enumerate(zip(texts, WIDTHS, strict=True))
     ]
     return " ".join(padded).rstrip()
-
-
-def duration(nanoseconds: int | None) -> str:
-    """`380ns`, `4.2us`, `12.3ms`, `1.50s`; nothing for None."""
-    if nanoseconds is None:
-        return ""
-    size = abs(nanoseconds)
-    if size < _US:
-        return f"{nanoseconds}ns"
-    for unit, name in ((_US, "us"), (_MS, "ms")):
-        if size < 1000 * unit:
-            return f"{nanoseconds / unit:.3g}{name}"
-    return f"{nanoseconds / _S:.2f}s"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from analyzer.defects import label
-from analyzer.render.jsonable import Limits
+from analyzer.render.limits import Limits
 from analyzer.render.lines import Line
 from analyzer.render.masking import conceals, is_secret
 from analyzer.render.tree_json import Message, masked

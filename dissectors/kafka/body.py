@@ -91,7 +91,7 @@ def _recipe(plan: Plan, key: int, version: int, response: bool, extra: Extra) ->
 
 
 @lru_cache(maxsize=1024)
-def _usual(key: int | None, version: int | None, response: bool, extra: Extra) -> Recipe | None:
+def usual(key: int | None, version: int | None, response: bool, extra: Extra) -> Recipe | None:
     """The recipe of a body in the version that was asked for; None where there is none."""
     if key is None or version is None:
         return None
@@ -106,7 +106,7 @@ def decode(message: bytes, context: Context) -> Body:
     role = context.role
     response = role is Role.RESPONSE
     extra = None if context.extra is None else tuple(sorted(context.extra.items()))
-    recipe = None if role is Role.RAW else _usual(context.code, context.version, response, extra)
+    recipe = None if role is Role.RAW else usual(context.code, context.version, response, extra)
     if recipe is not None and not (response and context.code == _API_VERSIONS):
         return values_by(recipe, message, context)
     plan = plan_of(message, context)

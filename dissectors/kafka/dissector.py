@@ -8,7 +8,7 @@ and probe.py read the first bytes; body.py reads everything.
 
 from __future__ import annotations
 
-from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader
+from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Stencil
 from dissectors.field import Tree
 from dissectors.kafka.body import decode, read
 from dissectors.kafka.header import MAXIMUM, request_header, response_header
@@ -47,6 +47,12 @@ class Kafka(Dissector):
     def values(self, message: bytes, context: Context) -> Body:
         """The body's fields by the schema's names."""
         return decode(message, context)
+
+    def stencil(self, message: bytes, context: Context) -> Stencil | None:
+        """Bodies of known versions, records that are not compressed among them."""
+        from dissectors.kafka.stencil import stencil  # decoding one message has no use for it
+
+        return stencil(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""

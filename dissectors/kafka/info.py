@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Body, Context
+from dissectors.holes import derived, made
 from dissectors.kafka.labels import labels
 from dissectors.wire.secret import Secret
 
@@ -120,7 +121,7 @@ def _payload(_: str, value: object, __: object) -> Iterable[str]:
 
 def _count(number: int, noun: str) -> str:
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number} {noun if number == 1 else plural}"
+    return made(lambda count: f"{count} {noun if count == 1 else plural}", number)
 
 
 def _topics(key: str, topics: object, _: object) -> Iterable[str]:
@@ -161,7 +162,7 @@ def _partition(partition: object) -> str:
     if offset:
         text += f" at {partition[offset[0]]}"
     if records:
-        text += f": {_count(_records(partition[records[0]]), 'record')}"
+        text += f": {_count(derived(_records, partition[records[0]]), 'record')}"
     return text
 
 
@@ -186,7 +187,8 @@ def _records(entries: object) -> int:
 
 def _entry(entry: Mapping[str, Any]) -> int:
     if "count" in entry:
-        return int(entry["count"])
+        count: int = entry["count"]
+        return count
     if "messages" in entry:
         return _records(entry["messages"])
     return 0 if "partial" in entry else 1

@@ -8,16 +8,16 @@ because a client reads it before it knows what the broker speaks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
+from dissectors.slotted import slotted
 from dissectors.wire.schema import Schema, Versions
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Api:
     """One API key: its name, and the versions that any release knew (`versions`) or wrote flexibly (`flexible`)."""
 

@@ -13,7 +13,6 @@ broken: it is bytes, and there is nothing to say of it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from dissectors.field import FieldSpec
 from dissectors.kafka.header import ENVELOPE
 from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema, record_schema
 from dissectors.kafka.tables import table
+from dissectors.slotted import replace, slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
@@ -46,7 +46,7 @@ _ENVELOPED = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Structure:
     """A layout of all bytes of a field: `head`, behind a frame version if it is `framed`, and below `fields` a body."""
 

@@ -11,6 +11,7 @@ from binascii import b2a_base64
 from collections.abc import Callable
 from functools import cache, lru_cache
 
+from dissectors.holes import Extent, Shape
 from dissectors.kafka.labels import is_sensitive, labels
 from dissectors.wire.budget import Budget
 from dissectors.wire.nonfinite import float_value
@@ -56,6 +57,12 @@ def _unfold_records(reader: Reader, stop: int) -> None:
     unfold_records(reader, stop)
 
 
+def _stencil_records(shape: Shape, extent: Extent) -> object:
+    from dissectors.kafka.record_stencil import stencil_records
+
+    return stencil_records(shape, extent)
+
+
 def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
     full = f"{'compact_' if flexible else ''}{'nullable_' if nullable and name != 'records' else ''}{name}"
     if name == "string":
@@ -63,7 +70,7 @@ def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
     length = _UVARINT if flexible else _INT32
     if name == "bytes":
         return Sized(full, length, nullable)
-    return Sized(full, length, nullable, nested=_record_values, unfold=_unfold_records)
+    return Sized(full, length, nullable, nested=_record_values, unfold=_unfold_records, stencil=_stencil_records)
 
 
 _SIZED = {

@@ -10,7 +10,6 @@ way. So what broken bytes still tell, and why they are broken, has one source.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TypeAlias
 
@@ -18,6 +17,7 @@ from dissectors.api import Body, Context
 from dissectors.errors import Truncated
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
+from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES, Decode, First
@@ -77,7 +77,7 @@ def _trailing(stop: int, end: int) -> Finding:
 def folded(tree: Tree, error_name: ErrorName | None = None) -> Body:
     """The values that a tree holds, the first error among them, and what its Findings say."""
     code = next(_errors(tree.fields, error_name), 0) if error_name is not None else 0
-    return Body(members(tree.fields), _error(code, error_name), tuple(tree.findings))
+    return Body(members(tree.fields), error_of(code, error_name), tuple(tree.findings))
 
 
 def _errors(nodes: Iterable[Field], error_name: ErrorName) -> Iterator[int]:
@@ -91,13 +91,14 @@ def _errors(nodes: Iterable[Field], error_name: ErrorName) -> Iterator[int]:
             yield from _errors(node.children, error_name)
 
 
-def _error(code: int, error_name: ErrorName | None) -> tuple[int, str] | None:
+def error_of(code: int, error_name: ErrorName | None) -> tuple[int, str] | None:
+    """An error code with its name; None for 0."""
     if not code or error_name is None:
         return None
     return code, error_name(code) or f"UNKNOWN_{code}"
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Recipe:
     """All that the fast way needs for messages of one kind, made once.
 
@@ -132,4 +133,4 @@ def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[
         values["_rest"] = message[stop:]
         findings += (_trailing(stop, end),)
     code = recipe.first_error(values)
-    return Body(values, _error(code, recipe.error_name) if code else None, findings)
+    return Body(values, error_of(code, recipe.error_name) if code else None, findings)

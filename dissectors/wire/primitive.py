@@ -9,18 +9,20 @@ engine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dissectors.slotted import field, slotted
+
 if TYPE_CHECKING:
+    from dissectors.holes import Extent, Shape
     from dissectors.wire.budget import Budget
     from dissectors.wire.reader import Reader
 
 Label = Callable[[Any], str | None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Fixed:
     """A value of constant width. `code` is its struct format; `convert` makes the plain value of what that gives."""
 
@@ -38,7 +40,7 @@ class Fixed:
         return self.layout.size
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Length:
     """A length, a count, or a presence mark: what is on the wire minus `bias` is the number, -1 is null.
 
@@ -59,14 +61,14 @@ class Length:
         return self.layout.size
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Sized:
     """A length and that many bytes.
 
     `convert` makes the plain value of the bytes (None: they are the value). It may raise UnicodeDecodeError, then the
     bytes are the value. A type with an inner structure has `nested` (bytes and budget to plain value, may raise
     DecodeError) and `unfold`, its twin in the field decoder: it reads the content into the node that is open, as far as
-    the offset it is given.
+    the offset it is given. `stencil` is the third: the extent in a shape to a value with holes (wire/stencil.py).
     """
 
     type: str
@@ -75,6 +77,7 @@ class Sized:
     convert: Callable[[bytes], object] | None = None
     nested: Callable[[bytes, Budget], object] | None = None
     unfold: Callable[[Reader, int], None] | None = None
+    stencil: Callable[[Shape, Extent], object] | None = None
 
     @property
     def size(self) -> int:
@@ -82,7 +85,7 @@ class Sized:
         return self.length.size
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Scanned:
     """A value that ends where it says itself: a DNS name, a text up to a zero.
 
@@ -97,7 +100,7 @@ class Scanned:
     """The fewest bytes on the wire."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Dialect:
     """How a protocol writes what a schema names.
 

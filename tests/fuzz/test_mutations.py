@@ -19,10 +19,13 @@ from random import Random
 import numpy as np
 import pytest
 
+import analyzer.stencils
 from analyzer.capture.errors import CaptureError
 from analyzer.errors import UserError
+from analyzer.render.forms import Lines
 from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.table import TABLE_KEYS, table_lines
+from analyzer.render.ndjson import NdjsonForm
+from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.render.tree_json import node_object
 from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session
@@ -183,18 +186,22 @@ def made(seed: int) -> bytes:
 KEYS = (*ROW_KEYS, "fields")
 
 
+@pytest.fixture(autouse=True)
+def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even two rows are printed together."""
+    monkeypatch.setattr(analyzer.stencils, "WORTH", 2)
+
+
 def read(path: Path, random: Random) -> None:
     """Everything that a front end shows of a capture; nothing may escape, and nothing may act on a terminal."""
     with Session([path], use_bulk=random.random() < 0.5, block=random.choice((1, 7, 32_768))).load() as session:
         numbers = np.arange(len(session.rows))
-        columns = Rows(session).columns(KEYS, numbers)
+        for form in (NdjsonForm(KEYS, Limits()), TableForm(TABLE_KEYS, Limits())):
+            printed = b"".join(form.plain(Rows(session), numbers))
+            assert not CONTROLS & set(printed)
+            assert len(printed.splitlines()) == len(numbers)
+            assert b"".join(Lines(form, Rows(session)).of(numbers)) == printed
         writer = JsonWriter(Limits())
-        for row in zip(*columns, strict=True):
-            writer.line(dict(zip(KEYS, row, strict=True)))
-        table = [columns[KEYS.index(key)] for key in TABLE_KEYS]
-        printed = table_lines(TABLE_KEYS, table, writer, aligned=True)
-        assert not CONTROLS & set(printed)
-        assert len(printed.splitlines()) == len(numbers)
         for number in random.sample(range(len(numbers)), min(TREES, len(numbers))):
             show(session, number, writer)
         for finding in session.findings:
@@ -257,7 +264,7 @@ def test_memory_stays_in_bounds(tmp_path: Path, first: int) -> None:
 
 
 def test_resident_memory_does_not_grow(tmp_path: Path) -> None:
-    for seed in range(50):
+    for seed in range(150):
         attempt(tmp_path / "a", seed)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for seed in range(150):

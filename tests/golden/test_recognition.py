@@ -33,7 +33,7 @@ class NoPorts(Ports):
 
 def protocols(session: Analysis) -> Counter[str]:
     session.load()
-    return Counter(Rows(session).protocols(np.arange(len(session.rows))))
+    return Counter(Rows(session).columns(["protocol"], np.arange(len(session.rows)))[0])
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=name_of)

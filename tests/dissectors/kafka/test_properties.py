@@ -68,7 +68,7 @@ def test_a_mutation_never_raises_and_is_read_alike_both_ways(frame: Frame, data:
     body = KAFKA.values(broken, frame.context)
     KAFKA.info(body, frame.context)
     KAFKA.header(broken[:512], frame.context.role is Role.REQUEST)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 10  # far more than it takes: no loop without end
     assert_tiles(tree)
     assert folded(tree, error_name) == body or "nan" in repr(body), "NaN is not even equal to itself"
 

@@ -1,0 +1,134 @@
+"""Rows as lines: what every form of output must give, and the two roads to it.
+
+Theory. A form writes rows one by one (`plain`), which always works. It also says what a line is made of (`frame`):
+constants, columns of the index as cells, and slots for what the body says (`said`). Alike rows are then written
+together, and so are all rows when nothing of the body is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from analyzer import cells
+from analyzer.cells import Cells, TooWide
+from analyzer.columns import Ints
+from analyzer.row_columns import Values
+from analyzer.rows import Rows, chunks
+from analyzer.stencils import Said, Stencils
+from analyzer.templates import SPLICE
+from dissectors.api import Body, Context, Dissector
+from dissectors.holes import Written
+
+TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
+"""Rows, and bytes of their messages, to be given to Lines at one time: the more, the more are alike."""
+
+_SPLICE = bytes([SPLICE])
+_AT_ONCE = 2048
+"""Lines that are given out as one piece."""
+
+
+class Slot(NamedTuple):
+    """Where in a line a text of the body stands."""
+
+    name: str
+
+
+Frame = Sequence[bytes | Cells | Slot]
+"""What lines are made of, from left to right; cells have a row for each line."""
+
+
+class Form(Protocol):
+    """How rows are written."""
+
+    def head(self) -> bytes:
+        """What stands above all rows."""
+
+    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+        """The lines of rows, each with its line break, or all in one piece where no frame has a slot.
+
+        A row is decoded when its line is taken: what a message holds can be far larger than the message.
+        """
+
+    def frame(self, reader: Rows, rows: Ints) -> Frame | None:
+        """The parts of the same lines, without line breaks; None where they must be written one by one.
+
+        Raises TooWide.
+        """
+
+    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+        """The texts of the slots, of a body whose row has nothing to remark."""
+
+
+class Lines:
+    """Writes rows in a form."""
+
+    def __init__(self, form: Form, reader: Rows) -> None:
+        self._form, self.reader = form, reader
+        self._stencils = Stencils(reader.session, form.said)
+
+    def of(self, rows: Ints) -> Iterator[bytes]:
+        """The lines of rows, in pieces."""
+        try:
+            frame = self._form.frame(self.reader, rows)
+        except TooWide:
+            frame = None
+        if frame is None:
+            for part in chunks(self.reader.session, rows):
+                yield from self._form.plain(self.reader, part)
+            return
+        merged = list(_merged([*frame, b"\n"], len(rows)))
+        if isinstance(merged[0], np.ndarray) and len(merged) == 1:
+            yield cells.text_of(merged[0])
+            return
+        lines = self._with_bodies(rows, merged)
+        while some := list(islice(lines, _AT_ONCE)):
+            yield b"".join(some)
+
+    def _with_bodies(self, rows: Ints, frame: Sequence[Cells | Slot]) -> Iterator[bytes]:
+        lines = np.empty(len(rows), object)
+        left = np.ones(len(rows), bool)
+        for group in self._stencils.groups(rows):
+            places = group.places
+            parts: list[bytes | Cells] = []
+            for part in frame:
+                if isinstance(part, Slot):
+                    parts += group.laid.parts(part.name)
+                else:
+                    parts.append(part[places])
+            text = cells.text_of(cells.beside(parts, len(places)))
+            lines[places] = _spliced(text.splitlines(keepends=True), group.laid.splices)
+            left[places] = False
+        found: list[bytes | None] = lines.tolist()
+        del lines
+        rest = self._form.plain(self.reader, rows[left]) if left.any() else iter(())
+        return (next(rest) if line is None else line for line in found)
+
+
+def _spliced(lines: list[bytes], splices: Sequence[tuple[Written, Values]]) -> list[bytes]:
+    """Lines with the texts that are too long for cells, which stand in `splices` in their order in a line."""
+    if not splices:
+        return lines
+    texts = [mark.write(values) for mark, values in splices]
+    return [_woven(line.split(_SPLICE), row) for line, *row in zip(lines, *texts, strict=True)]
+
+
+def _woven(parts: list[bytes], texts: list[bytes]) -> bytes:
+    return b"".join(chain.from_iterable(zip(parts, texts, strict=False))) + parts[-1]
+
+
+def _merged(frame: Frame, count: int) -> Iterator[Cells | Slot]:
+    """The same with neighbours put together: taking some rows out of each part costs a call."""
+    run: list[bytes | Cells] = []
+    for part in [*frame, None]:
+        if not isinstance(part, Slot) and part is not None:
+            run.append(part)
+            continue
+        if run:
+            yield cells.beside(run, count)
+            run = []
+        if part is not None:
+            yield part

@@ -1,0 +1,206 @@
+"""Texts of many alike messages at once: the fast twin of decoding each for itself.
+
+Theory. Of the rows of one operation, version and direction one is read with holes (dissectors.holes), and what is to
+be printed is made of it once, with marks. The template is laid over the others (analyzer.templates); those that have
+the shape get their text with columns in the places of the marks. What is like nothing is left to the caller, who
+decodes it row by row; tests/analyzer/test_stencils.py holds the two equal.
+
+A shape is never trusted for what it was not asked: what decides is only what the dissector's readers did with a hole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.columns import Ints, runs
+from analyzer.row_columns import Values
+from analyzer.row_findings import remarkable
+from analyzer.session import Analysis
+from analyzer.templates import Bytestore, Joined, Laid, Template
+from dissectors.api import Body, Context, Dissector, Role, State
+from dissectors.holes import BEGIN, END, Marked, Shape
+
+WORTH = 24
+"""Rows below which a shape costs more than decoding them. Long ones count more, by WORTH_BYTES."""
+
+WORTH_BYTES = 2048
+
+LONGEST = 4 << 20
+"""Bytes of a message beyond which it is decoded for itself."""
+
+MOST_SHAPES, MOST_OF_A_KIND = 2048, 128
+"""Shapes that are kept, in all and of messages of one kind; a large one counts as many."""
+
+MOST_TRIED = 1024
+"""A shape is worth something if at least one in so many rows has it: each is held against all rows that are left."""
+
+POOR_IN_A_ROW, MOST_POOR = 4, 64
+"""Shapes without worth after which no more are looked for: among these rows, and in all."""
+
+_MARK = re.compile(f"{BEGIN}([0-9]+){END}")
+
+Said = Mapping[str, str]
+"""The texts of a row's body, by slot: with marks."""
+
+Say = Callable[[Body, Dissector, Context], Said]
+
+
+class Group(NamedTuple):
+    """Rows that have the same text but for what differs; `tried`: their places, and those of rows that fell out."""
+
+    tried: Ints
+    laid: Laid
+
+    @property
+    def places(self) -> Ints:
+        """Places in the chunk."""
+        return self.tried[self.laid.rows]
+
+
+@dataclass(slots=True)
+class Kind:
+    """What is known of messages of one operation, version and direction. `poor`: shapes that were worth nothing."""
+
+    templates: list[Template] = field(default_factory=list)
+    poor: int = 0
+
+
+class Stencils:
+    """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body."""
+
+    def __init__(self, session: Analysis, say: Say) -> None:
+        self._session, self._say = session, say
+        self._kinds: OrderedDict[tuple[int, ...], Kind] = OrderedDict()
+        self._count = 0
+
+    def groups(self, rows: Ints) -> list[Group]:
+        """Groups of places in `rows`; what is in none is like nothing."""
+        found: list[Group] = []
+        for key, places in self._alike(rows):
+            kind = self._kinds.setdefault(key, Kind())
+            self._kinds.move_to_end(key)
+            if kind.templates or kind.poor < MOST_POOR:
+                found += self._of_a_kind(kind, rows, places)
+        while self._count > MOST_SHAPES:
+            self._count -= sum(template.cost for template in self._kinds.popitem(last=False)[1].templates)
+        _read_nested([group.laid for group in found])
+        return [group for group in found if len(group.laid.rows)]
+
+    def _alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
+        """Places of whole rows of the same kind, where there are enough of them to look for a shape."""
+        table = self._session.rows
+        columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
+        columns.append(table.column("count")[rows] > 1)
+        good = table.column("state")[rows] == State.COMPLETE
+        good &= (table.column("length")[rows] <= LONGEST) & (columns[2] != Role.RAW) & (columns[4] >= 0)
+        good[remarkable(table, rows)] = False
+        places = np.flatnonzero(good)
+        if not len(places):
+            return
+        length = table.column("length")[rows]
+        places = places[np.lexsort([column[places] for column in columns])]
+        changed = np.zeros(len(places), bool)
+        for column in columns:
+            changed[1:] |= column[places][1:] != column[places][:-1]
+        for begin, end in zip(*(edge.tolist() for edge in runs(np.cumsum(changed))), strict=True):
+            if _worth(length[places[begin:end]]) >= WORTH:
+                first = places[begin]
+                yield tuple(int(column[first]) for column in columns), np.sort(places[begin:end])
+
+    def _of_a_kind(self, kind: Kind, rows: Ints, places: Ints) -> Iterator[Group]:
+        source, at, length = self._bytes(rows[places])
+        kind.templates.sort(key=lambda template: -template.hits)
+        self._count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
+        del kind.templates[MOST_OF_A_KIND:]
+        known, poor = iter(list(kind.templates)), 0
+        while len(places) and (template := next(known, None)) is not None:
+            laid = Laid(template, source, at, length)
+            if len(laid.rows):
+                template.hits += len(laid.rows)
+                yield Group(places, laid)
+                places, at, length = (np.delete(column, laid.rows) for column in (places, at, length))
+        while _worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
+            made = self._template(int(rows[places[0]]))
+            done = np.zeros(1, np.int64)
+            if made is not None:
+                laid = Laid(made, source, at, length)
+                enough = len(laid.rows) > len(places) // MOST_TRIED
+                if enough and _worth(length[laid.rows]) >= WORTH // 4:
+                    poor, done = 0, laid.rows
+                    kind.templates.append(made)
+                    self._count += made.cost
+                    yield Group(places, laid)
+                    made.hits += len(done)
+            if len(done) == 1:
+                poor += 1
+                kind.poor += 1
+            places, at, length = (np.delete(column, done) for column in (places, at, length))
+
+    def _bytes(self, rows: Ints) -> tuple[Bytestore, Ints, Ints]:
+        """Where the bytes of rows can be read, all in one piece: places and lengths."""
+        table, session = self._session.rows, self._session
+        first, length = table.column("pieces")[rows], table.column("length")[rows]
+        if table.cell("count", int(rows[0])) == 1:
+            return session.source.store, session.engine.pieces.column("at")[first], length
+        return Joined(session.messages(rows)), np.cumsum(length) - length, length
+
+    def _template(self, row: int) -> Template | None:
+        session = self._session
+        dissector, context = session.dissector(row), session.context(row)
+        if dissector is None:
+            return None
+        try:
+            made = dissector.stencil(session.message(row), context)
+            said = {} if made is None else self._say(made.body, dissector, context)
+        except Exception:  # of whatever kind: the row's own decoding meets it again, and tells
+            return None
+        if made is None:
+            return None
+        texts = {slot: _cut(text, made.shape) for slot, text in said.items()}
+        # What is not plain would have to be escaped for a terminal, and is a text that no reader left open.
+        if not all(_is_plain(part) for text in texts.values() for part in text if type(part) is bytes):
+            return None
+        return Template(made.shape, texts)
+
+
+def _worth(length: Ints) -> int:
+    """What decoding messages of these lengths one by one costs, in short ones."""
+    return len(length) + int(length.sum()) // WORTH_BYTES
+
+
+def _is_plain(part: bytes) -> bool:
+    return part.isascii() and part.decode().isprintable()
+
+
+def _read_nested(laid: Sequence[Laid]) -> None:
+    """Reads what has a value of its own in all messages together, for each call costs as much as many."""
+    asked = [(each, *question) for each in laid for question in each.asked()]
+    values: dict[int, dict[int, Values]] = {id(each): {} for each, *_ in asked}
+    for read in dict.fromkeys(nested.read for _, nested, *_ in asked):
+        mine = [question for question in asked if question[1].read is read]
+        found = iter(
+            read([content for *_, contents, _ in mine for content in contents], [n for *_, ns in mine for n in ns])
+        )
+        for each, nested, contents, _ in mine:
+            values[id(each)][id(nested)] = list(islice(found, len(contents)))
+    for each in laid:
+        if id(each) in values:
+            each.told(values[id(each)])
+
+
+def _cut(text: str, shape: Shape) -> list[bytes | Marked]:
+    """A text at its marks."""
+    parts: list[bytes | Marked] = []
+    for index, part in enumerate(_MARK.split(text)):
+        if index % 2:
+            parts.append(shape.marks[int(part)])
+        elif part:
+            parts.append(part.encode())
+    return parts

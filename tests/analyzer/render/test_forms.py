@@ -1,0 +1,98 @@
+"""Lines of rows, whichever road they go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyzer.columns import Ints
+from analyzer.render.forms import Frame, Lines, Slot
+from analyzer.row_columns import Style
+from analyzer.rows import Rows
+from analyzer.session import Session
+from analyzer.stencils import Said
+from dissectors.api import Body, Context, Dissector
+from tests.analyzer.roads import FORMS, Taken, list_offsets, offsets_listed, one_by_one, opened, taken
+
+__all__ = ["taken"]
+
+STYLE = Style("a test's", b"", str.encode)
+
+
+class Counting:
+    """A form that tells how many rows it wrote one by one, and how many bodies it was asked about."""
+
+    def __init__(self, wide: bool = False) -> None:
+        self.wide = wide
+        self.lines = self.bodies = 0
+
+    def head(self) -> bytes:
+        return b""
+
+    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+        for found in reader.objects(("number", "info"), rows):
+            self.lines += 1
+            yield f"{found['number']} {found['info']}\n".encode()
+
+    def frame(self, reader: Rows, rows: Ints) -> Frame:
+        return [reader.column("number", rows).cells(STYLE), b" ", Slot("info")]
+
+    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+        self.bodies += 1
+        return {"info": dissector.info(body, context)}
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    pairs = [(list_offsets(b"t" * (each + 1), 0, 1), offsets_listed(b"t", each, 0, 1, 1)) for each in range(40)]
+    pairs[5] = (list_offsets(b'"', 0, 1), offsets_listed(b"t", 0, 3, 1, 1))
+    return opened(tmp_path, pairs)
+
+
+def test_what_is_like_nothing_is_written_one_by_one(session: Session) -> None:
+    """In between, and in order."""
+    form = Counting()
+    found = b"".join(Lines(form, Rows(session)).of(np.arange(80)))
+    odd = 2
+    assert (form.lines, form.bodies) == (odd, 2)
+    expected = Counting()
+    assert found == b"".join(expected.plain(Rows(session), np.arange(80)))
+    assert [int(line.split()[0]) for line in found.splitlines()] == list(range(1, 81))
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_rows_in_any_order_and_number(name: str, session: Session, taken: Taken) -> None:
+    for rows in (np.array([7, 3, 3, 79, 0, 10, 11, 9]), np.arange(79, -1, -1), np.arange(1), np.arange(10, 12)):
+        lines = Lines(FORMS[name](), Rows(session))
+        expected = b"".join(FORMS[name]().plain(Rows(session), rows))
+        assert b"".join(lines.of(rows)) == expected
+        assert b"".join(lines.of(rows)) == expected  # with the shapes of before
+        assert len(expected.splitlines()) == len(rows)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_rows(name: str, session: Session) -> None:
+    assert b"".join(Lines(FORMS[name](), Rows(session)).of(np.arange(0))) == b""
+
+
+def test_a_text_that_is_too_wide_sends_all_rows_the_plain_way(tmp_path: Path, taken: Taken) -> None:
+    """A client's name is longer than a cell; the next rows go together again."""
+    pairs = [(list_offsets(b"t", 0, 1, b"c" * 450 + b'"' * 40), offsets_listed(b"t", 0, 0, 1, 1))]
+    pairs += [(list_offsets(b"t", 0, 1), offsets_listed(b"t", 0, 0, 1, 1))] * 20
+    with opened(tmp_path, pairs) as session:
+        lines = Lines(FORMS["rows"](), Rows(session))
+        parts = [b"".join(lines.of(np.arange(begin, begin + 14))) for begin in (0, 14, 28)]
+        assert b"".join(parts) == one_by_one(session, FORMS["rows"]())
+        assert 0 < taken.rows <= 28
+
+
+def test_a_row_is_decoded_when_its_line_is_taken(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = Counting()
+    monkeypatch.setattr("analyzer.stencils.WORTH", 1 << 30)
+    monkeypatch.setattr("analyzer.render.forms._AT_ONCE", 4)
+    pieces = Lines(form, Rows(session)).of(np.arange(80))
+    next(pieces)
+    assert form.lines == 4
