@@ -7,8 +7,6 @@ in's, and is called one. With WIREANALYZE_DEBUG set it is raised instead, for wh
 from __future__ import annotations
 
 import os
-import traceback
-from pathlib import Path
 from typing import NamedTuple
 
 from analyzer.text import one_line
@@ -66,6 +64,9 @@ def defect(dissector: Dissector, error: Exception) -> Finding:
     """The finding for a defect; raises it again where somebody looks for it."""
     if os.environ.get(DEBUG):
         raise error
+    import traceback  # as late as the defect
+    from pathlib import Path
+
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
     text = f"the dissector {dissector.name} failed at {place} with {type(error).__name__}: {error}; please report it"

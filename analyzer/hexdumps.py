@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 
-from analyzer.hexlines import GROUP, HexError, Line, gap
+from analyzer.hexerror import HexError
+from analyzer.hexlines import GROUP, Line, gap
 
 _LINE = re.compile(r"^(?P<indent>[ \t]*)(?:0x)?(?P<offset>[0-9A-Fa-f]{3,16})(?P<colon>:?)(?P<rest>[ \t]+.*)?$")
 _BYTE_GROUPS = re.compile(r"[ \t]+[0-9A-Fa-f]{2}(?![^ \t])")

@@ -1,4 +1,4 @@
-"""One line of a dump: where its bytes end and its column of text begins; and the error that names a place."""
+"""One line of a dump: where its bytes end and its column of text begins."""
 
 from __future__ import annotations
 
@@ -6,18 +6,10 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from analyzer.hexerror import HexError
+
 GROUP = re.compile(r"[ \t]*([0-9A-Fa-f]+)(?=[ \t]|$)")
 """A group of hex digits up to white space."""
-
-
-class HexError(ValueError):
-    """The input is not hex; the text names line and column of the first bad character."""
-
-
-def error_at(text: str, position: int, why: str) -> HexError:
-    """The error for the character at `position`."""
-    line = text.count("\n", 0, position) + 1
-    return HexError(f"line {line}, column {position - text.rfind(chr(10), 0, position)}: {why}")
 
 
 @dataclass(slots=True)

@@ -7,12 +7,13 @@ operation that is named, or by the request that stands before it if the user say
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from dissectors import registry
 from dissectors.api import PREFIX, Context, Dissector, LengthPrefixed, MessageHeader, Role, State
+from dissectors.certainty import ENOUGH, may_be_surer
+from dissectors.slotted import replace
 
 FITS = 50
 """From here on a probe's answer counts as recognition; below it is the best guess."""
@@ -37,11 +38,21 @@ class Recognised(NamedTuple):
     fits: bool
 
 
-def recognise(data: bytes, dissectors: tuple[Dissector, ...], response_told: bool = False) -> Recognised:
+def recognise(data: bytes, dissectors: Iterable[Dissector], response_told: bool = False) -> Recognised:
     """The dissector that is surest of these bytes; the first of those that are equally sure."""
-    prefix, least = data[:PREFIX], FITS_WHEN_TOLD if response_told else FITS
-    probed = ((each, each.probe(prefix, False if response_told else None)) for each in dissectors)
-    return max((Recognised(each, sure, sure >= least) for each, sure in probed), key=lambda found: found.confidence)
+    prefix, from_client = data[:PREFIX], False if response_told else None
+    probed = ((each, each.probe(prefix, from_client)) for each in dissectors)
+    surest, sure = max(probed, key=lambda found: found[1])
+    return Recognised(surest, sure, sure >= (FITS_WHEN_TOLD if response_told else FITS))
+
+
+def recognise_any(data: bytes, response_told: bool = False) -> Recognised:
+    """The same among all dissectors there are; those that can't be surer than the first are not imported."""
+    first, *others = registry.names()
+    found = recognise(data, (registry.by_name(first),), response_told)
+    if found.confidence >= ENOUGH:
+        others = [name for name in others if may_be_surer(name, data[:PREFIX])]
+    return recognise(data, map(registry.by_name, (first, *others)), response_told) if others else found
 
 
 class Cut(NamedTuple):
@@ -51,12 +62,13 @@ class Cut(NamedTuple):
     whole: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Rest:
     """A Window (dissectors.api) on pasted bytes from `begin` on: no more will come."""
 
-    data: bytes
-    begin: int
+    __slots__ = ("begin", "data")
+
+    def __init__(self, data: bytes, begin: int) -> None:
+        self.data, self.begin = data, begin
 
     def __len__(self) -> int:
         return len(self.data) - self.begin
@@ -109,6 +121,8 @@ def responses_to(
 
 def conversation(dissector: Dissector, messages: Iterator[Cut]) -> Iterator[Pasted]:
     """Requests and their responses: a message that answers an earlier one is its response, any other is a request."""
+    from copy import deepcopy
+
     state = dissector.conversation()
     for handle, message in enumerate(messages):
         prefix = message.data[: dissector.prefix]

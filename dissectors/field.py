@@ -8,13 +8,13 @@ were decompressed or joined out of one of its fields.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from dissectors.finding import Finding
+from dissectors.slotted import field, slotted
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class FieldSpec:
     """What all occurrences of a field share.
 
@@ -28,7 +28,7 @@ class FieldSpec:
     secret: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Source:
     """Bytes that offsets count in. `parent` is the path of child indexes of the node it was made from.
 
@@ -47,7 +47,7 @@ class Source:
         return len(self.data) if self.declared is None else self.declared
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class Field:
     """One occurrence: `length` bytes at `offset` of source number `source`, the first `head` of them before the value.
 
@@ -69,7 +69,7 @@ class Field:
         return self.spec.label(self.value) if self.spec.label is not None else None
 
 
-@dataclass(slots=True)
+@slotted(frozen=False)
 class Tree:
     """One decoded message: its nodes, the sources they count in (the message first), and what there is to say."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from dissectors.slotted import slotted
 
 
 class Severity(IntEnum):
@@ -37,7 +38,7 @@ CODES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Finding:
     """One remark. `source`, `offset` and `length` say where in the message's sources, when it has a place."""
 

@@ -1,16 +1,20 @@
 """All dissectors through one door: built-in ones, and plug-ins that an installed package offers.
 
 Theory. Both kinds are written down as `module:Class`: ours in a table, a plug-in's in its package's entry points
-(group `wireanalyze.dissectors`). Nothing is imported before it is asked for, and looking for plug-ins means reading the
-metadata of every installed package, so a lookup of a built-in name does not. A plug-in that can't be loaded costs one
-sentence in problems(), never the rest of the program.
+(group `wireanalyze.dissectors`). Nothing is imported before it is asked for, and looking for plug-ins means looking at
+every installed package, so a lookup of a built-in name does not; and Python's own machinery for it, which costs more
+than the rest of a start, is asked only where a file of entry points names the group. A plug-in that can't be loaded
+costs one sentence in problems(), never the rest of the program.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.machinery import PathFinder
 from typing import Any, NamedTuple, Protocol
 
 from dissectors.api import Dissector
@@ -141,10 +145,45 @@ def _plugins() -> _Plugins:
 
 
 def _entry_points() -> Iterator[tuple[str, str, str]]:
-    from importlib.metadata import entry_points  # costs more than the rest of a start, so only when plug-ins matter
+    if not _named_somewhere():
+        return
+    from importlib.metadata import entry_points
 
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         yield point.name, point.value, point.dist.name if point.dist is not None else "unknown"
+
+
+def _named_somewhere() -> bool:
+    """Whether entry_points() could find the group; False only where that is certain.
+
+    Distributions lie in folders of sys.path, as NAME.dist-info or NAME.egg-info; other places (an archive, a finder of
+    somebody's own) are not looked into, so there the answer is yes.
+    """
+    if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder):
+        return True
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except NotADirectoryError:
+            return True
+        except OSError:
+            continue
+        for name in names:
+            if name.lower().endswith((".dist-info", ".egg-info", ".egg")) and _names_group(os.path.join(folder, name)):
+                return True
+    return False
+
+
+def _names_group(distribution: str) -> bool:
+    if distribution.lower().endswith(".egg"):
+        return True
+    try:
+        with open(os.path.join(distribution, "entry_points.txt"), "rb") as file:
+            return GROUP.encode() in file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def _load(target: str) -> Any:

@@ -14,6 +14,9 @@ Theory. Two threads share the session's tables without a lock, and this is why t
 Widgets are changed by their own handlers alone: what leaves this thread is a message with plain numbers. The thread is
 a daemon and is told to stop, so that the program ends at once, whether it waits for a silent pipe or is in the middle
 of a block of a million packets.
+
+The first block is small. Who begins the reading waits a moment for it, so that the first screen that is painted has
+rows; and the reader waits until that one stands before it goes on, for two threads that compute take turns.
 """
 
 from __future__ import annotations
@@ -51,6 +54,24 @@ class Loader(threading.Thread):
         self._session = session
         self._post = post
         self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._awaited = False
+        self._first: Grew | None = None
+        self._has_begun = threading.Event()
+        self._may_go_on = threading.Event()
+
+    def begin(self, patience: float) -> Grew | None:
+        """Starts the thread; the first rows, if some come within that many seconds. Then go_on() is to be called."""
+        self._awaited = True
+        self.start()
+        self._has_begun.wait(patience)
+        with self._lock:
+            self._awaited = False
+            return self._first
+
+    def go_on(self) -> None:
+        """Reads on behind the first rows."""
+        self._may_go_on.set()
 
     def run(self) -> None:
         """See Thread."""
@@ -60,20 +81,29 @@ class Loader(threading.Thread):
                 if self._stopped.is_set():
                     return
                 self._announce()
+                self._may_go_on.wait()
         except Exception as caught:  # told to the screen, which knows whether there is something to show
             error = caught
+        self._has_begun.set()
         self._tell(Ended(error))
 
     def stop(self, patience: float) -> None:
         """Ends the reading; waits that many seconds for it at most."""
         self._stopped.set()
+        self._may_go_on.set()
         self._session.packets.stop()
         self.join(patience)
 
     def _announce(self) -> None:
         session = self._session
         counts = len(session.rows), len(session.engine.streams), session.packets.counts.packets, len(session.findings)
-        self._tell(Grew(*counts))
+        message = Grew(*counts)
+        with self._lock:
+            if self._awaited and self._first is None:
+                self._first = message
+                self._has_begun.set()
+                return
+        self._tell(message)
 
     def _tell(self, message: Message) -> None:
         if not self._stopped.is_set():

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import traceback
-from pathlib import Path
-
 import click
 
 from analyzer.text import safe_text
@@ -41,6 +37,10 @@ def version() -> str:
 
 def bug_report(error: BaseException) -> str:
     """A defect of ours, with what is needed to find it and nothing from the capture but the exception's own words."""
+    import platform  # three modules for a sentence that is hardly ever said
+    import traceback
+    from pathlib import Path
+
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if any(part in _PACKAGES for part in Path(frame.filename).parts)]
     place = "unknown place"

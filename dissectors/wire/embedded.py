@@ -7,14 +7,14 @@ bytes hold it too, and are one themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from dissectors.field import FieldSpec
+from dissectors.slotted import slotted
 from dissectors.wire.secret import Secret
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Embedded:
     """`data` as on the wire, `value` what it decodes to, `name` that of its schema if the protocol has one."""
 
@@ -23,7 +23,7 @@ class Embedded:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Holder(FieldSpec):
     """A node whose value is bytes and whose children are what these decode to; `holds` is the name of their schema."""
 

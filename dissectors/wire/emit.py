@@ -1,4 +1,4 @@
-"""The values decoder: a plan written out as Python source, and compiled. Nothing else in the house generates code.
+"""The values decoder: a plan written out as Python source, and compiled. Nothing else in the house makes code of data.
 
 Theory. Walking the steps of a plan for every message costs a branch for each step; written out, a message costs what
 its values cost. Neighbours of fixed width become one struct.unpack_from, together with the length or the count that
@@ -80,7 +80,7 @@ def _written(plan: Plan, wanted: Wanted) -> _Writer:
 
 
 def _compiled(writer: _Writer, name: str) -> Any:
-    """The function `name` of what was written: the one place that runs generated code."""
+    """The function `name` of what was written: the one place that runs code made of a plan."""
     exec(compile(writer.text(), "<plan>", "exec"), writer.names)  # noqa: S102
     return writer.names[name]
 

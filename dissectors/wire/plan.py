@@ -7,18 +7,18 @@ what may be null, what is tagged. What remains is a straight line, so the decode
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 from dissectors.field import FieldSpec
+from dissectors.slotted import slotted
 from dissectors.wire.primitive import Length, Primitive
 from dissectors.wire.schema import FieldSchema, Schema
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Many
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class SecretBy:
     """Where a value is a secret: the member that says so, the question to ask of it, and the spec if it is one."""
 
@@ -31,7 +31,7 @@ class SecretBy:
         return Secret(value) if value is not None and self.sensitive(key) else value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Leaf:
     """A primitive value; `secret_by` has one that is secret only where another member says so."""
 
@@ -46,7 +46,7 @@ class Leaf:
         return self.primitive.size
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Struct:
     """Members in a row. `presence` stands in front of one that may be null."""
 
@@ -60,7 +60,7 @@ class Struct:
         return sum(step.minimum for step in self.steps) if self.presence is None else self.presence.size
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Array:
     """A count and that many elements; the names of its elements are their indexes."""
 
@@ -75,7 +75,7 @@ class Array:
         return self.count.size
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Tags:
     """The tagged section that ends a flexible struct: a count, then tag, size and value each."""
 
@@ -90,7 +90,7 @@ class Tags:
 Step: TypeAlias = Leaf | Struct | Array | Tags
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Plan:
     """The steps of one schema in one version. Its identity is the key under which what is made of it is kept."""
 

@@ -12,11 +12,11 @@ protobuf_values.py decodes bytes to plain values, protobuf_fields.py to nodes wi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, TypeAlias
 
 from dissectors.field import FieldSpec
+from dissectors.slotted import field, slotted
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.primitive import Label
 from dissectors.wire.secret import Secret
@@ -65,7 +65,7 @@ _FIXED: Mapping[str, tuple[int, Struct, Convert | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class ProtoField:
     """One row of a message's table.
 
@@ -134,7 +134,7 @@ MANY = 8
 """Actions: how a value is read. MANY is added where it is one of several."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class MessageType:
     """A message's table: `fields` by number, and what follows from them, filled when all tables are there.
 

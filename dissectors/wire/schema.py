@@ -7,13 +7,13 @@ here knows a byte; what a type looks like on the wire is the dialect's, and whic
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from dissectors.slotted import slotted
 from dissectors.wire.primitive import Dialect
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Versions:
     """An inclusive range; `low` > `high` is none."""
 
@@ -38,7 +38,7 @@ _OPEN = 0x7FFF
 NONE = Versions(0, -1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class FieldSchema:
     """One field. `type` names a primitive of the dialect; a struct has `fields` instead, and `array` holds many of it.
 
@@ -87,7 +87,7 @@ class FieldSchema:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@slotted(eq=False)
 class Schema:
     """One operation's layout over all its versions, and the dialect in which it is written."""
 

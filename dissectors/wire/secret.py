@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dissectors.slotted import slotted
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@slotted
 class Secret:
     """Bytes or text that must be masked. `reveal` is the only way to the content, so that it can be searched for."""
 

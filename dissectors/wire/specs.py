@@ -3,41 +3,46 @@
 Theory. A tree shows every byte, so it has nodes that carry the layout and no value of their own: counts, presence
 marks, tag numbers. They are of the class Layout; what is around the values is Wrapping. What remains folds into
 exactly what the values decoder gives, which makes the two decoders comparable, and lets a message that broke half-way
-still give the values read so far.
+still give the values read so far. Classes without a field of their own inherit all that makes a dataclass: to have it
+made again would only cost a start.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from dissectors.field import Field, FieldSpec
+from dissectors.slotted import slotted
 from dissectors.wire.embedded import Holder, embedded
 from dissectors.wire.primitive import Label
 
 
-@dataclass(frozen=True, slots=True)
 class Layout(FieldSpec):
     """A node that is there for the layout: its value is not one of the message's, its parts may be."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Wrapping(FieldSpec):
     """A node around the message's values, its length prefix or header: neither it nor its parts are among them."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Many(FieldSpec):
     """A container of elements named by their index: it folds into a list."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Repeated(Many):
     """A run of elements of a list that may have others further on, as in Protocol Buffers: the runs fold into one."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
+@slotted
 class UnknownField(FieldSpec):
     """A field of Protocol Buffers that the tables do not know: its number and wire type; the value is its bytes."""
 
@@ -45,7 +50,7 @@ class UnknownField(FieldSpec):
     wire: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class UnknownTag(FieldSpec):
     """A tagged field that the tables do not know; `tag` is its number."""
 

@@ -20,6 +20,15 @@ CASES = [
     ("ssh", b"SSH-2.0-OpenSSH_9.2\r\n", "ssh", "SSH"),
     ("amqp", b"AMQP\x00\x00\x09\x01", "amqp", "AMQP"),
     ("redis", b"*1\r\n$4\r\nPING\r\n", "redis", "Redis"),
+    ("tls handshake", bytes.fromhex("1603030030040000"), "tls", "handshake record"),
+    ("ssl 2", bytes.fromhex("802e0103010015"), "tls", "SSL 2"),
+    ("smtp", b"220 mail.example ESMTP\r\n", "smtp", "SMTP"),
+    ("mqtt", bytes.fromhex("100c00044d515454"), "mqtt", "MQTT"),
+    ("postgresql", bytes.fromhex("0000000804d2162f"), "postgresql", "PostgreSQL"),
+    *(
+        (word.decode(), word + b" ", "http", "request")
+        for word in b"HEAD POST PUT DELETE OPTIONS PATCH TRACE CONNECT".split()
+    ),
     ("haproxy 1", b"PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nrest", "haproxy", "version 1"),
     ("haproxy 2", b"\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c" + bytes(12) + b"rest", "haproxy", "version 2"),
 ]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyzer.render.durations import duration
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
 from analyzer.render.masking import Span, secret_spans
 from analyzer.render.message_text import about_row
-from analyzer.render.table import duration
 from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title
 from analyzer.rows import ROW_KEYS, Rows

@@ -38,6 +38,9 @@ from tui.widgets.pane import Pane
 from tui.widgets.timeline import TimelinePane
 from tui.widgets.tree import TreePane
 
+MOMENT = 0.1
+"""Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
+
 PAUSE = 0.1
 """Seconds between two times at which rows are taken over."""
 
@@ -117,10 +120,12 @@ class MainScreen(Screen[None]):
         yield bars["keys"]
 
     def on_mount(self) -> None:
-        """Paints the bars; reading begins when the first screen is there."""
+        """Begins to read; what is there in a moment is painted with the first screen."""
+        self._announced = self._loader.begin(MOMENT)
+        self._take_over()
         self._say_all()
         self._background.start()
-        self.call_after_refresh(self._loader.start)
+        self.call_after_refresh(self._loader.go_on)
 
     @property
     def reading(self) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analyzer.render.table import ARROWS, duration
+from analyzer.render.durations import duration
+from analyzer.render.table import ARROWS
 from analyzer.text import safe_text
 from tui.model.cells import RowCells, StreamCells
 from tui.widgets.paint import cut

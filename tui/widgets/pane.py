@@ -85,6 +85,8 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             self.refresh_line(line)
 
     def _scroll_to_line(self, line: int) -> bool:
+        if not self.inner.height:
+            return False  # not laid out yet: it is seen from its first line on
         top, height = int(self.scroll_offset.y), max(self.inner.height, 1)
         if top <= line < top + height:
             return False

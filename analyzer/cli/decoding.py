@@ -1,0 +1,117 @@
+"""What `decode` does, without its options: bytes to a dissector, its messages, and what is printed of them.
+
+Theory. One message is decoded in a few milliseconds, and a start costs twenty times that; so nothing here needs click,
+and what hardly any input needs is imported where it is. `plain_text` is all of `decode HEX` where that goes well. Where
+anything else is to be said, it says nothing, and the program (program.py) does all of it again and says that.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from analyzer import defects, pasted
+from analyzer.errors import UserError
+from analyzer.hexerror import HexError
+from analyzer.hexinput import parse_dumps, strip_ip
+from analyzer.render.limits import Limits
+from analyzer.render.lines import Line, plain
+from analyzer.render.message_text import EMPTY, message_lines
+from analyzer.render.tree_json import Message
+from dissectors import registry
+from dissectors.api import Dissector, State
+from dissectors.field import Tree
+from dissectors.foreign import foreign
+from dissectors.slotted import replace
+
+
+def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours: bool) -> str | None:
+    """What the program prints for these arguments, if they are `decode` and hex, and all of it fits a protocol.
+
+    None where there is an option, a file or a colour, or anything to be said on stderr. colours: stdout is a terminal.
+    """
+    command, *words = arguments
+    if command != "decode" or not words or colours or any(name in environment for name in _ASKING):
+        return None
+    if any(word.startswith(("-", "@")) for word in words):
+        return None
+    try:
+        data = read_input(tuple(words))
+        dissector, doubt = dissector_of(data, None, response_told=False)
+        if doubt is not None or registry.problems():
+            return None
+        found = pasted.by_looks(dissector, pasted.cut(data, dissector), None)
+        lines = text_lines(dissector, found, Limits(), guess=False)
+        return "".join(plain(line) + "\n" for line in lines)
+    except Exception:  # the program meets it again, and says what there is to say
+        return None
+
+
+_ASKING = ("WIREANALYZE_DEBUG", "_WIREANALYZE_COMPLETE")
+"""Variables that ask for something else than the output."""
+
+
+def read_input(arguments: tuple[str, ...]) -> bytes:
+    """The bytes that the arguments give: hex, @FILE or - for stdin."""
+    name = "the input"
+    text = " ".join(arguments)
+    if text == "-" or (len(arguments) == 1 and text.startswith("@")):
+        name = "stdin" if text == "-" else text[1:]
+        content = sys.stdin.buffer.read() if text == "-" else _content(name)
+        if not content:
+            raise UserError(f"{name} is empty: give it hex, or the bytes of a message")
+        if not _is_text(content):
+            return content
+        text = content.decode("ascii")
+    try:
+        return b"".join(map(strip_ip, parse_dumps(text)))
+    except HexError as error:
+        raise UserError(f"{name} is not hex: {error}") from None
+
+
+def _content(name: str) -> bytes:
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def _is_text(content: bytes) -> bool:
+    return not content.translate(None, bytes(range(0x20, 0x7F)) + b"\t\r\n\f")
+
+
+def dissector_of(data: bytes, protocol: str | None, response_told: bool) -> tuple[Dissector, str | None]:
+    """The dissector to use, and why it may be the wrong one."""
+    if protocol is not None:
+        try:
+            return registry.by_name(protocol), None
+        except KeyError as error:
+            raise UserError(error.args[0]) from None
+    found = pasted.recognise_any(data, response_told)
+    other = foreign(data)
+    if other is not None:
+        return found.dissector, f"no protocol fits: {other.text}"
+    if found.fits:
+        return found.dissector, None
+    name = found.dissector.name
+    return found.dissector, f"no protocol fits; shown is the best guess, {name}: if it is right, say -p {name}"
+
+
+def text_lines(dissector: Dissector, found: Iterator[pasted.Pasted], limits: Limits, guess: bool) -> Iterator[Line]:
+    """All messages for people, an empty line between them."""
+    for number, piece in enumerate(found):
+        if number:
+            yield EMPTY
+        message, tree = decoded(dissector, piece, guess)
+        yield from message_lines(message, tree, limits)
+
+
+def decoded(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[Message, Tree]:
+    """A message and its tree; `guess`: nobody is sure of the dissector."""
+    body = defects.values(dissector, piece.data, piece.context)
+    tree = defects.tree(dissector, piece.data, piece.context)
+    header = piece.header
+    if guess and header.state is not State.UNDECODED:
+        header = replace(header, state=State.GUESSED)
+    said = {(finding.code, finding.text) for finding in tree.findings}
+    more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in said)
+    info = defects.info(dissector, body, piece.context)
+    return Message(dissector.name, header, body.error, info, more), tree

@@ -1,0 +1,13 @@
+"""The error of input that is not hex; it names a place."""
+
+from __future__ import annotations
+
+
+class HexError(ValueError):
+    """The input is not hex; the text names line and column of the first bad character."""
+
+
+def error_at(text: str, position: int, why: str) -> HexError:
+    """The error for the character at `position`."""
+    line = text.count("\n", 0, position) + 1
+    return HexError(f"line {line}, column {position - text.rfind(chr(10), 0, position)}: {why}")

@@ -1,0 +1,34 @@
+"""CRC-32C, by the library crc32c, but without what its package does when it is imported.
+
+Theory. The package asks importlib.metadata for its own version, and that brings email, zipfile and forty more: longer
+than all of our own modules that decode a message. The function is in an extension module of its own, which is looked
+for beside the package and loaded alone; where it is not found there, the package is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from typing import TypeAlias
+
+Checksum: TypeAlias = "Callable[[bytes | memoryview], int]"
+
+
+def _found() -> Checksum:
+    package = PathFinder.find_spec("crc32c")
+    folders = None if package is None else package.submodule_search_locations
+    spec = None if folders is None else PathFinder.find_spec("crc32c._crc32c", folders)
+    if spec is not None and spec.loader is not None:
+        extension = module_from_spec(spec)
+        spec.loader.exec_module(extension)
+        function: Checksum | None = getattr(extension, "crc32c", None)
+        if function is not None:
+            return function
+    from crc32c import crc32c as whole
+
+    return whole
+
+
+crc32c = _found()
+"""The checksum of bytes."""

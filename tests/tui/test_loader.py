@@ -1,0 +1,66 @@
+"""The reading thread: its first rows are waited for, the rest waits for the screen, and it ends in any case."""
+
+from __future__ import annotations
+
+import os
+
+from textual.message import Message
+
+from analyzer.session import Session
+from tests.tui.driving import KAFKA
+from tui.loader import Ended, Grew, Loader
+
+BLOCK = 100
+
+
+def test_the_first_rows_are_given_and_the_others_told() -> None:
+    told: list[Message] = []
+    with Session([KAFKA], block=BLOCK) as session:
+        loader = Loader(session, told.append)
+        first = loader.begin(60)
+        assert first is not None
+        assert first.rows == len(session.rows) > 0
+        assert first.packets == BLOCK
+        loader.join(0.1)
+        assert loader.is_alive()
+        assert told == []
+        loader.go_on()
+        loader.join(60)
+        *grown, ended = told
+        assert isinstance(ended, Ended)
+        assert ended.error is None
+        rows = [message.rows for message in grown if isinstance(message, Grew)]
+        assert rows == sorted(rows)
+        assert rows[-1] == len(session.rows) > first.rows
+
+
+def test_nobody_waits_for_ever() -> None:
+    told: list[Message] = []
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, KAFKA.read_bytes()[:50_000])  # more than its file header: opening waits for that
+        with Session([f"/dev/fd/{reading}"], block=BLOCK) as session:
+            loader = Loader(session, told.append)
+            loader.begin(60)
+            loader.stop(60)  # it waits for the screen
+            assert not loader.is_alive()
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert told == []
+
+
+def test_what_can_not_be_read_is_told_at_once() -> None:
+    told: list[Message] = []
+    with Session([KAFKA], block=BLOCK) as session:
+        loader = Loader(session, told.append)
+
+        def broken() -> object:
+            raise OSError("gone")
+
+        session.grow = broken  # type: ignore[assignment,method-assign]
+        assert loader.begin(60) is None
+        loader.join(60)
+    (ended,) = told
+    assert isinstance(ended, Ended)
+    assert str(ended.error) == "gone"
