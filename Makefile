@@ -1,6 +1,6 @@
 # Needs Python 3.11 or later, make and a package registry; nothing else. Everything lives in .venv, see CONTRIBUTING.md.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo picture test test-full bench bench-quick lint format lock clean
+.PHONY: help setup demo picture test test-full bench bench-quick profile lint format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -15,7 +15,8 @@ help:
 	@echo "make demo         set up, then open a bundled capture (CAPTURE=FILE: another); without a terminal, list it"
 	@echo "make test         set up, then all checks and the tests of every day (under 8 minutes)"
 	@echo "make test-full    the long ones too"
-	@echo "make bench        the benchmarks; make bench-quick takes a minute"
+	@echo "make bench        beside tshark, under 20 minutes; make bench-quick: under 3 (KEEP=DIR keeps the captures)"
+	@echo "make profile      where the time goes, by room"
 	@echo "make lint         the checks alone; make format mends what can be mended"
 	@echo "make picture      paint the picture in README.md anew"
 	@echo "make lock         write requirements/*.lock anew (needs uv)"
@@ -65,11 +66,17 @@ test: lint $(SPARK)
 test-full: lint $(SPARK)
 	$(PYTEST) --hypothesis-profile=full -m "not privileged and not brokers"
 
+# Beside what is installed of tshark and termshark (Debian, Ubuntu: sudo apt-get install tshark termshark).
+KEPT = $(if $(KEEP),--keep $(KEEP))
+
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(KEPT)
 
 bench-quick: $(READY)
-	$(BIN)/python -m benchmarks --quick
+	$(BIN)/python -m benchmarks --quick $(KEPT)
+
+profile: $(READY)
+	$(BIN)/python -m benchmarks.profiles $(KEPT)
 
 LOCK := uv pip compile pyproject.toml --upgrade --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-emit-index-url --no-emit-find-links

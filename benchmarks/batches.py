@@ -1,74 +1,98 @@
-"""Produce and Fetch exchanges with batches of up to the usual size (batch.size 16,384), by kafka-python's encoder."""
+"""Record batches as producers make them, by kafka-python's encoder, and the numbers in them that each use changes.
+
+Theory. A batch that is sent has its own producer, sequence, times and offsets. They stand in its header, so one encoded
+batch serves many times: `Batch.at` writes them anew, with the checksum that they change (the base offset is outside
+it). Values are JSON as applications write it, of lengths that scatter around 120 bytes; keys are short, long or null.
+"""
 
 from __future__ import annotations
 
+import json
 import random
 import struct
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from kafka.record.default_records import DefaultRecordBatchBuilder
+import cramjam
+import lz4.frame
+from crc32c import crc32c
 
-from benchmarks.captures import Exchange
+with warnings.catch_warnings():  # what the package uses of the standard library is not ours to mend
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka.record.default_records import DefaultRecordBatchBuilder
 
-PRODUCE, PRODUCE_VERSION = 0, 7
-FETCH, FETCH_VERSION = 1, 11
 BATCH_BYTES = 16_384
-VALUE_BYTES = 120
-CLIENT = b"bench-client"
+"""batch.size of a producer that nobody has set."""
+
+START_MS = 1_795_000_000_000
+_HEADER = 61
+_CHECKED = 21
+_SNAPPY, _LZ4 = 2, 3
+_CODECS: dict[int, Callable[[bytes], bytes]] = {
+    _SNAPPY: lambda data: bytes(cramjam.snappy.compress_raw(data)),
+    _LZ4: lz4.frame.compress,
+}
+_WORDS = (
+    *("created", "paid", "shipped", "returned", "pending", "blue", "green", "red", "small", "large"),
+    *("eu-west-1", "us-east-2", "web", "mobile", "partner"),
+)
 
 
-def batch(chance: random.Random, base: int, most: int) -> bytes:
-    """One uncompressed batch of at most `most` records with key and value, every fourth with a header."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """An encoded batch (magic 2) with base offset 0, and how many records it has."""
+
+    data: bytes
+    count: int
+
+    def at(self, offset: int, producer: int, sequence: int, time: int) -> bytes:
+        """It with these numbers; time in ms since 1970."""
+        data = bytearray(self.data)
+        struct.pack_into(">q", data, 0, offset)
+        struct.pack_into(">qqqhi", data, 27, time, time + self.count, producer, 0, sequence)
+        struct.pack_into(">I", data, 17, crc32c(memoryview(data)[_CHECKED:]))
+        return bytes(data)
+
+
+def batch(chance: random.Random, most: int, codec: int = 0) -> Batch:
+    """`most` records, or as many as BATCH_BYTES hold; every fourth with a header."""
     builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, BATCH_BYTES)
-    for offset in range(most):
-        value = chance.randbytes(VALUE_BYTES // 2).hex().encode()
-        key = f"customer-{chance.randrange(100_000)}".encode()
-        headers = [("trace", chance.randbytes(8))] if offset % 4 == 0 else []
-        if builder.append(offset, 1_795_000_000_000 + offset, key, value, headers) is None:
+    count = 0
+    while count < most:
+        headers = [("trace", chance.randbytes(8))] if count % 4 == 0 else []
+        if builder.append(count, START_MS + count, _key(chance), _value(chance), headers) is None:
             break
-    data = bytearray(builder.build())
-    data[:8] = struct.pack(">q", base)
-    return bytes(data)
+        count += 1
+    data = bytes(builder.build())
+    if codec:
+        records = _CODECS[codec](data[_HEADER:])
+        size = struct.pack(">i", _HEADER - 12 + len(records))
+        data = data[:8] + size + data[12:21] + struct.pack(">h", codec) + data[23:_HEADER] + records
+    return Batch(data, count)
 
 
-def framed(body: bytes) -> bytes:
-    """A message behind its length."""
-    return struct.pack(">i", len(body)) + body
+def batches(number: int, most: int, *, packed: bool) -> list[Batch]:
+    """`number` batches of 1 to `most` records, the same each time; packed: every third is compressed."""
+    chance = random.Random(f"{number} {most}")
+    return [
+        batch(chance, chance.randint(1, most), (_LZ4, _SNAPPY)[each // 3 % 2] if packed and each % 3 == 0 else 0)
+        for each in range(number)
+    ]
 
 
-def request(key: int, version: int, body: bytes) -> bytes:
-    """A request with header version 1."""
-    return framed(struct.pack(">hhih", key, version, 0, len(CLIENT)) + CLIENT + body)
+def _key(chance: random.Random) -> bytes | None:
+    kind = chance.random()
+    if kind < 0.2:
+        return None
+    return f"customer-{chance.randrange(100_000)}".encode() if kind < 0.7 else chance.randbytes(16).hex().encode()
 
 
-def text(value: bytes) -> bytes:
-    """A string."""
-    return struct.pack(">h", len(value)) + value
-
-
-def produce(chance: random.Random, most: int) -> Exchange:
-    """Two partitions of one topic, a batch each."""
-    parts = [struct.pack(">ii", index, len(data)) + data for index in range(2) if (data := batch(chance, 0, most))]
-    topic = text(b"orders") + struct.pack(">i", len(parts)) + b"".join(parts)
-    body = struct.pack(">hhii", -1, -1, 30_000, 1) + topic
-    answers = b"".join(struct.pack(">ihqqq", index, 0, chance.randrange(10**9), -1, 0) for index in range(2))
-    answer = struct.pack(">ii", 0, 1) + text(b"orders") + struct.pack(">i", 2) + answers + struct.pack(">i", 0)
-    return request(PRODUCE, PRODUCE_VERSION, body), framed(answer)
-
-
-def fetch(chance: random.Random, most: int) -> Exchange:
-    """Two partitions of one topic, two batches each."""
-    asked = b"".join(struct.pack(">iiqqi", index, 5, 1000, 0, 1 << 20) for index in range(2))
-    topic = text(b"orders") + struct.pack(">i", 2) + asked
-    body = struct.pack(">iiiibiii", -1, 500, 1, 50 << 20, 0, 0, -1, 1) + topic + struct.pack(">i", 0) + text(b"")
-    parts = []
-    for index in range(2):
-        records = batch(chance, 1000, most) + batch(chance, 2000, most)
-        parts.append(struct.pack(">ihqqqiii", index, 0, 5000, 5000, 0, -1, -1, len(records)) + records)
-    answer = struct.pack(">iihii", 0, 0, 0, 0, 1) + text(b"orders") + struct.pack(">i", 2) + b"".join(parts)
-    return request(FETCH, FETCH_VERSION, body), framed(answer)
-
-
-def batch_exchanges(count: int, most: int) -> list[Exchange]:
-    """`count` exchanges, half of them produces, with 1 to `most` records in a batch; the same each time."""
-    chance = random.Random(2)
-    return [(produce, fetch)[number % 2](chance, chance.randint(1, most)) for number in range(count)]
+def _value(chance: random.Random) -> bytes:
+    value = {"id": chance.randrange(10**9), "state": chance.choice(_WORDS), "note": ""}
+    wanted = int(chance.expovariate(1 / 70))
+    words: list[str] = []
+    while sum(map(len, words)) + len(words) < wanted:
+        words.append(chance.choice(_WORDS) if chance.random() < 0.5 else chance.randbytes(4).hex())
+    value["note"] = " ".join(words)
+    return json.dumps(value).encode()

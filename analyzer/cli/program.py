@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "sniff": "An interface, live: its messages as they come.",
     "show": "One message: its tree, its bytes, its partner.",
     "decode": "Messages given as hex, without a capture.",
+    "stats": "How many messages of which kind.",
     "info": "What a capture is and which protocols are in it.",
     "pipeline": "Many captures to tables, on Spark.",
     "interfaces": "Where packets can be sniffed.",

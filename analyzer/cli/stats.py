@@ -1,0 +1,103 @@
+"""`wireanalyze stats`: how many messages of which kind."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+
+import click
+
+from analyzer.capture.packets import Reader
+from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.options import decode_as_option
+from analyzer.counts import Count, Counts, counts
+from analyzer.render.delimited import delimited_lines, header_line
+from analyzer.render.jsonable import JsonWriter
+from analyzer.session import Session
+from analyzer.text import safe_text
+
+NAMES = tuple(Count.__annotations__)
+FIGURES = NAMES[2:]
+_GAP = "  "
+
+
+@click.command("stats")
+@files_options
+@click.option("--counts", "only_counts", is_flag=True, help="Count messages, from the index alone; the default.")
+@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@decode_as_option
+def command(
+    files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], reader: Reader, only_counts: bool, form: str
+) -> None:
+    """Count the messages of captures by protocol and operation, all files together.
+
+    Unanswered are requests of which no answer was captured, orphans answers without their request.
+    """
+    del only_counts  # there is nothing else yet
+    gc.freeze()  # what was imported stays: looking through it for cycles, again and again, takes a tenth of the time
+    with loaded(files, decode_as, reader) as session:
+        found = counts(session)
+        if form == "json":
+            sys.stdout.buffer.write(JsonWriter().line(_object(session, found)))
+        elif form == "csv":
+            sys.stdout.buffer.write(header_line(NAMES, ","))
+            columns = [[getattr(each, name) for each in found.operations] for name in NAMES]
+            sys.stdout.buffer.write(delimited_lines(columns, ",", JsonWriter()))
+        else:
+            sys.stdout.write("\n".join(_lines(session, found)) + "\n")
+
+
+def _object(session: Session, found: Counts) -> dict[str, object]:
+    packets = session.packets.counts
+    protocols = [asdict(each) for each in found.protocols]
+    for each in protocols:
+        del each["operation"]
+    return {
+        "packets": packets.packets,
+        "tcp_packets": packets.tcp,
+        "packet_bytes": packets.bytes,
+        "streams": len(session.engine.streams),
+        "messages": len(session.rows),
+        "message_bytes": sum(each.bytes for each in found.protocols),
+        "protocols": protocols,
+        "operations": [asdict(each) for each in found.operations],
+    }
+
+
+def _lines(session: Session, found: Counts) -> Iterator[str]:
+    """Operations beneath their protocol, columns aligned, figures to the right."""
+    if found.protocols:
+        cells = [("protocol, operation", *FIGURES)]
+        for protocol in found.protocols:
+            cells.append(_cells(protocol.protocol, protocol))
+            own = [each for each in found.operations if each.protocol == protocol.protocol]
+            cells += [_cells(f"  {_name(each)}", each) for each in own]
+        if len(found.protocols) > 1:
+            cells.append(_cells("all", _sum(found.protocols)))
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for name, *figures in cells:
+            texts = [text.rjust(width) for text, width in zip(figures, widths[1:], strict=True)]
+            yield _GAP.join([name.ljust(widths[0]), *texts])
+    packets = session.packets.counts
+    yield (
+        f"{packets.packets:,} packets ({packets.tcp:,} TCP), {packets.bytes:,} bytes; "
+        f"{len(session.engine.streams):,} streams, {len(session.rows):,} messages"
+    )
+
+
+def _name(count: Count) -> str:
+    """As `list` names it."""
+    if count.operation is None:
+        return "raw" if count.raw == count.messages else "?"
+    return count.operation
+
+
+def _cells(name: str, count: Count) -> tuple[str, ...]:
+    values = (getattr(count, figure) for figure in FIGURES)
+    return safe_text(name), *(f"{value:,}" if value else "-" for value in values)
+
+
+def _sum(found: Sequence[Count]) -> Count:
+    return replace(found[0], **{name: sum(getattr(each, name) for each in found) for name in FIGURES})

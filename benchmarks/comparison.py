@@ -1,0 +1,82 @@
+"""Works of ours beside tshark's: the same answer, first compared, then timed in alternation."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.library import Library
+from benchmarks.measure import Failed, alternated, output, told
+from benchmarks.table import Line
+from benchmarks.works import DECODE_GOAL, GROUPS, STATS, Group, counted, decode, decode_theirs
+
+
+class Bench:
+    """How much is measured, and on what. packets: of Kafka's captures; those of others have a quarter."""
+
+    def __init__(self, folder: Path, scratch: Path, packets: int, times: int, *, quick: bool) -> None:
+        self.library, self.scratch, self.packets, self.times = Library(folder), scratch, packets, times
+        self.sizes = (4, 16, 64) if quick else (16, 64, 256, 1024)
+        self.fetches = (1, 16) if quick else (1, 16, 64)
+        self.opened = 32 if quick else 123
+        self.few_times = min(3, times)
+
+    def capture(self, kind: str) -> Path:
+        """The capture of a kind of Kafka's."""
+        return self.library.of_packets(kind, self.packets)
+
+
+def works(bench: Bench) -> Iterator[Line]:
+    """Our commands beside tshark's. What they say is counted before it is timed."""
+    for group in GROUPS:
+        capture = bench.capture(group.kind)
+        _compare_counts(group, capture)
+        pipelines = [work.ours(capture) for work in group.works]
+        if beside := installed("tshark"):
+            pipelines.append(group.tshark(capture))
+        runs = alternated(pipelines, bench.times)
+        for work, run in zip(group.works, runs, strict=False):
+            if not beside:
+                yield Line(work.name, group.kind, f"{run.cpu:.2f} s", goal=f"{work.goal:g}")
+                continue
+            theirs = runs[-1].cpu
+            said = f"tshark, {group.said}"
+            yield Line(
+                work.name, group.kind, f"{run.cpu:.2f} s", said, f"{theirs:.2f} s", theirs / run.cpu, f"{work.goal:g}"
+            )
+
+
+def _compare_counts(group: Group, capture: Path) -> None:
+    """Raises Failed unless all outputs tell of the same messages; tshark's too, where they can be counted."""
+    messages = told(STATS.ours(capture), counted)
+    checks = [(work.name, work.ours(capture), work.check) for work in group.works]
+    if installed("tshark"):
+        checks.append(("tshark", group.tshark(capture), group.check))
+    for name, pipeline, check in checks:
+        if check is not None and (found := told(pipeline, check)) != messages:
+            raise Failed(f"{name} tells of {found:,} messages, stats of {messages:,}")
+
+
+def decoding(bench: Bench) -> Iterator[Line]:
+    """A message given as hex."""
+    name, pipelines = "`decode HEX`, cold", [decode()]
+    if not installed("tshark") or not installed("text2pcap"):
+        yield Line(name, "", f"{alternated(pipelines, bench.times)[0].cpu:.2f} s", goal=f"{DECODE_GOAL:g}")
+        return
+    pipelines.append(decode_theirs(bench.scratch / "dump.txt"))
+    _same_message(*map(output, pipelines))
+    ours, theirs = (run.cpu for run in alternated(pipelines, bench.times))
+    beside = "text2pcap and tshark"
+    yield Line(name, "", f"{ours:.3f} s", beside, f"{theirs:.3f} s", theirs / ours, f"{DECODE_GOAL:g}")
+
+
+def _same_message(ours: bytes, theirs: bytes) -> None:
+    for name, said in (("decode", ours), ("tshark", theirs)):
+        if b"payments" not in said or b"producer-orders-eu-01" not in said:
+            raise Failed(f"{name} does not show the message: {said[-300:]!r}")
+
+
+def installed(program: str) -> bool:
+    """Whether there is such a program."""
+    return shutil.which(program) is not None

@@ -1,0 +1,104 @@
+"""The parts of the benchmark: each measures one thing and gives its lines of the table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+
+from benchmarks import memory
+from benchmarks.comparison import Bench, decoding, installed, works
+from benchmarks.growth import FEW, fetches, growth, rates
+from benchmarks.measure import PROGRAM
+from benchmarks.opening import first_row
+from benchmarks.table import Line
+from benchmarks.works import ROWS, STATS
+
+SHARES = {"small": "", "zookeeper": "0.50", "rocketmq": "0.50", "pulsar": "0.60"}
+"""Kinds whose speed is compared with Kafka's, and the share that is the goal."""
+
+INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL = "120 B", "8", "1.05"
+OPEN_GOAL = "4, 0.5 s"
+
+
+def opening(bench: Bench) -> Iterator[Line]:
+    """Wall time to the first rows."""
+    capture = bench.library.of_size(bench.opened)
+    name = f"{capture.stat().st_size / 1e6:.0f} MB small"
+    ours, theirs = [], []
+    for number in range(1 + bench.few_times):
+        mine = first_row([*PROGRAM, "open", str(capture)], bench.scratch / "ours")
+        other = None
+        if installed("termshark"):
+            other = first_row(["termshark", "-r", str(capture)], bench.scratch / "theirs")
+        if number:
+            ours.append(mine)
+            theirs += [] if other is None else [other]
+    own = statistics.median(ours)
+    found = statistics.median(theirs) if theirs else None
+    yield Line(
+        "`open`, first rows (wall)",
+        name,
+        f"{own:.2f} s",
+        "termshark",
+        "" if found is None else f"{found:.2f} s",
+        None if found is None else found / own,
+        OPEN_GOAL,
+    )
+
+
+def indexing(bench: Bench) -> Iterator[Line]:
+    """Anonymous memory by the packet."""
+    few = bench.library.of_packets("small", FEW)
+    for kind in ("small", "large"):
+        capture = bench.capture(kind)
+        found = memory.index(capture, few)
+        tshark = memory.tshark_per_packet(capture, few, found.packets) if installed("tshark") else None
+        whole = found.after / found.packets
+        ours = f"{found.per_packet:.0f} B (with the program: {whole:.0f} B)"
+        yield Line(
+            "memory a packet, index",
+            kind,
+            ours,
+            "tshark, `-T fields`",
+            "" if tshark is None else f"{tshark:.0f} B",
+            None if tshark is None else tshark / found.per_packet,
+            INDEX_GOAL,
+        )
+
+
+def messages(bench: Bench) -> Iterator[Line]:
+    """Memory by the size of one message."""
+    few = bench.library.of_packets("small", FEW)
+    captures, sizes = fetches(bench.library, bench.fetches)
+    for size, ratio in zip(sizes, memory.of_messages(captures, sizes, few), strict=True):
+        name = f"one of {size / 2**20:.0f} MiB"
+        yield Line("memory for one message, `ndjson --fields`", name, f"{ratio:.1f} x its size", goal=FETCH_GOAL)
+
+
+def growing(bench: Bench) -> Iterator[Line]:
+    """How CPU time grows with the capture."""
+    for work in (STATS, ROWS):
+        found = growth(bench.library, work, bench.sizes, bench.few_times)
+        sizes = "/".join(map(str, found.sizes))
+        costs = " ".join(f"{cost:.2f}" for cost in found.costs)
+        yield Line(f"growth, {work.name}", f"small, {sizes} MiB", f"{costs} s", "", "", found.exponent, GROWTH_GOAL)
+
+
+def speeds(bench: Bench) -> Iterator[Line]:
+    """Messages a second, by protocol."""
+    packets = {kind: bench.packets if kind == "small" else bench.packets // 4 for kind in SHARES}
+    found = rates(bench.library, packets, bench.times)
+    for kind, rate in found.items():
+        share = None if kind == "small" else rate / found["small"]
+        yield Line("messages a second, `list -e`", kind, f"{rate:,.0f}", "of Kafka's", "", share, SHARES[kind])
+
+
+PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
+    "works": works,
+    "decode": decoding,
+    "open": opening,
+    "index": indexing,
+    "messages": messages,
+    "growth": growing,
+    "speeds": speeds,
+}

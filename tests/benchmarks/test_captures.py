@@ -1,0 +1,94 @@
+"""The captures that are measured: the same each time, sound to our own reader, and shaped like the real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyzer.session import Session
+from benchmarks.captures import write
+from benchmarks.kafka import one_fetch
+from benchmarks.library import KINDS, Library
+from dissectors.api import Role, State
+
+PACKETS = 1500
+SHARES = {"small": 0.36, "rocketmq": 0.39, "pulsar": 0.24, "zookeeper": 0.20}
+"""Packets without payload in recordings (benchmarks/captures.py)."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    library = Library(tmp_path_factory.mktemp("captures"))
+    return {kind: library.of_packets(kind, PACKETS) for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dict[str, Path]) -> None:
+    with Session([made[kind]]) as session:
+        session.load()
+        rows = session.rows
+        assert not session.findings
+        assert set(rows.column("state").tolist()) == {State.COMPLETE}
+        role = rows.column("role")
+        expecting = (role == Role.REQUEST) | (role == Role.RESPONSE)
+        assert (rows.column("partner")[expecting] >= 0).all()
+        names = {session.dissector(row).name for row in range(len(rows))}  # type: ignore[union-attr]
+        assert names == {kind if kind in SHARES and kind != "small" else "kafka"}
+        assert not [row for row in range(len(rows)) if session.body(row).findings]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_bytes_each_time(kind: str, made: dict[str, Path], tmp_path: Path) -> None:
+    write(tmp_path / "again.pcap", KINDS[kind], packets=PACKETS)
+    assert (tmp_path / "again.pcap").read_bytes() == made[kind].read_bytes()
+
+
+@pytest.mark.parametrize(("kind", "share"), SHARES.items())
+def test_not_fewer_packets_without_payload_than_in_recordings(kind: str, share: float, made: dict[str, Path]) -> None:
+    with Session([made[kind]]) as session:
+        lengths = np.concatenate([block.length for block in session.packets.blocks()])
+    assert (lengths == 0).mean() >= share
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: dict[str, Path]) -> None:
+    with Session([made[kind]]) as session:
+        session.load()
+        keys = [
+            (session.rows.cell("stream", row), session.header(row).key)
+            for row in np.flatnonzero(session.rows.column("role") == Role.REQUEST).tolist()
+            if session.header(row).operation not in {"ping", "PING", "connect", "CONNECT", "PRODUCER", "SUBSCRIBE"}
+        ]
+    assert len(keys) > 50
+    assert len(set(keys)) == len(keys)
+
+
+def test_clients_and_topics_differ_and_a_third_of_large_batches_is_compressed(made: dict[str, Path]) -> None:
+    codecs, topics, clients = [], set(), set()
+    with Session([made["large"]]) as session:
+        session.load()
+        for row in np.flatnonzero(session.rows.column("role") == Role.REQUEST).tolist():
+            header, values = session.header(row), session.body(row).values
+            clients.add(header.client)
+            for topic in values.get("topicData", []) if header.operation == "Produce" else []:
+                topics.add(topic["name"])
+                codecs += [batch["compression"] for part in topic["partitionData"] for batch in part["records"]]
+    assert len(clients) >= 8
+    assert len(topics) >= 5
+    packed = [codec for codec in codecs if codec != "none"]
+    assert set(packed) == {"lz4", "snappy"}
+    assert 0.15 < len(packed) / len(codecs) < 0.5
+
+
+def test_a_capture_of_so_many_bytes_and_one_of_one_message(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    assert 1 << 20 <= library.of_size(1).stat().st_size < 1_300_000
+    write(tmp_path / "one.pcap", one_fetch(1 << 20))
+    with Session([tmp_path / "one.pcap"]) as session:
+        session.load()
+        assert len(session.rows) == 2
+        assert session.rows.column("length").max() >= 1 << 20
+        assert not session.body(1).findings
+    assert not list(tmp_path.glob("*.part"))
