@@ -187,3 +187,14 @@ def test_unsigned_numbers_of_64_bits() -> None:
     assert (rows, texts) == ([0, 2], [f"7 {most[1]}", "5 1"])
     rows, texts = case.laid([pack(">Qq", most[0], -1), pack(">Qq", 1, 2)], said)
     assert texts == [f"{most[0]} -1", "1 2"]
+
+
+def test_a_size_that_encloses_others_fits() -> None:
+    data = pack(">hh", 5, 3) + b"abc"
+    shape = Shape(data)
+    shape.encloses(Term(0, 2, "h"), 0, 2, 7)
+    text = shape.text(Extent(Term(2, 2, "h"), 0, 4, 7))
+    case = Case()
+    case.shape = shape
+    others = [pack(">hh", size, 2) + b"xy" for size in (4, 5, 3, -4)]
+    assert case.laid([data, *others], f"{text}") == ([0, 1], ["abc", "xy"])
