@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice, takewhile
 from os import PathLike
 from types import TracebackType
 from typing import Protocol, Self
@@ -17,7 +18,7 @@ import numpy as np
 from analyzer import defects, row_findings
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets, Reader
 from analyzer.capture.store import Store
-from analyzer.columns import Ints, Names, given, given64
+from analyzer.columns import Ints, Names, given, given64, ranks
 from analyzer.defects import UNREAD
 from analyzer.engine import Engine
 from analyzer.messages import FROM_CLIENT
@@ -170,9 +171,22 @@ class Analysis:
         at, length = self.engine.pieces.column("at")[first], self.engine.pieces.column("length")[first]
         several = (self.rows.column("count")[rows] > 1) | (at < 0)
         found = self.source.store.read_many(np.where(several, 0, at), np.where(several, 0, length))
-        for place in np.flatnonzero(several).tolist():
-            found[place] = self.message(int(rows[place]))
+        places = np.flatnonzero(several)
+        for place, message in zip(places.tolist(), self._joined(rows[places]), strict=True):
+            found[place] = message
         return found
+
+    def _joined(self, rows: Ints) -> Iterator[bytes]:
+        """The bytes of rows that have several pieces, or lost ones; all pieces are read in one go."""
+        count = self.rows.column("count")[rows].astype(np.int64)
+        piece = np.repeat(self.rows.column("pieces")[rows], count) + ranks(count)
+        at, length = self.engine.pieces.column("at")[piece], self.engine.pieces.column("length")[piece]
+        parts = iter(self.source.store.read_many(np.where(at < 0, 0, at), np.where(at < 0, 0, length)))
+        there = iter((at >= 0).tolist())
+        for pieces in count.tolist():
+            mine = list(islice(parts, pieces))
+            whole = sum(1 for _ in takewhile(bool, list(islice(there, pieces))))
+            yield b"".join(mine[:whole])
 
     def body(self, row: int) -> Body:
         """A row decoded to values, with all that is to be said of it."""

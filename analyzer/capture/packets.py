@@ -6,7 +6,6 @@ where its payload lies. That is a row of 48 bytes; the payload stays where it is
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
@@ -16,6 +15,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from analyzer import heap
 from analyzer.capture.counts import Counts
 from analyzer.capture.decode import Decoder
 from analyzer.capture.feed import SPOOL_LIMIT
@@ -31,11 +31,8 @@ __all__ = ["CaptureInfo", "Counts", "FlowTable", "PacketBlock", "Packets", "Read
 
 Reader = Literal["native", "scapy"]
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Of glibc's malloc.h: what is too much free at the heap's top, and what is too large for the heap."""
-
 KEPT = 64 << 20
-"""About what the arrays of one block take together. Half of it is the most that glibc allows as the second bound."""
+"""About what the arrays of one block take together."""
 
 
 @slotted(frozen=False)
@@ -128,7 +125,7 @@ class Packets:
 
             yield from read_blocks(self._inputs, self.store, self.flows, self.counts)
             return
-        _keep_free()
+        heap.keep_free(KEPT)
         before = 0
         for records in merge([one.blocks() for one in self._inputs]):
             if self._watch is not None:
@@ -138,7 +135,7 @@ class Packets:
             if len(block):
                 yield block
             del records, block
-        _give_back()
+        heap.give_back()
 
     def _block(self, records: RecordBlock, before: int) -> PacketBlock:
         segments = self._decoder.segments(records)
@@ -174,25 +171,3 @@ class Packets:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _keep_free() -> None:
-    """Asks the C library to keep what a block leaves free for the next one, which needs as much.
-
-    glibc else returns a large array's pages at once, and the system clears new ones for the next array: a tenth of all
-    the time. It keeps KEPT bytes at most. Elsewhere: nothing.
-    """
-    option = getattr(ctypes.CDLL(None), "mallopt", None)
-    if option is not None:
-        option(M_TRIM_THRESHOLD, KEPT)
-        option(M_MMAP_THRESHOLD, KEPT // 2)
-
-
-def _give_back() -> None:
-    """Asks the C library to return to the system what blocks left free: after the last block nobody needs as much.
-
-    glibc does so by itself only at the top of its heap, where some small object always sits. Elsewhere: nothing.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

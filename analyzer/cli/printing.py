@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from analyzer import heap
 from analyzer.cli.options import limits_options
 from analyzer.errors import UserError
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
@@ -18,6 +19,9 @@ from analyzer.render.jsonable import Limits
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.rows import ALIASES, ROW_KEYS, Rows, chunks, known_keys
+
+KEPT = 1 << 30
+"""More than what the texts of one round of rows take."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -66,6 +70,7 @@ class Printer:
         """The rows of these numbers."""
         if self._lines is None or self._lines.reader is not reader:
             self._lines = Lines(self._form, reader)
+        heap.keep_free(KEPT)
         for part in chunks(reader.session, rows, TOGETHER, TOGETHER_BYTES):
             sys.stdout.buffer.writelines(self._lines.of(part))
 

@@ -1,0 +1,32 @@
+"""What the C library does with memory that arrays leave free.
+
+Theory. Captures are read, and rows are printed, in rounds that need the same tens of megabytes each. glibc gives free
+memory at the end of its heap back to the system at once, and the system clears new pages for the next round: a tenth
+of all the time. So while rounds go on it is asked to keep what is free, and behind the last one to give it back, which
+it does by itself only where no small object happens to sit behind it. Elsewhere than glibc: nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Of glibc's malloc.h: what is too much free at the heap's end, and what is too large for the heap."""
+
+LARGEST = 32 << 20
+"""The most that glibc allows as the second bound."""
+
+
+def keep_free(most: int) -> None:
+    """Keeps up to `most` free bytes for the next round."""
+    option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if option is not None:
+        option(M_TRIM_THRESHOLD, most)
+        option(M_MMAP_THRESHOLD, LARGEST)
+
+
+def give_back() -> None:
+    """Returns what is free to the system."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
