@@ -16,14 +16,16 @@ import struct
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from struct import unpack_from
 
 from dissectors.api import Context, Conversation, MessageHeader, Outcome, Role, State, with_request
+from dissectors.kafka.body import body_plan
 from dissectors.kafka.dissector import Kafka
 from dissectors.kafka.embed import GROUP_KIND, INNER_KEY, INNER_VERSION
 from dissectors.kafka.header import ENVELOPE, body_offset
 from dissectors.pairing import MOST_WAITING, Waiting
+from dissectors.wire.budget import Budget
+from dissectors.wire.emit import FAILURES, projection
 from dissectors.wire.varint import Unfit, uvarint
 
 JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE, API_VERSIONS = 11, 14, 17, 18
@@ -32,6 +34,7 @@ GROUP = frozenset({JOIN_GROUP, SYNC_GROUP})
 MOST_ENVELOPES = 256
 """Envelopes whose content is remembered until they are answered: a broker has few of them on their way."""
 
+_PROTOCOL_TYPE = frozenset({("protocolType",)})
 GSSAPI_TOKEN = 0x60
 TOKEN = MessageHeader(Role.RAW, state=State.COMPLETE)
 
@@ -113,8 +116,7 @@ class KafkaConversation(Conversation):
         if code == ENVELOPE:
             return self._note_envelope(version, prefix)
         if code == JOIN_GROUP and version is not None:
-            # All but the correlation id: members say the same when they join again, as they do at every rebalance.
-            self.protocol_type = protocol_type(prefix[:8] + bytes(4) + prefix[12:], version)
+            self.protocol_type = protocol_type(prefix, version)
         return {GROUP_KIND: self.protocol_type} if code in GROUP and self.protocol_type is not None else None
 
     def _note_envelope(self, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
@@ -129,9 +131,19 @@ class KafkaConversation(Conversation):
         return None
 
 
-@lru_cache(maxsize=256)
 def protocol_type(prefix: bytes, version: int) -> str | None:
     """What kind of group a JoinGroup request wants to join; None where these bytes end before it says so."""
+    plan = body_plan(JOIN_GROUP, version, False)
+    if plan is not None:
+        try:
+            start = body_offset(prefix, JOIN_GROUP, version, False)
+            values, stop = projection(plan, _PROTOCOL_TYPE)(prefix, start, Budget())
+        except FAILURES:
+            stop = len(prefix) + 1
+        if stop <= len(prefix):
+            kind: str | None = values["protocolType"]
+            return kind
+    # Cut, broken, or of a version without layout: the careful way tells what can be told.
     found = KAFKA.values(prefix, Context(Role.REQUEST, JOIN_GROUP, version)).values.get("protocolType")
     return found if isinstance(found, str) else None
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from analyzer.session import Session
 from dissectors.api import Role, State
-from dissectors.kafka.conversation import KafkaConversation
+from dissectors.kafka.conversation import JOIN_GROUP, KAFKA, KafkaConversation, protocol_type
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +160,22 @@ def test_a_group_knows_its_kind() -> None:
     ]
     kind = {"protocolType": "connect"}
     assert extras == [None, kind, None, kind, kind, kind]
+
+
+def test_the_kind_of_a_group_is_what_decoding_the_request_says() -> None:
+    """The short way to it, on JoinGroups of every version that was recorded, and on all their beginnings."""
+    versions = set()
+    for name in ("k010_py_old", "k24_sasl_v0", "k4_java_classic", "k4_go_franz"):
+        with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
+            for row in range(len(session.rows)):
+                context = session.context(row)
+                if context.code != JOIN_GROUP or context.role is not Role.REQUEST or context.version in versions:
+                    continue
+                assert context.version is not None
+                versions.add(context.version)
+                message = session.message(row)
+                for cut in range(len(message) + 1):
+                    said = KAFKA.values(message[:cut], context).values.get("protocolType")
+                    expected = said if isinstance(said, str) else None
+                    assert protocol_type(message[:cut], context.version) == expected, (name, row, cut)
+    assert len(versions) > 2
