@@ -37,6 +37,7 @@ from dissectors.holes import (
     Text,
     Written,
 )
+from dissectors.wire.checksum import crc32c
 
 LONGEST_TEXT = 512
 """Bytes that are shown of a text, or of bytes, beyond which its message is decoded for itself."""
@@ -174,9 +175,11 @@ class Laid:
         if segment == len(template.breaks):
             return following
         stretch = template.breaks[segment]
-        size_of = self.number(stretch.extent.term) - stretch.extent.bias
-        self._keep((size_of > 0) & (size_of <= self._length))
-        return self.anchors[-1] + width + self.number(stretch.extent.term) - stretch.extent.bias
+        taken = self._size(stretch)
+        good = (taken > 0) & (taken <= self._length)
+        following += taken
+        self._keep(good)
+        return following[good]
 
     def _keep(self, good: Bools) -> None:
         if good.all():
@@ -210,9 +213,6 @@ class Laid:
             good = (_READABLE[content] | (content == 0)).all(axis=1) & (size == self._size(text))
             good &= content[np.arange(len(content)), np.maximum(size - 1, 0)] != cells.SPACE
             self._keep(good)
-        if shape.checksums:
-            from crc32c import crc32c  # its package costs as much as ten modules of ours
-
         for checksum in shape.checksums:
             begin, end = self.position(checksum.begin), self.position(checksum.end)
             said = self.number(Term(checksum.at, 4, "I")).tolist()

@@ -23,10 +23,8 @@ def command(files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], read
 
     From a pipe (-) rows are printed as they close; what only a later packet can tell is null there.
     """
-    # Decoded values are trees without cycles: reference counts free them, and looking for cycles costs a tenth of the
-    # time.
+    # Decoded values are trees without cycles, which reference counts free: what was imported is not looked at again.
     gc.freeze()
-    gc.set_threshold(200_000, 50, 50)
     if "-" in files:
         with open_session(files, decode_as, reader) as session:
             printer.head()

@@ -1,8 +1,8 @@
 """A matrix of bytes in which each line is the JSON text of one row, with NULs to be dropped.
 
-Theory. What all rows share is a template. In it are cells as wide as the widest value: numbers are looked up four
-digits at a time, hexadecimal digits are made for all rows in one call, and what a value does not fill is NUL, which no
-JSON has. Dropping the NULs leaves the text.
+Theory. What all rows share is a template. In it are cells (analyzer.cells) as wide as the widest value: hexadecimal
+digits are made for all rows in one call, and what a value does not fill is NUL, which no JSON has. Dropping the NULs
+leaves the text.
 
 Values of very different size would mostly be NULs, and text that needs escapes has no fixed width; such rows are left
 to the writer of lists.
@@ -17,14 +17,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.cells import integers
 from dissectors.wire.flat import Columns, Numbers, Slices
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-_GROUP = 10_000
-_SHARED = _GROUP * _GROUP
+_SHARED = 10**8
 _PADDING = 4
 """How many times what it holds a cell may be, lines of little content apart."""
 
@@ -32,16 +32,6 @@ _LITTLE = 64
 _ESCAPED = np.zeros(256, bool)
 _ESCAPED[[*range(0x20), ord('"'), ord("\\")]] = True
 _NULL = np.frombuffer(b"null", np.uint8)
-
-
-def _digits(zero: str) -> npt.NDArray[np.uint32]:
-    """Four digits of each number below _GROUP; from there on without leading zeros, and `zero` for 0."""
-    full = "".join(f"{number:04}" for number in range(_GROUP))
-    short = "".join(f"{number:\0>4}" for number in range(1, _GROUP))
-    return np.frombuffer((full + zero + short).encode(), np.uint32)
-
-
-_LOWEST, _HIGHER = _digits("0".rjust(4, "\0")), _digits("\0" * 4)
 
 
 class Unwritable(Exception):
@@ -93,28 +83,10 @@ class Lines:
         shared = least // _SHARED
         if shared > 0 and shared == most // _SHARED:
             self.text(str(shared).encode())
-            values = values - shared * _SHARED
-            high = values // _GROUP
-            words = np.empty((self._rows, 2), np.uint32)
-            words[:, 0], words[:, 1] = _LOWEST.take(high), _LOWEST.take(values - high * _GROUP)
-            self._cell(words.view(np.uint8))
-            return
-        if least < 0:
-            if -least >> 63:
-                raise Unwritable
-            self._cell(((values < 0) * np.uint8(ord("-")))[:, None])
-            values, most = np.abs(values), max(most, -least)
-        groups = -(-len(str(most)) // 4)
-        words = np.empty((self._rows, groups), np.uint32)
-        table = _LOWEST
-        for place in reversed(range(1, groups)):
-            high = values // _GROUP
-            low = values - high * _GROUP
-            low += (high == 0) * _GROUP
-            words[:, place] = table.take(low)
-            values, table = high, _HIGHER
-        words[:, 0] = table.take(values + _GROUP)
-        self._cell(words.view(np.uint8))
+            # With a digit put in front the rest has all its zeros.
+            self._cell(integers(values - (shared - 1) * _SHARED)[:, 1:])
+        else:
+            self._cell(integers(values))
 
     def _slices(self, data: bytes, at: Ints, length: Ints, limit: int | None, text: bool) -> None:
         """Bytes as an object of digits and length, or text that needs no escapes; null where the length is negative."""
