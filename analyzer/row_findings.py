@@ -1,79 +1,134 @@
-"""What the index itself has to say of a row: one table, read for one row or for many.
+"""What the index itself has to say of rows: one table, read for one row or for many.
 
 A new finding of this kind is a new entry of ROW_FINDINGS and a code in dissectors/finding.py; what needs the body is
-the dissector's to find.
+the dissector's to find. What is known of many rows at once is a number whose bits are the table's entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from analyzer.columns import Array, Bools, Ints
-from analyzer.messages import Mark, Messages
+from analyzer.messages import FROM_CLIENT, Mark, Messages
+from analyzer.streams import UNKNOWN_SIDE, Streams
 from dissectors.api import Role, State
 from dissectors.finding import Finding, Severity
 from dissectors.wire.bulk import NULL
 
 
 class Facts(NamedTuple):
-    """Columns of n rows. `paired`: the partner is known; `latency`: ns of responses that are, else 0."""
+    """Columns of n rows. `paired`: the partner is known; `latency`: ns of responses that are, else 0.
+
+    left, deserted: who sent the first FIN or RST, if there was one: the sender of the row, the other side.
+    """
 
     marks: Array
     state: Array
     role: Array
     paired: Bools
     latency: Ints
+    left: Bools
+    deserted: Bools
 
     @classmethod
-    def of(cls, index: Messages, rows: Ints) -> Facts:
+    def of(cls, index: Messages, streams: Streams, rows: Ints) -> Facts:
         """The facts about some rows."""
-        take = {name: index.column(name)[rows] for name in ("marks", "state", "role", "partner", "time")}
+        names = ("marks", "state", "role", "partner", "time", "stream", "side")
+        take = {name: index.column(name)[rows] for name in names}
         paired = take["partner"] != NULL
         answers = paired & (take["role"] == Role.RESPONSE)
         asked = index.column("time")[np.where(answers, take["partner"], 0)] if len(index) else take["time"]
         latency = np.where(answers, take["time"] - asked, 0)
-        return cls(take["marks"], take["state"], take["role"], paired, latency)
+        client, closer = (streams.column(name)[take["stream"]] for name in ("client", "closer"))
+        sender = np.where(take["side"] == FROM_CLIENT, client, 1 - client)
+        closed = closer != UNKNOWN_SIDE
+        left, deserted = closed & (closer == sender), closed & (closer != sender)
+        return cls(take["marks"], take["state"], take["role"], paired, latency, left, deserted)
+
+    @property
+    def unanswered(self) -> Bools:
+        """Requests without an answer in the capture."""
+        found: Bools = (self.role == Role.REQUEST) & ~self.paired & (self.state != State.PARTIAL)
+        return found
 
 
-Condition = Callable[[Facts], Bools]
+class Remark(NamedTuple):
+    """A finding of the rows for which the condition holds.
 
-ROW_FINDINGS: tuple[tuple[Condition, Finding], ...] = (
-    (
+    late: only what comes behind a row can tell. alone: such rows are not written together with others, for their
+    latency is negative, or missing where others have one.
+    """
+
+    condition: Callable[[Facts], Bools]
+    finding: Finding
+    late: bool = False
+    alone: bool = False
+
+
+ROW_FINDINGS: tuple[Remark, ...] = (
+    Remark(
         lambda facts: facts.marks & Mark.SNAPPED != 0,
         Finding(Severity.WARNING, "cut-by-snaplen", "the capture kept only the beginning of packets"),
     ),
-    (
+    Remark(
         lambda facts: facts.marks & Mark.GAP != 0,
         Finding(Severity.WARNING, "gap", "bytes of this message are missing from the capture"),
     ),
-    (
+    Remark(
         lambda facts: (facts.role == Role.RESPONSE) & ~facts.paired,
         Finding(Severity.NOTE, "orphan-response", "its request is not in the capture"),
+        alone=True,
     ),
-    (
+    Remark(
         lambda facts: (facts.state == State.PARTIAL) & (facts.marks & (Mark.SNAPPED | Mark.GAP) == 0),
         Finding(Severity.WARNING, "unfinished", "the stream ends before this message does"),
     ),
-    (
+    Remark(
         lambda facts: facts.latency < 0,
         Finding(Severity.WARNING, "clock-went-back", "the clock went back since its request"),
+        alone=True,
+    ),
+    Remark(
+        lambda facts: facts.unanswered & facts.deserted,
+        Finding(
+            Severity.WARNING, "closed-unanswered", "the other side closed the connection, no answer is in the capture"
+        ),
+        late=True,
+    ),
+    Remark(
+        lambda facts: facts.unanswered & facts.left,
+        Finding(
+            Severity.NOTE, "unanswered", "no answer is in the capture, the side that asked closed the connection first"
+        ),
+        late=True,
+    ),
+    Remark(
+        lambda facts: facts.unanswered & ~facts.deserted & ~facts.left,
+        Finding(Severity.NOTE, "unanswered", "no answer is in the capture"),
+        late=True,
     ),
 )
 
 
-def remarkable(index: Messages, rows: Ints) -> Ints:
-    """Places in `rows` of which there is something to say."""
-    facts = Facts.of(index, rows)
-    found = np.zeros(len(rows), bool)
-    for condition, _ in ROW_FINDINGS:
-        found |= condition(facts)
-    return np.flatnonzero(found)
+def remarks(index: Messages, streams: Streams, rows: Ints, *, late: bool) -> Ints:
+    """For each of `rows` the findings of the table, as bits; of what only later packets can tell, where `late`."""
+    facts = Facts.of(index, streams, rows)
+    found = np.zeros(len(rows), np.int64)
+    for bit, remark in enumerate(ROW_FINDINGS):
+        if late or not remark.late:
+            found |= remark.condition(facts).astype(np.int64) << bit
+    return found
 
 
-def remarks(index: Messages, row: int) -> Iterator[Finding]:
-    """What there is to say of one row."""
-    facts = Facts.of(index, np.array([row]))
-    return (finding for condition, finding in ROW_FINDINGS if condition(facts)[0])
+ALONE = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.alone)
+"""The bits of what keeps a row from being written together with others."""
+
+
+@lru_cache(maxsize=256)
+def findings_of(bits: int) -> tuple[Finding, ...]:
+    """The findings that remarks() gave as bits."""
+    return tuple(remark.finding for bit, remark in enumerate(ROW_FINDINGS) if bits >> bit & 1)

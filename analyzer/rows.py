@@ -18,6 +18,7 @@ from analyzer import defects
 from analyzer.columns import Array, Ints
 from analyzer.messages import FROM_CLIENT, Mark
 from analyzer.row_columns import Column, Flags, Integers, Joined, Picked, Scoped, Texts, Times, Values, fixed
+from analyzer.row_findings import findings_of
 from analyzer.session import Analysis
 from dissectors.api import Body, Role, State
 from dissectors.finding import Finding
@@ -35,10 +36,12 @@ class Rows:
     """Reads keys of rows. Keeps the names of streams that it has met; of rows and bodies nothing.
 
     `streaming`: rows are read as they close, so a row knows no partner that closes later, even if it is known by now.
+    `hindsight`: findings are also those that only what comes behind a row can tell, for people; programs get the same
+    findings from a stream and from a file.
     """
 
-    def __init__(self, session: Analysis, *, streaming: bool = False) -> None:
-        self._streaming = streaming
+    def __init__(self, session: Analysis, *, streaming: bool = False, hindsight: bool = False) -> None:
+        self._streaming, self._hindsight = streaming, hindsight
         self.session = session
         self._index = session.rows
         self._names = Texts(lambda number: session.names.text(number - 1) if number else None)
@@ -69,15 +72,13 @@ class Rows:
         self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]]
     ) -> Iterator[dict[str, Any]]:
         session, error, info, findings, fields = self.session, *(key in keys for key in BODY_KEYS_IN_ORDER)
-        remarkable = np.zeros(len(rows), bool)
-        remarkable[session.remarkable(rows)] = True
         readable = session.readable(rows)
-        for row, (dissector, message, context), number, remark in zip(
-            cells, readable, rows.tolist(), remarkable.tolist(), strict=True
+        for row, (dissector, message, context), number, remarks in zip(
+            cells, readable, rows.tolist(), self.remarks(rows).tolist(), strict=True
         ):
             body = session.raw_body(message) if dissector is None else defects.values(dissector, message, context)
-            if remark:
-                body = session.remarked(number, body)
+            if remarks:
+                body = session.remarked(number, body, findings_of(remarks))
             found = dict(zip(keys, row, strict=True))
             if error:
                 found["error"] = said_error(body)
@@ -85,10 +86,14 @@ class Rows:
                 said = session.raw_info(message, body) if dissector is None else defects.info(dissector, body, context)
                 found["info"] = said
             if findings:
-                found["findings"] = [_finding(finding) for finding in body.findings] if body.findings else []
+                found["findings"] = said_findings(body)
             if fields:
                 found["fields"] = body.values
             yield found
+
+    def remarks(self, rows: Ints) -> Ints:
+        """What the index itself has to say of rows, as bits; see row_findings."""
+        return self.session.remarks_of(rows, late=self._hindsight and self.session.ended)
 
     def take(self, name: str, rows: Ints) -> Array:
         """One column of the index."""
@@ -179,6 +184,11 @@ def picked(texts: Sequence[str], numbers: Array) -> Values:
 def said_error(body: Body) -> dict[str, Any] | None:
     """The error that a message reports."""
     return None if body.error is None else {"code": body.error[0], "name": body.error[1]}
+
+
+def said_findings(body: Body) -> list[dict[str, str]]:
+    """What there is to say of a message."""
+    return [_finding(finding) for finding in body.findings] if body.findings else []
 
 
 def _finding(finding: Finding) -> dict[str, str]:

@@ -62,12 +62,13 @@ class Blocks(Protocol):
 
 
 class Analysis:
-    """Blocks of packets, read into rows, and all that can be asked of these."""
+    """Blocks of packets, read into rows, and all that can be asked of these. `ended`: all of them have been read."""
 
     def __init__(self, source: Blocks, known: Ports, *, use_bulk: bool = True) -> None:
         self.source = source
         self.engine = Engine(source.store, source.flows, known, use_bulk=use_bulk)
         self.rows = self.engine.rows
+        self.ended = False
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +86,9 @@ class Analysis:
         """Reads on; yields the numbers of the rows that each block closed, the last when the input has ended."""
         # By map, which keeps no block: when the source ends, the last one has gone, and its memory can be given back.
         yield from map(self.engine.feed, self.source.blocks())
-        yield self.engine.finish()
+        closed = self.engine.finish()
+        self.ended = True
+        yield closed
 
     def load(self) -> Self:
         """Reads all inputs to their end."""
@@ -199,13 +202,10 @@ class Analysis:
         """Bytes that no dissector reads."""
         return Body({"data": message}, None, tuple(_about_raw(message)))
 
-    def remarkable(self, rows: Ints) -> Ints:
-        """Places in `rows` of which the index itself has something to say."""
-        return row_findings.remarkable(self.rows, rows)
-
-    def remarked(self, row: int, body: Body) -> Body:
-        """A body with what the index knows of its row."""
-        return Body(body.values, body.error, (*self.remarks(row), *self._of_body(row, body.findings)))
+    def remarked(self, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:
+        """A body with what the index knows of its row; remarks: that, where it is known already."""
+        known = self.remarks(row) if remarks is None else remarks
+        return Body(body.values, body.error, (*known, *self._of_body(row, body.findings)))
 
     def tree(self, row: int) -> Tree:
         """A row as an annotated tree; lost bytes are leaves of it."""
@@ -235,8 +235,12 @@ class Analysis:
         return f"{len(message)} bytes, {text}"
 
     def remarks(self, row: int) -> list[Finding]:
-        """What the index itself has to say of a row."""
-        return list(row_findings.remarks(self.rows, row))
+        """What the index itself has to say of a row, as far as the input has been read."""
+        return list(row_findings.findings_of(int(self.remarks_of(np.array([row]), late=self.ended)[0])))
+
+    def remarks_of(self, rows: Ints, *, late: bool) -> Ints:
+        """The same of many rows, as bits; see row_findings.remarks."""
+        return row_findings.remarks(self.rows, self.engine.streams, rows, late=late)
 
     def endpoint(self, stream: int, side: int) -> str:
         """`address:port` of a stream's client (FROM_CLIENT) or server."""

@@ -21,10 +21,11 @@ import numpy as np
 
 from analyzer.columns import Ints, runs
 from analyzer.row_columns import Values
-from analyzer.row_findings import remarkable
-from analyzer.session import Analysis
+from analyzer.row_findings import ALONE, findings_of
+from analyzer.rows import Rows
 from analyzer.templates import Bytestore, Joined, Laid, Template
 from dissectors.api import Body, Context, Dissector, Role, State
+from dissectors.finding import Finding
 from dissectors.holes import BEGIN, END, Marked, Shape
 
 WORTH = 24
@@ -75,8 +76,8 @@ class Kind:
 class Stencils:
     """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body."""
 
-    def __init__(self, session: Analysis, say: Say) -> None:
-        self._session, self._say = session, say
+    def __init__(self, reader: Rows, say: Say) -> None:
+        self._reader, self._session, self._say = reader, reader.session, say
         self._kinds: OrderedDict[tuple[int, ...], Kind] = OrderedDict()
         self._count = 0
 
@@ -87,7 +88,7 @@ class Stencils:
             kind = self._kinds.setdefault(key, Kind())
             self._kinds.move_to_end(key)
             if kind.templates or kind.poor < MOST_POOR:
-                found += self._of_a_kind(kind, rows, places)
+                found += self._of_a_kind(kind, rows, places, findings_of(key[-1]))
         while self._count > MOST_SHAPES:
             self._count -= sum(template.cost for template in self._kinds.popitem(last=False)[1].templates)
         _read_nested([group.laid for group in found])
@@ -98,9 +99,11 @@ class Stencils:
         table = self._session.rows
         columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
         columns.append(table.column("count")[rows] > 1)
+        remarks = self._reader.remarks(rows)
+        columns.append(remarks)
         good = table.column("state")[rows] == State.COMPLETE
         good &= (table.column("length")[rows] <= LONGEST) & (columns[2] != Role.RAW) & (columns[4] >= 0)
-        good[remarkable(table, rows)] = False
+        good &= remarks & ALONE == 0
         places = np.flatnonzero(good)
         if not len(places):
             return
@@ -114,7 +117,7 @@ class Stencils:
                 first = places[begin]
                 yield tuple(int(column[first]) for column in columns), np.sort(places[begin:end])
 
-    def _of_a_kind(self, kind: Kind, rows: Ints, places: Ints) -> Iterator[Group]:
+    def _of_a_kind(self, kind: Kind, rows: Ints, places: Ints, remarks: tuple[Finding, ...]) -> Iterator[Group]:
         source, at, length = self._bytes(rows[places])
         kind.templates.sort(key=lambda template: -template.hits)
         self._count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
@@ -127,7 +130,7 @@ class Stencils:
                 yield Group(places, laid)
                 places, at, length = (np.delete(column, laid.rows) for column in (places, at, length))
         while _worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
-            made = self._template(int(rows[places[0]]))
+            made = self._template(int(rows[places[0]]), remarks)
             done = np.zeros(1, np.int64)
             if made is not None:
                 laid = Laid(made, source, at, length)
@@ -151,13 +154,15 @@ class Stencils:
             return session.source.store, session.engine.pieces.column("at")[first], length
         return Joined(session.messages(rows)), np.cumsum(length) - length, length
 
-    def _template(self, row: int) -> Template | None:
+    def _template(self, row: int, remarks: tuple[Finding, ...]) -> Template | None:
         session = self._session
         dissector, context = session.dissector(row), session.context(row)
         if dissector is None:
             return None
         try:
             made = dissector.stencil(session.message(row), context)
+            if made is not None and remarks:
+                made = made._replace(body=made.body._replace(findings=(*remarks, *made.body.findings)))
             said = {} if made is None else self._say(made.body, dissector, context)
         except Exception:  # of whatever kind: the row's own decoding meets it again, and tells
             return None

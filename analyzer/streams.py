@@ -25,6 +25,8 @@ UNKNOWN_SIDE = -1
 class Streams(Columns):
     """One row a stream. `client` is the flow's side that opened it; `reuse` counts earlier streams of the same flow.
 
+    `closer` is the side that sent the first FIN or RST, UNKNOWN_SIDE while there is none.
+
     `protocol` is a number of the engine's dissectors (NO_PROTOCOL while nothing is known); times in ns.
     """
 
@@ -37,6 +39,7 @@ class Streams(Columns):
         "packets": np.int64,
         "begin": np.int64,
         "end": np.int64,
+        "closer": np.int8,
     }
 
     def set(self, name: str, row: int, value: int) -> None:
@@ -153,12 +156,16 @@ class StreamAssigner:
         self._flows.uses[flow] += 1
         time = int(block.time[packet])
         reuse, number = int(self._flows.uses[flow]) - 1, int(block.number[packet])
-        return flow, reuse, client, -1, number, 0, time, time
+        return flow, reuse, client, -1, number, 0, time, time, UNKNOWN_SIDE
 
     def _count(self, block: PacketBlock, by_flow: Ints, stream: Ints) -> None:
         packets, end = self._streams.column("packets"), self._streams.column("end")
         np.add.at(packets, stream, 1)
         np.maximum.at(end, stream, block.time[by_flow])
+        closer = self._streams.column("closer")
+        closing = np.flatnonzero(block.flags[by_flow] & (FIN | RST) != 0)[::-1]  # the first one stays
+        closing = closing[closer[stream[closing]] == UNKNOWN_SIDE]
+        closer[stream[closing]] = block.direction[by_flow[closing]]
 
 
 class _FlowMemory:

@@ -30,6 +30,7 @@ CODES: dict[str, str] = {
     "conflicting-overlap": "a retransmission carries other bytes than the first transmission",
     "cut-by-snaplen": "the capture kept only the beginning of packets",
     "orphan-response": "the request of this response is not in the capture",
+    "closed-unanswered": "the other side closed the connection instead of answering",
     "unanswered": "a request that expects an answer has none in the capture",
     "clock-went-back": "the capture's clock went back between request and response",
     "damaged-capture": "the capture file ends or breaks before its end",

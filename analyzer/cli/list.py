@@ -36,4 +36,4 @@ def command(files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], read
         return
     with loaded(files, decode_as, reader) as session:
         printer.head()
-        printer.rows(Rows(session), range(len(session.rows)))
+        printer.rows(Rows(session, hindsight=printer.for_people), range(len(session.rows)))

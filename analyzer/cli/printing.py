@@ -61,6 +61,7 @@ class Printer:
             self._form = TableForm(keys, limits)
         self._lines: Lines | None = None
         self.limits = limits
+        self.for_people = isinstance(self._form, TableForm)
 
     def head(self) -> None:
         """The line of names, where the form has one."""

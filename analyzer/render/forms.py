@@ -60,7 +60,7 @@ class Form(Protocol):
         """
 
     def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
-        """The texts of the slots, of a body whose row has nothing to remark."""
+        """The texts of the slots, of a body with all that there is to say of its row."""
 
 
 class Lines:
@@ -68,7 +68,7 @@ class Lines:
 
     def __init__(self, form: Form, reader: Rows) -> None:
         self._form, self.reader = form, reader
-        self._stencils = Stencils(reader.session, form.said)
+        self._stencils = Stencils(reader, form.said)
 
     def of(self, rows: Ints) -> Iterator[bytes]:
         """The lines of rows, in pieces."""

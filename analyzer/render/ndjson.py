@@ -11,7 +11,7 @@ from analyzer.columns import Ints
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.jsonable import OPTIONS, JsonWriter, Limits
 from analyzer.row_columns import Style
-from analyzer.rows import BODY_KEYS, Rows, said_error
+from analyzer.rows import BODY_KEYS, Rows, said_error, said_findings
 from analyzer.stencils import Said
 from analyzer.text import one_line, safe_json
 from dissectors.api import Body, Context, Dissector
@@ -47,7 +47,7 @@ class NdjsonForm:
 
     def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         """See Form."""
-        found: dict[str, Any] = {"error": said_error(body), "findings": [], "fields": body.values}
+        found: dict[str, Any] = {"error": said_error(body), "findings": said_findings(body), "fields": body.values}
         if "info" in self._keys:
             found["info"] = one_line(dissector.info(body, context))
         return {key: self._marking.dumps(found[key]).decode() for key in self._keys if key in BODY_KEYS}

@@ -15,7 +15,7 @@ from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.row_columns import Column, Integers, Style, Texts
-from analyzer.rows import BODY_KEYS, ROLES, Rows, said_error
+from analyzer.rows import BODY_KEYS, ROLES, Rows, said_error, said_findings
 from analyzer.stencils import Said
 from analyzer.text import one_line, safe_text
 from dissectors.api import Body, Context, Dissector, Role
@@ -86,8 +86,8 @@ class TableForm:
     def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         """See Form."""
         info = one_line(dissector.info(body, context))
-        tail = _tail(said_error(body), "complete", info, [], [])
-        # Of rows with nothing to remark all responses have a latency, and no others.
+        tail = _tail(said_error(body), "complete", info, said_findings(body), [])
+        # Of rows that may be written together all responses have a latency, and no others.
         blank = "" if context.role is Role.RESPONSE else " " * (1 + WIDTHS[_LATENCY])
         return {_INFO: f"{blank} {tail}" if tail else ""}
 
@@ -96,7 +96,7 @@ def _latencies(column: Column) -> Cells:
     """The latency with the space before it, or nothing where there is none: what follows is the end, or says so."""
     assert isinstance(column, Integers)
     null = np.ones(len(column.numbers), bool) if column.null is None else column.null
-    # Those that are negative are remarkable, and written one by one.
+    # Those that are negative are written one by one.
     known = np.where(null, 0, np.maximum(column.numbers, 0))
     written = cells.beside([b" ", durations(known, _padded(-WIDTHS[_LATENCY]))], len(known))
     return cells.nothing_where(written, null, b"")

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.row_findings import remarkable, remarks
+from analyzer.row_findings import findings_of
+from analyzer.rows import Rows
 from analyzer.session import Session
+from analyzer.streams import ACK, FIN, RST
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 
 REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
@@ -23,16 +25,54 @@ EVERYTHING = [
 ]
 
 
-def test_one_table_for_both(tmp_path: Path) -> None:
+def test_one_table_for_one_and_for_many(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "a.pcap", EVERYTHING)]).load() as session:
-        rows = np.arange(len(session.rows))
-        said = {row: [finding.code for finding in remarks(session.rows, row)] for row in rows.tolist()}
-        assert set(remarkable(session.rows, rows).tolist()) == {row for row, codes in said.items() if codes}
-        codes = {code for found in said.values() for code in found}
-        assert codes == {"orphan-response", "cut-by-snaplen", "unfinished"}
+        many = session.remarks_of(np.arange(len(session.rows)), late=True).tolist()
+        assert [list(findings_of(bits)) for bits in many] == [session.remarks(row) for row in range(len(many))]
+        assert {finding.code for bits in many for finding in findings_of(bits)} == {
+            *("orphan-response", "cut-by-snaplen", "unfinished")
+        }
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_few_rows(tmp_path: Path, count: int) -> None:
     with Session([capture(tmp_path / "a.pcap", EVERYTHING)]).load() as session:
-        assert len(remarkable(session.rows, np.arange(count))) == 0
+        assert not session.remarks_of(np.arange(count), late=True).any()
+
+
+LEFT = "no answer is in the capture, the side that asked closed the connection first"
+DESERTED = "the other side closed the connection, no answer is in the capture"
+ENDS = {
+    "the capture ends": ([], ("unanswered", "no answer is in the capture")),
+    "the server ends": ([Segment(SERVER, 16, flags=FIN | ACK)], ("closed-unanswered", DESERTED)),
+    "the server resets": ([Segment(SERVER, 16, flags=RST)], ("closed-unanswered", DESERTED)),
+    "the client ends": (
+        [Segment(CLIENT, 44, flags=FIN | ACK)],
+        ("unanswered", LEFT),
+    ),
+    "the server ends after the client": (
+        [Segment(CLIENT, 44, flags=FIN | ACK), Segment(SERVER, 16, flags=FIN | ACK)],
+        ("unanswered", LEFT),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("block", [1, 32_768])
+def test_a_request_without_an_answer(name: str, block: int, tmp_path: Path) -> None:
+    segments, (code, text) = ENDS[name]
+    first = [*opening(), Segment(CLIENT, 0, REQUEST), Segment(SERVER, 0, ANSWER), Segment(CLIENT, 22, REQUEST)]
+    with Session([capture(tmp_path / "a.pcap", [*first, *segments])], block=block) as session:
+        for _ in session.grow():
+            assert session.ended or not len(session.rows) or not session.remarks(len(session.rows) - 1)
+        assert [session.remarks(row) for row in (0, 1)] == [[], []]
+        (finding,) = session.remarks(2)
+        assert (finding.code, finding.text) == (code, text)
+
+
+def test_what_only_the_end_can_tell_is_for_people(tmp_path: Path) -> None:
+    with Session([capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, REQUEST)])]).load() as session:
+        rows = np.arange(1)
+        assert Rows(session).columns(["findings"], rows) == [[[]]]
+        (found,) = Rows(session, hindsight=True).columns(["findings"], rows)
+        assert [finding["code"] for finding in found[0]] == ["unanswered"]
