@@ -7,15 +7,17 @@ it). Values are JSON as applications write it, of lengths that scatter around 12
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import struct
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import cramjam
 import lz4.frame
+import zstandard
 from crc32c import crc32c
 
 with warnings.catch_warnings():  # what the package uses of the standard library is not ours to mend
@@ -28,10 +30,12 @@ BATCH_BYTES = 16_384
 START_MS = 1_795_000_000_000
 _HEADER = 61
 _CHECKED = 21
-_SNAPPY, _LZ4 = 2, 3
+GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 _CODECS: dict[int, Callable[[bytes], bytes]] = {
-    _SNAPPY: lambda data: bytes(cramjam.snappy.compress_raw(data)),
-    _LZ4: lz4.frame.compress,
+    GZIP: lambda data: gzip.compress(data, mtime=0),
+    SNAPPY: lambda data: bytes(cramjam.snappy.compress_raw(data)),
+    LZ4: lz4.frame.compress,
+    ZSTD: zstandard.compress,
 }
 _WORDS = (
     *("created", "paid", "shipped", "returned", "pending", "blue", "green", "red", "small", "large"),
@@ -72,13 +76,10 @@ def batch(chance: random.Random, most: int, codec: int = 0) -> Batch:
     return Batch(data, count)
 
 
-def batches(number: int, most: int, *, packed: bool) -> list[Batch]:
-    """`number` batches of 1 to `most` records, the same each time; packed: every third is compressed."""
+def batches(number: int, most: int, codecs: Sequence[int]) -> list[Batch]:
+    """`number` batches of 1 to `most` records, the same each time, compressed by these codecs in turn; 0 is none."""
     chance = random.Random(f"{number} {most}")
-    return [
-        batch(chance, chance.randint(1, most), (_LZ4, _SNAPPY)[each // 3 % 2] if packed and each % 3 == 0 else 0)
-        for each in range(number)
-    ]
+    return [batch(chance, chance.randint(1, most), codecs[each % len(codecs)]) for each in range(number)]
 
 
 def _key(chance: random.Random) -> bytes | None:

@@ -20,6 +20,7 @@ class Bench:
         self.sizes = (4, 16, 64) if quick else (16, 64, 256, 1024)
         self.fetches = (1, 16) if quick else (1, 16, 64)
         self.opened = 32 if quick else 123
+        self.batched = 16 if quick else 100
         self.few_times = min(3, times)
 
     def capture(self, kind: str) -> Path:

@@ -13,12 +13,16 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import count
 
-from benchmarks.batches import Batch, batches
-from benchmarks.captures import Kind, Turn
+from benchmarks.batches import GZIP, LZ4, SNAPPY, ZSTD, Batch, batches
+from benchmarks.captures import Conversations, Kind, Turn
 from benchmarks.kafka_log import Log, framed, text
 from benchmarks.recorded import Exchange, exchanges
 
 SMALL = ("k4_py_aio", "k010_py_old", "k4_go_segment", "zk39_ibp_1.1", "zk39_ibp_2.4")
+THIRD = (LZ4, 0, 0, SNAPPY, 0, 0)
+"""A third of the batches is compressed, as it may be where producers are not alike."""
+
+PLAIN, PACKED = (0,), (GZIP, SNAPPY, LZ4, ZSTD)
 MADE = 0.4
 """Share of produces and fetches that are made, in the capture of small messages; the recordings have more of them."""
 
@@ -38,16 +42,20 @@ CLIENTS = (
 
 
 def _small(chance: random.Random, number: int) -> Iterator[Turn]:
-    return _talk(chance, number, _pool(600, 4, False), exchanges("kafka", SMALL[number % len(SMALL)]), LONGEST)
+    return _talk(chance, number, _pool(600, 4, PLAIN), exchanges("kafka", SMALL[number % len(SMALL)]), LONGEST)
 
 
 def _large(chance: random.Random, number: int) -> Iterator[Turn]:
-    return _talk(chance, number, _pool(240, 1000, True), (), 1 << 30)
+    return _talk(chance, number, _pool(240, 1000, THIRD), (), 1 << 30)
+
+
+def _of_codecs(codecs: Sequence[int]) -> Conversations:
+    return lambda chance, number: _talk(chance, number, _pool(240, 1000, codecs), (), 1 << 30)
 
 
 @cache
-def _pool(number: int, most: int, packed: bool) -> Sequence[Batch]:
-    return batches(number, most, packed=packed)
+def _pool(number: int, most: int, codecs: Sequence[int]) -> Sequence[Batch]:
+    return batches(number, most, codecs)
 
 
 def _talk(
@@ -89,7 +97,7 @@ def one_fetch(size: int) -> Kind:
     """A capture of one fetch whose answer has about `size` bytes of records in one partition."""
 
     def conversations(chance: random.Random, number: int) -> Iterator[Turn]:
-        log = Log(chance, _pool(60, 1000, False), number)
+        log = Log(chance, _pool(60, 1000, PLAIN), number)
         exchange, records = log.fetch(), bytearray()
         while len(records) < size:
             records += log.read(0)
@@ -104,5 +112,7 @@ KINDS = {
     for kind in (
         Kind("small", 9092, _small, connections=40, acks=0.60),
         Kind("large", 9092, _large, connections=20, acks=0.60),
+        Kind("plain", 9092, _of_codecs(PLAIN), connections=20, acks=0.60),
+        Kind("packed", 9092, _of_codecs(PACKED), connections=20, acks=0.60),
     )
 }

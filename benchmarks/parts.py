@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 
 from benchmarks import memory
 from benchmarks.comparison import Bench, decoding, installed, works
+from benchmarks.contents import record_bytes
 from benchmarks.growth import FEW, fetches, growth, rates
-from benchmarks.measure import PROGRAM
+from benchmarks.measure import PROGRAM, alternated
 from benchmarks.opening import first_row
 from benchmarks.table import Line
-from benchmarks.works import ROWS, STATS
+from benchmarks.works import FIELDS_OF_ALL, ROWS, STATS
 
 SHARES = {"small": "", "zookeeper": "0.50", "rocketmq": "0.50", "pulsar": "0.60"}
 """Kinds whose speed is compared with Kafka's, and the share that is the goal."""
 
-INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL = "120 B", "8", "1.05"
+INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL, CODECS_GOAL = "120 B", "8", "1.05", "0.60"
 OPEN_GOAL = "4, 0.5 s"
 
 
@@ -93,6 +94,23 @@ def speeds(bench: Bench) -> Iterator[Line]:
         yield Line("messages a second, `list -e`", kind, f"{rate:,.0f}", "of Kafka's", "", share, SHARES[kind])
 
 
+def codecs(bench: Bench) -> Iterator[Line]:
+    """Bytes of records a second, of batches that are compressed, beside those that are not; the start subtracted."""
+    few = bench.library.of_packets("small", FEW)
+    plain, packed = (bench.library.of_size(bench.batched, kind) for kind in ("plain", "packed"))
+    start, *runs = alternated([FIELDS_OF_ALL.ours(path) for path in (few, plain, packed)], bench.times)
+    rates = [record_bytes(path) / 1e6 / (run.cpu - start.cpu) for path, run in zip((plain, packed), runs, strict=True)]
+    yield Line(
+        "records a second, ndjson --fields",
+        f"gzip, snappy, lz4, zstd: {bench.batched} MiB",
+        f"{rates[1]:.0f} MB",
+        "uncompressed",
+        f"{rates[0]:.0f} MB",
+        rates[1] / rates[0],
+        CODECS_GOAL,
+    )
+
+
 PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "works": works,
     "decode": decoding,
@@ -101,4 +119,5 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "messages": messages,
     "growth": growing,
     "speeds": speeds,
+    "codecs": codecs,
 }

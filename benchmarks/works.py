@@ -77,13 +77,15 @@ ROWS = Work("`list --format tsv -e` of 12 keys", ["list", "--format", "tsv", "-e
 STATS = Work("`stats --counts`", ["stats", "--counts", "--format", "json"], 22, counted)
 BODIES = ("list", "--format", "ndjson", "--fields")
 
+FIELDS_OF_ALL = Work("`list --format ndjson --fields`", BODIES, 8, lines(0))
+
 FIELDS = ("-T", "fields", *(part for name in KAFKA_FIELDS for part in ("-e", name)))
 _EK = ("-T", "ek", "-J", "kafka")
 
 GROUPS = (
     Group("small", (STATS, ROWS), "`-T fields`, 11 of Kafka's", FIELDS, lengths),
     Group("small", (TABLE,), "its default lines"),
-    Group("small", (Work("`list --format ndjson --fields`", BODIES, 8, lines(0)),), "`-T ek -J kafka`", _EK),
+    Group("small", (FIELDS_OF_ALL,), "`-T ek -J kafka`", _EK),
     Group("large", (Work("`list --format ndjson --fields`", BODIES, 6, lines(0)),), "`-T ek -J kafka`", _EK),
 )
 

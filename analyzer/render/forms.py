@@ -44,6 +44,10 @@ Frame = Sequence[bytes | Cells | Slot]
 class Form(Protocol):
     """How rows are written."""
 
+    @property
+    def edition(self) -> int:
+        """What said() gave for a body before this number changed is not what it gives now. Looked at after frame()."""
+
     def head(self) -> bytes:
         """What stands above all rows."""
 
@@ -68,6 +72,7 @@ class Lines:
 
     def __init__(self, form: Form, reader: Rows) -> None:
         self._form, self.reader = form, reader
+        self._edition = form.edition
         self._stencils = Stencils(reader, form.said)
 
     def of(self, rows: Ints) -> Iterator[bytes]:
@@ -80,6 +85,9 @@ class Lines:
             for part in chunks(self.reader.session, rows):
                 yield from self._form.plain(self.reader, part)
             return
+        if self._edition != self._form.edition:
+            self._edition = self._form.edition
+            self._stencils = Stencils(self.reader, self._form.said)
         merged = list(_merged([*frame, b"\n"], len(rows)))
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
             yield cells.text_of(merged[0])

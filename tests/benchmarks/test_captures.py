@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 
 from analyzer.session import Session
 from benchmarks.captures import write
+from benchmarks.contents import record_bytes
 from benchmarks.kafka import one_fetch
 from benchmarks.library import KINDS, Library
+from benchmarks.recorded import GOLDEN
 from dissectors.api import Role, State
 
 PACKETS = 1500
@@ -92,3 +97,23 @@ def test_a_capture_of_so_many_bytes_and_one_of_one_message(tmp_path: Path) -> No
         assert session.rows.column("length").max() >= 1 << 20
         assert not session.body(1).findings
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_bytes_of_records_are_those_of_the_vendor() -> None:
+    golden = GOLDEN / "kafka" / "k4_py_kp"
+    text = zstandard.ZstdDecompressor().stream_reader(golden.with_suffix(".expected.ndjson.zst").read_bytes()).read()
+    expected = sum(map(_vendors, map(json.loads, text.splitlines())))
+    assert record_bytes(golden.with_suffix(".pcap.zst")) == expected > 1000
+
+
+def _vendors(value: Any) -> int:
+    """The bytes of keys, values and headers of the records in a row of the truth."""
+    if isinstance(value, list):
+        return sum(map(_vendors, value))
+    if not isinstance(value, dict):
+        return 0
+    if not {"timestamp", "headers"} <= value.keys():
+        return sum(map(_vendors, value.values()))
+    sides = [value, *value["headers"]]
+    bytes_of = [side[name] for side in sides for name in ("key", "value") if isinstance(side[name], dict)]
+    return sum(each["length"] for each in bytes_of) + sum(len(header["key"]) for header in value["headers"])

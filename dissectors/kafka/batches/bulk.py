@@ -47,6 +47,9 @@ def _short_varints() -> Ints:
     return ((unsigned >> 1) ^ -(unsigned & 1)) << 2 | size
 
 
+_LOW = [2 + ((byte & 0x7F) >> 1) for byte in range(256)]
+"""How far a record with a length of two bytes, the first of them this one, goes by what that byte says."""
+
 _SHORT = _short_varints()
 _SINGLE = _SHORT[:0x80] >> 2
 
@@ -117,7 +120,7 @@ def tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[
 def _hop(data: bytes, bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> Ints:
     """Where each record begins."""
     found: list[int] = []
-    append = found.append
+    append, low = found.append, _LOW
     p = 0
     for body, head in zip(bodies, heads, strict=True):
         end = p + len(body)
@@ -131,7 +134,7 @@ def _hop(data: bytes, bodies: Sequence[bytes | memoryview], heads: Sequence[Head
             else:
                 m = data[p + 1]
                 if m < 128:
-                    p += 2 + ((n & 127 | m << 7) >> 1)
+                    p += low[n] + (m << 6)
                 else:
                     n, p = uvarint(data, p)
                     p += n >> 1
