@@ -8,7 +8,7 @@ together, and so are all rows when nothing of the body is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -27,8 +27,8 @@ TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
 """Rows, and bytes of their messages, to be given to Lines at one time: the more, the more are alike."""
 
 _SPLICE = bytes([SPLICE])
-_AT_ONCE = 2048
-"""Lines that are given out as one piece."""
+_PIECE = 1 << 18
+"""Bytes of lines that are joined to be given out as one piece: what stays in the processor's cache."""
 
 
 class Slot(NamedTuple):
@@ -93,8 +93,7 @@ class Lines:
             yield cells.text_of(merged[0])
             return
         lines = self._with_bodies(rows, merged)
-        while some := list(islice(lines, _AT_ONCE)):
-            yield b"".join(some)
+        yield from _pieces(lines)
 
     def _with_bodies(self, rows: Ints, frame: Sequence[Cells | Slot]) -> Iterator[bytes]:
         lines = np.empty(len(rows), object)
@@ -114,6 +113,20 @@ class Lines:
         del lines
         rest = self._form.plain(self.reader, rows[left]) if left.any() else iter(())
         return (next(rest) if line is None else line for line in found)
+
+
+def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """The same text in pieces that are not small, none of which is a copy of a long line."""
+    some: list[bytes] = []
+    size = 0
+    for line in lines:
+        some.append(line)
+        size += len(line)
+        if size > _PIECE:
+            yield some[0] if len(some) == 1 else b"".join(some)
+            some.clear()
+            size = 0
+    yield b"".join(some)
 
 
 def _spliced(lines: list[bytes], splices: Sequence[tuple[Written, Values]]) -> list[bytes]:
