@@ -17,7 +17,7 @@ class Severity(IntEnum):
 
 CODES: dict[str, str] = {
     "malformed-body": "the body breaks the layout of its operation and version",
-    "limit-exceeded": "a count, a depth or a size is beyond what is decoded",
+    "limit-exceeded": "a count, a depth or a size is beyond what is decoded (--max-decompressed raises the bounds)",
     "trailing-bytes": "bytes are left after the body",
     "crc-mismatch": "the stored checksum is not that of the bytes",
     "wrong-protocol": "the bytes are of another protocol than the port suggests",

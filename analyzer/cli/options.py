@@ -12,10 +12,13 @@ from typing import Any, TypeVar
 import click
 
 from analyzer.render.jsonable import Limits
+from dissectors.wire import budget
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DECODE_AS = re.compile(r"(?:tcp\.port==)?(\d{1,5})[=,]([\w.-]+)")
 _HIGHEST_PORT = 0xFFFF
+_SIZE = re.compile(r"(\d{1,15}) ?((?:[kmg]i)?b|)", re.IGNORECASE)
+_SHIFTS = {"": 0, "b": 0, "kib": 10, "mib": 20, "gib": 30}
 
 
 class Count(click.ParamType[int | None]):
@@ -55,12 +58,38 @@ class DecodeAs(click.ParamType[tuple[int, str]]):
         return int(match[1]), match[2]
 
 
+class Size(click.ParamType[int]):
+    """A number of bytes, with or without one of the units B, KiB, MiB, GiB."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes."""
+        match = _SIZE.fullmatch(str(value))
+        if match is None:
+            self.fail(f"{value!r} is no size, such as 512MiB", param, ctx)
+        return int(match[1]) << _SHIFTS[match[2].lower()]
+
+
+def _allow(_: click.Context, __: click.Parameter, size: int | None) -> None:
+    if size is not None:
+        budget.allow(size)
+
+
 def limits_options(command: _Command) -> Callable[..., Any]:
-    """Adds --bytes-limit, --max-items and --show-secrets; the command gets `limits`."""
+    """Adds --bytes-limit, --max-items, --show-secrets and --max-decompressed; the command gets `limits`."""
 
     @click.option("--bytes-limit", type=Count(), default=64, show_default=True, help="Bytes shown of a bytes field.")
     @click.option("--max-items", type=Count(), default=10_000, show_default=True, help="Items shown of a list.")
     @click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
+    @click.option(
+        "--max-decompressed",
+        type=Size(),
+        metavar="SIZE",
+        callback=_allow,
+        expose_value=False,
+        help="How much one message may be decompressed to, such as 512MiB.  [default: 64MiB]",
+    )
     @wraps(command)
     def with_limits(*args: Any, bytes_limit: int | None, max_items: int | None, show_secrets: bool, **rest: Any) -> Any:
         return command(*args, limits=Limits(bytes_limit, max_items, show_secrets), **rest)

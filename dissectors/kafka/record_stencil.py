@@ -14,7 +14,7 @@ from dissectors.holes import Checksum, Extent, Nested, Shape, Shapeless, Term
 from dissectors.kafka.batches import Batch, read
 from dissectors.kafka.batches.plain import FAR, Head
 from dissectors.kafka.records import BATCH, CHECKED_FROM, CODECS, ENTRY, MAGIC_AT, TIMESTAMP_TYPES, fill, record_values
-from dissectors.wire.budget import Budget
+from dissectors.wire.budget import USUAL, Budget
 from dissectors.wire.emit import FAILURES
 
 MOST_BATCHES = 8
@@ -23,7 +23,7 @@ MOST_BATCHES = 8
 LARGE = 4 << 20
 """Bytes that a field's records may be decompressed to before its message is decoded for itself, with its own bound."""
 
-MOST_FIELDS = Budget().left // LARGE
+MOST_FIELDS = USUAL // LARGE
 """Such fields of a message, so that together they stay within that bound."""
 
 TOGETHER = 1 << 20

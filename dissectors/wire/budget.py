@@ -1,18 +1,47 @@
-"""What decoding one message keeps account of: how much may be built out of it, and what is put off."""
+"""What decoding one message keeps account of: how much may be built out of it, and what is put off.
+
+Theory. A small frame can hold gigabytes of zeros, and a few megabytes of bytes can be millions of tiny records, each of
+which takes a hundred times its size as a value and a thousand times as nodes. So what is decompressed is bounded in
+bytes, and what is made of it in number; both follow from one figure, which a user may raise.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dissectors.slotted import slotted
+from dissectors.slotted import field, slotted
+
+USUAL = 64 * 1024 * 1024
+_BYTES_AN_ITEM, _BYTES_A_NODE = 32, 64
+
+
+class _Bound:
+    """What a user has said, in this process."""
+
+    size = USUAL
+
+
+def allow(size: int) -> None:
+    """Sets how many bytes may be decompressed for each message from now on."""
+    _Bound.size = size
+
+
+def allowed() -> int:
+    """How many bytes may be decompressed for a message."""
+    return _Bound.size
 
 
 @slotted(frozen=False)
 class Budget:
-    """Bytes that may still be decompressed for one message: a small frame can hold gigabytes of zeros.
+    """left: bytes that may still be decompressed. items, nodes: records, and nodes of a tree, that may still be made.
 
     later: where not None, parts of the message that are decoded together, faster, when all of it has been read.
     """
 
-    left: int = 64 * 1024 * 1024
+    left: int = field(default_factory=allowed)
     later: list[Any] | None = None
+    items: int = field(init=False)
+    nodes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.items, self.nodes = max(self.left, USUAL) // _BYTES_AN_ITEM, max(self.left, USUAL) // _BYTES_A_NODE

@@ -162,6 +162,7 @@ def _array(reader: Reader, step: Array, at: int) -> None:
     reader.leaf(COUNT[step.count.type], count, content)
     kind, label, secret = inner.spec.type, inner.spec.label, inner.spec.secret
     if isinstance(inner, Leaf):
+        reader.room(count, spec.name)
         for index in range(count):
             _leaf(reader, element(index, kind, label, secret), inner.primitive, reader.at)
     else:
@@ -173,6 +174,7 @@ def _array(reader: Reader, step: Array, at: int) -> None:
 def _tags(reader: Reader, step: Tags) -> None:
     count, at = reader.uvarint(reader.at, "numTaggedFields")
     reader.need(count * 2, at, f"numTaggedFields ({count})")
+    reader.room(count, "numTaggedFields")
     reader.leaf(NUM_TAGGED, count, at)
     for _ in range(count):
         _tagged(reader, step)

@@ -66,11 +66,17 @@ class Reader:
         if size > self.end - at:
             raise Truncated(self.path(name), at, size, max(self.end - at, 0))
 
+    def room(self, count: int, name: str) -> None:
+        """Raises TooLarge unless the tree may have `count` nodes more; to be asked before a run of leaves."""
+        if count > self.budget.nodes:
+            raise TooLarge(self.path(name), self.at, "and what follows would be more nodes than a tree may have")
+
     def leaf(self, spec: FieldSpec, value: Any, stop: int, head: int = 0) -> Field:
         """Adds a leaf from the cursor to `stop`, and goes there."""
         node = Field(spec, value, self.at, stop - self.at, self.source, head)
         self.into.append(node)
         self.at = stop
+        self.budget.nodes -= 1
         return node
 
     def take(self, spec: FieldSpec, primitive: Fixed) -> Any:
@@ -101,7 +107,9 @@ class Reader:
         return value
 
     def enter(self, spec: FieldSpec) -> None:
-        """Opens a container at the cursor."""
+        """Opens a container at the cursor. Raises TooLarge when the tree has grown too large for more of them."""
+        self.room(1, spec.name)
+        self.budget.nodes -= 1
         node = Field(spec, None, self.at, 0, self.source)
         self.into.append(node)
         self.open.append(node)
