@@ -6,6 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 SPARK := .venv/ready-for-spark
+BROKERS := .venv/ready-for-brokers
 CAPTURE ?= captures/mixed.pcapng
 JOBS ?= auto
 # Tests that share something dear (a Spark session) stay together in one process.
@@ -41,6 +42,11 @@ $(SPARK): requirements/pipeline.lock | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pipeline.lock
 	@touch $@
 
+# Clients that talk to real servers, in the tests of tests/brokers alone.
+$(BROKERS): requirements/brokers.lock | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/brokers.lock
+	@touch $@
+
 demo: $(READY)
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/wireanalyze open $(CAPTURE); \
 	else $(BIN)/wireanalyze info $(CAPTURE) && $(BIN)/wireanalyze list $(CAPTURE); fi
@@ -63,8 +69,9 @@ format: $(READY)
 test: lint $(SPARK)
 	$(PYTEST) --hypothesis-profile=test
 
-test-full: lint $(SPARK)
-	$(PYTEST) --hypothesis-profile=full -m "not privileged and not brokers"
+# What a machine lacks for real servers (Java, Maven, tcpdump and the right to use it) is said beside the tests it skips.
+test-full: lint $(SPARK) $(BROKERS)
+	$(PYTEST) --hypothesis-profile=full -m "not privileged" -rs
 
 # Beside what is installed of tshark and termshark (Debian, Ubuntu: sudo apt-get install tshark termshark).
 KEPT = $(if $(KEEP),--keep $(KEEP))
@@ -85,6 +92,7 @@ lock:
 	$(LOCK) -o requirements/runtime.lock
 	$(LOCK) --extra dev -c requirements/runtime.lock -o requirements/dev.lock
 	$(LOCK) --extra pipeline -c requirements/dev.lock -o requirements/pipeline.lock
+	$(LOCK) --extra brokers -c requirements/dev.lock -o requirements/brokers.lock
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

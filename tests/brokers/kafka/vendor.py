@@ -1,0 +1,57 @@
+"""Our fields of every message of a recording, beside what Kafka's own classes read from the same bytes."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analyzer.rows import ROW_KEYS, Rows
+from analyzer.session import Session
+from tests.brokers.lab.java import Java, compiled
+from tests.golden.truth import COMPLETE, Difference, differing
+
+KEYS = (*ROW_KEYS, "fields")
+
+
+def reader(server: Java, compiler: Path, folder: Path) -> Java:
+    """VendorJson, compiled against the classes of a release; in older ones those of records are in another package."""
+    source = folder / "VendorJson.java"
+    text = Path(__file__).with_name("VendorJson.java").read_text()
+    (clients,) = server.folders[0].glob("kafka-clients-*.jar")
+    with zipfile.ZipFile(clients) as jar:
+        if "org/apache/kafka/common/record/MemoryRecords.class" in jar.namelist():
+            text = text.replace("common.record.internal.", "common.record.")
+    source.write_text(text)
+    return compiled(source, server, compiler, folder / "classes")
+
+
+def compare(capture: Path, vendor: Java) -> tuple[Difference, int]:
+    """All differences, by cause, and how many single values were compared. `vendor` runs the class VendorJson."""
+    found, values = Difference(), 0
+    with Session([capture]).load() as session:
+        columns = Rows(session).columns(KEYS, np.arange(len(session.rows)))
+        rows = [json.loads(COMPLETE.line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
+        asked = []
+        for index, row in enumerate(rows):
+            asked.append(f"{row['role']} {row['code']} {row['version']} {session.message(index)[4:].hex()}\n")
+    answers = vendor.run("VendorJson", text="".join(asked)).splitlines()
+    for row, answer in zip(rows, answers, strict=True):
+        found.compared += 1
+        truth = json.loads(answer)
+        left = truth.pop("_left")
+        if left != row["fields"].get("_rest", {"length": 0})["length"]:
+            found.add("rest", f"{row['operation']} {row['version']}: {left} bytes are left")
+        values += _count(truth)
+        for path, sample in differing(row["fields"], truth):
+            found.add(f"{row['role']} {row['operation']} v{row['version']} {path}", sample)
+    return found, values
+
+
+def _count(value: Any) -> int:
+    """The values within a value that have none within."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 1 if inner is None else sum(map(_count, inner))

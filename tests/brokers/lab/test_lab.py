@@ -1,0 +1,99 @@
+"""The lab without its servers: what it says where something is missing, and that it ends what it started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.brokers.kafka.journal import RECORDS, Journal, said
+from tests.brokers.lab import java, maven, server
+from tests.brokers.lab.java import Java
+from tests.brokers.lab.missing import Missing
+from tests.brokers.lab.recorder import recording
+from tests.brokers.lab.server import Recipe, ServerError, Site, running
+
+JARS = maven.Jars("made-up", ("group:name:1",))
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A machine without programs, settings and a cache."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("JAVA_HOME", maven.REGISTRY):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_without_maven_it_says_what_to_do(bare: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Missing, match=maven.REGISTRY):
+        maven.fetched(JARS, sys.executable)
+    assert not any(maven.cache().iterdir())
+
+
+def test_a_registry_that_does_not_answer(bare: pytest.MonkeyPatch) -> None:
+    bare.setenv(maven.REGISTRY, f"http://127.0.0.1:{server.free_ports(['nobody'])['nobody']}/")
+    with pytest.raises(Missing, match="could not be fetched from http://127"):
+        maven.fetched(JARS, sys.executable)
+
+
+def test_what_was_fetched_is_not_fetched_again(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "mvn").write_text("#!/bin/sh\nfor each; do case $each in -DoutputDirectory=*) break;; esac; done\n")
+    with (tmp_path / "mvn").open("a") as script:
+        script.write('exec /bin/mkdir "${each#*=}"\n')
+    (tmp_path / "mvn").chmod(0o755)
+    first = maven.fetched(JARS, sys.executable)
+    assert list(maven.cache().iterdir()) == [first]
+    (tmp_path / "mvn").unlink()
+    assert maven.fetched(JARS, sys.executable) == first
+    with pytest.raises(Missing):
+        maven.fetched(maven.Jars("made-up", ("group:name:2",)), sys.executable)
+
+
+def test_without_a_recorder_it_says_so(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(Missing, match="neither tcpdump nor dumpcap"), recording(tmp_path / "a.pcap", [1]):
+        pass
+
+
+def test_without_java_it_says_so(bare: pytest.MonkeyPatch) -> None:
+    bare.setattr(java, "find_spec", lambda name: None)
+    with pytest.raises(Missing, match="no Java 17"):
+        java.find_java(17)
+
+
+NEVER_READY = Recipe(JARS, (), lambda _: None, lambda _: ("Main",), lambda _: False, options=(), patience=0.5)
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [("print('no such disk')\nraise SystemExit(3)", "no such disk"), ("while True: pass", "was not ready")],
+    ids=["ended", "not ready"],
+)
+def test_a_server_that_does_not_come_up(tmp_path: Path, program: str, told: str) -> None:
+    (tmp_path / "java").write_text(f"#!{sys.executable}\n{program}\n")
+    (tmp_path / "java").chmod(0o755)
+    site = Site(tmp_path, {}, Java(str(tmp_path / "java"), (tmp_path,)))
+    with pytest.raises(ServerError, match=told), running(NEVER_READY, site):
+        pass
+
+
+def test_what_does_not_want_to_stop_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "GRACE", 0.2)
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout is not None
+    with process.stdout as printed:
+        printed.readline()
+    server.stop(process)
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)
+
+
+def test_a_journal_is_read_as_it_was_printed() -> None:
+    records = [said(("topic", 0, number), 5, record) for number, record in enumerate(RECORDS)]
+    journal = Journal("client", {"topic": 1}, records, records[:1], "group", ["member"], [("topic", 0, 6)])
+    assert Journal.read(journal.printed()) == journal
