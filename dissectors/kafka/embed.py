@@ -1,8 +1,9 @@
 """Where Kafka's messages have bytes that hold a structure.
 
-Theory. Which fields these are, and under what condition, is a table (`embedded` in quirks.json). Of records the topic
-decides, which the message names, or names by an id; one topic has the same id everywhere, and what coordinators write
-is told by all of it together. Values and nodes are walked by the same rules: an Access reads and replaces either.
+Theory. Which fields these are, and under what condition, is a table (`embedded` in quirks.json): a place, the form of
+what is in it, `told`, members beside or around it that tell a hint, and `when`, the hints it takes. Of records the
+topic decides, which the message names, or names by an id; one topic has the same id everywhere, and what coordinators
+write is told by all of it together. Values and nodes are walked by the same rules: an Access reads and replaces either.
 embed_values.py has that of values, embed_fields.py that of nodes.
 """
 
@@ -11,25 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from dissectors.kafka.structures import (
-    Fit,
-    Pair,
-    control,
-    enveloped_request,
-    enveloped_response,
-    records,
-    versioned,
-)
+from dissectors.kafka.delicate import DELICATE_MODULES, is_delicate_record
+from dissectors.kafka.fits import Fit
+from dissectors.kafka.structures import Pair, control, records, versioned
 from dissectors.kafka.tables import table
 
 S = TypeVar("S")
-Hints = Mapping[str, str]
-"""What earlier messages tell: Context.extra."""
+Hints: TypeAlias = Mapping[str, object]
+"""What earlier messages tell (Context.extra), and what members do on the way to a bytes field."""
 
 GROUP_KIND, INNER_KEY, INNER_VERSION = "protocolType", "innerCode", "innerVersion"
-_CONSUMER = "consumer"
 TOPIC_NAMES, TOPIC_ID = ("topic", "name"), "topicId"
 
 
@@ -37,24 +31,33 @@ class Access(Protocol[S]):
     """How to read the members of a struct, and to say what one of them holds."""
 
     def get(self, struct: S, name: str) -> object:
-        """A plain value; None where there is none."""
+        """A plain value; None where there is none, or one that is unfolded."""
 
     def each(self, struct: S, name: str) -> Sequence[S]:
-        """The structs of an array; none where it is null or missing."""
+        """The structs of an array, or the only one; none where it is null or missing."""
 
-    def put(self, struct: S, name: str, fit: Fit) -> None:
-        """Unfolds the bytes `name`."""
+    def put(self, struct: S, name: str, fit: Fit, hints: Hints) -> None:
+        """Unfolds the bytes `name`, and what is in them."""
+
+    def hide(self, struct: S, name: str) -> None:
+        """Makes the bytes `name` a secret."""
 
     def settle(self, batch: S) -> None:
-        """After the last put() in a batch."""
+        """After the last put() or hide() in a batch."""
+
+
+FitTo: TypeAlias = Callable[[bytes, Hints], Fit | None]
 
 
 class Site(NamedTuple):
-    """A bytes field by its names, and what fits it. `grouped`: only in a group of consumers."""
+    """A bytes field by its names, and what fits it: under which hints, and which members tell hints."""
 
     path: tuple[str, ...]
-    grouped: bool
-    fit: Callable[[bytes, Hints], Fit | None]
+    told: Mapping[str, str]
+    when: Mapping[str, Sequence[object]]
+    fit: FitTo
+    delicate: Callable[[bytes, Hints], bool] | None = None
+    """Whether bytes that nothing fits may hold a secret; None: never."""
 
 
 class RecordSite(NamedTuple):
@@ -79,39 +82,80 @@ RECORDS: Mapping[tuple[int, bool], RecordSite] = {
 def sites(name: str) -> tuple[Site, ...]:
     """The bytes fields that may hold a structure, other than records, of a message or of a structure by its name."""
     found = []
-    for place, (condition, form, holds) in table("quirks")["embedded"].items():
-        message, *path = place.split(".")
-        if message != name or form not in _FORMS:
-            continue
-        names = tuple(each[0].lower() + each[1:] for each in path)
-        found.append(Site(names, condition != "", _FORMS[form](holds)))
+    for row in table("quirks")["embedded"]:
+        message, *path = row["at"].split(".")
+        if message == name:
+            form = _FORMS[row["form"]](row["holds"])
+            found.append(Site(tuple(path), row.get("told", {}), row.get("when", {}), form, _DELICATE.get(row["form"])))
     return tuple(found)
 
 
-def _in_envelope(_: str) -> Callable[[bytes, Hints], Fit | None]:
-    return lambda data, hints: enveloped_request(data)
+def _enveloped(response: bool) -> Callable[[str], FitTo]:
+    def fits(data: bytes, hints: Hints) -> Fit | None:
+        from dissectors.kafka import enveloped  # it reads what is inside by the rules of this module
+
+        return enveloped.response_in(data, hints) if response else enveloped.request_in(data, hints)
+
+    return lambda _: fits
 
 
-def _in_answered_envelope(_: str) -> Callable[[bytes, Hints], Fit | None]:
+def _delicate_request(data: bytes, hints: Hints) -> bool:
+    from dissectors.kafka import enveloped  # the same
+
+    return enveloped.may_hide_request(data)
+
+
+def _delicate_response(data: bytes, hints: Hints) -> bool:
+    from dissectors.kafka import enveloped  # the same
+
+    return enveloped.may_hide_response(hints)
+
+
+_DELICATE: Mapping[str, Callable[[bytes, Hints], bool]] = {
+    "request": _delicate_request,
+    "response": _delicate_response,
+}
+
+
+def _versioned(name: str) -> FitTo:
+    return lambda data, hints: versioned(name, data)
+
+
+def _of_group(form: str) -> Callable[[str], FitTo]:
+    def fits(name: str) -> FitTo:
+        from dissectors.kafka import groups  # few messages have any
+
+        read = {"newest": groups.versioned, "streams": groups.streams, "unversioned": groups.unversioned}[form]
+        return lambda data, hints: read(name, data)
+
+    return fits
+
+
+def _metrics(_: str) -> FitTo:
     def fit(data: bytes, hints: Hints) -> Fit | None:
-        if INNER_KEY not in hints:
-            return None
-        return enveloped_response(data, int(hints[INNER_KEY]), int(hints[INNER_VERSION]))
+        from dissectors.kafka.telemetry import metrics  # brings tables that only telemetry needs
+
+        return metrics(data, hints.get("compression"))
 
     return fit
 
 
-_FORMS: Mapping[str, Callable[[str], Callable[[bytes, Hints], Fit | None]]] = {
-    "int16 version": lambda name: lambda data, hints: versioned(name, data),
-    "RequestHeader+request": _in_envelope,
-    "ResponseHeader+response": _in_answered_envelope,
+_FORMS: Mapping[str, Callable[[str], FitTo]] = {
+    "int16 version": _versioned,
+    "int16 version, or newer": _of_group("newest"),
+    "int32 version within": _of_group("streams"),
+    "no version": _of_group("unversioned"),
+    "compressed protobuf": _metrics,
+    "request": _enveloped(False),
+    "response": _enveloped(True),
 }
 
 
 @cache
 def modules() -> Mapping[str, str]:
     """Whose records are in which topic, by name."""
-    return {place.split()[-1]: rule[2] for place, rule in table("quirks")["embedded"].items() if "__" in place}
+    topics: Mapping[str, str] = table("quirks")["internalTopics"]
+    return topics
 
 
 @cache
@@ -134,21 +178,28 @@ def whose(access: Access[S], topic: S, site: RecordSite) -> tuple[str | None, bo
 def unfold_sites(access: Access[S], struct: S, name: str, hints: Hints) -> None:
     """Unfolds the bytes fields, other than records, of a struct: what the schema `name` describes."""
     for site in sites(name):
-        _unfold(access, struct, site.path, site, hints, hints.get(GROUP_KIND))
+        _unfold(access, struct, site.path, site, hints)
 
 
-def _unfold(access: Access[S], struct: S, path: tuple[str, ...], site: Site, hints: Hints, kind: object) -> None:
-    own = access.get(struct, GROUP_KIND)
-    kind = kind if own is None else own
+def _unfold(access: Access[S], struct: S, path: tuple[str, ...], site: Site, hints: Hints) -> None:
+    for hint, member in site.told.items():
+        value = access.get(struct, member)
+        if value is not None:
+            hints = {**hints, hint: value}
     if len(path) > 1:
         for inner in access.each(struct, path[0]):
-            _unfold(access, inner, path[1:], site, hints, kind)
+            _unfold(access, inner, path[1:], site, hints)
+        return
+    if not all(hints.get(hint) in allowed for hint, allowed in site.when.items()):
         return
     data = access.get(struct, path[0])
-    if isinstance(data, bytes) and (kind == _CONSUMER or not site.grouped):
-        fit = site.fit(data, hints)
-        if fit is not None:
-            access.put(struct, path[0], fit)
+    if not isinstance(data, bytes):
+        return
+    fit = site.fit(data, hints)
+    if fit is not None:
+        access.put(struct, path[0], fit, hints)
+    elif data and site.delicate is not None and site.delicate(data, hints):
+        access.hide(struct, path[0])
 
 
 def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: str | None, told: bool) -> None:
@@ -157,7 +208,7 @@ def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: 
     told: where there is no module, the records may tell it.
     """
     held: list[tuple[S, list[S]]] = []
-    for batch, rows in _batches(access, partition, site.field):
+    for batch, rows in batches(access, partition, site.field):
         if access.get(batch, "control"):
             _put(access, batch, rows, [control(*_pair(access, row)) for row in rows])
         else:
@@ -168,10 +219,10 @@ def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: 
     if pairs is not None:
         each = iter(pairs)
         for batch, rows in held:
-            _put(access, batch, rows, list(islice(each, len(rows))))
+            _put(access, batch, rows, list(islice(each, len(rows))), module)
 
 
-def _batches(access: Access[S], holder: S, name: str) -> Iterator[tuple[S, list[S]]]:
+def batches(access: Access[S], holder: S, name: str) -> Iterator[tuple[S, list[S]]]:
     """Each batch and its records; a message of the formats before batches is its only record."""
     for entry in access.each(holder, name):
         if access.get(entry, "magic") == 2:
@@ -179,7 +230,7 @@ def _batches(access: Access[S], holder: S, name: str) -> Iterator[tuple[S, list[
         elif access.get(entry, "compression") == "none":
             yield entry, [entry]
         else:
-            yield from _batches(access, entry, "messages")
+            yield from batches(access, entry, "messages")
 
 
 def _pair(access: Access[S], row: S) -> tuple[bytes | None, bytes | None]:
@@ -187,11 +238,16 @@ def _pair(access: Access[S], row: S) -> tuple[bytes | None, bytes | None]:
     return key if isinstance(key, bytes) else None, value if isinstance(value, bytes) else None
 
 
-def _put(access: Access[S], batch: S, rows: list[S], pairs: list[Pair]) -> None:
+def _put(access: Access[S], batch: S, rows: list[S], pairs: list[Pair], module: str | None = None) -> None:
+    hidden = False
     for row, (key, value) in zip(rows, pairs, strict=True):
         if key is not None:
-            access.put(row, "key", key)
+            access.put(row, "key", key, {})
         if value is not None:
-            access.put(row, "value", value)
-    if any(map(any, pairs)):
+            access.put(row, "value", value, {})
+        elif module in DELICATE_MODULES and isinstance(data := access.get(row, "value"), bytes):
+            if is_delicate_record(data):
+                access.hide(row, "value")
+                hidden = True
+    if hidden or any(map(any, pairs)):
         access.settle(batch)

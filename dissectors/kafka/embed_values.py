@@ -21,12 +21,13 @@ from dissectors.kafka.embed import (
     unfold_partition,
     unfold_sites,
 )
-from dissectors.kafka.structures import Fit
+from dissectors.kafka.fits import Fit
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import embedded
 from dissectors.wire.emit import Decode
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.plan import Array, Plan, Struct, Tags
+from dissectors.wire.secret import Secret
 
 
 class _Values:
@@ -39,11 +40,14 @@ class _Values:
         found = struct.get(name)
         if isinstance(found, Table):  # whose rows are made anew each time, and these are to be changed
             found = struct[name] = FlatRows(found)
-        return found or ()
+        return (found,) if isinstance(found, dict) else found or ()
 
-    def put(self, struct: dict[str, Any], name: str, fit: Fit) -> None:
-        unfold_sites(self, fit.values, fit.structure.name, {})
+    def put(self, struct: dict[str, Any], name: str, fit: Fit, hints: Hints) -> None:
+        unfold_sites(self, fit.values, fit.structure.name, hints)
         struct[name] = embedded(struct[name], fit.values, fit.structure.name)
+
+    def hide(self, struct: dict[str, Any], name: str) -> None:
+        struct[name] = Secret(struct[name])
 
     def settle(self, batch: dict[str, Any]) -> None:
         """Rows that hold more than bytes are not alike any more (FlatRows)."""

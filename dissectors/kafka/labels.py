@@ -18,7 +18,7 @@ def _names(enum: str) -> dict[int, str]:
 
 def error_name(code: int) -> str:
     """The name of an error code; one that no release knows keeps its number."""
-    return _names("error").get(code) or f"UNKNOWN_{code}"
+    return _names("error").get(code) or f"UNKNOWN_{int(code)}"
 
 
 _TIMES = ("timestamp", "milliseconds")
@@ -39,6 +39,10 @@ def labels(enum: str) -> Label | None:
         return error_name
     if enum == "api":
         return _api
+    if enum == "authorizedOperations":
+        return authorized_operations
+    if enum == "utf8":
+        return _utf8
     names = _names(enum)
     if enum == "listOffsetsTimestamp":
         time = _time_label("timestamp")
@@ -46,10 +50,35 @@ def labels(enum: str) -> Label | None:
     return names.get
 
 
+def _utf8(data: Any) -> str | None:
+    """The text that bytes are; None where they are none."""
+    try:
+        return data.decode() if data else None
+    except UnicodeDecodeError:
+        return None
+
+
+def authorized_operations(bits: int) -> str | None:
+    """The operations that a set of bits allows, by name; a broker that was not asked says the least int32.
+
+    Bit n is the ACL operation n. One without a name keeps its number.
+    """
+    if bits == _NOT_ASKED:
+        return None
+    names = _names("aclOperation")
+    allowed = [number for number in range(32) if bits >> number & 1]
+    return ", ".join(names.get(number, str(number)) for number in allowed) or "none"
+
+
+_NOT_ASKED = -(1 << 31)
+
+
 @cache
 def _sensitive() -> re.Pattern[str]:
     return re.compile(
-        r"password|secret|credential|master\.key|sasl\.jaas\.config|ssl\.keystore\.(key|certificate\.chain)$|ssl\.truststore\.certificates$",
+        r"passw|passphrase|secret|credential|master\.key|sasl\.jaas\.config"
+        r"|ssl\.keystore\.(key|certificate\.chain)$|ssl\.truststore\.certificates$"
+        r"|(private|access|account|api)[._-]?key$|(^|[._-])token$|auth\.user\.info$",
         re.IGNORECASE,
     )
 

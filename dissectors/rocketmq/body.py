@@ -14,14 +14,14 @@ from typing import Any
 from dissectors.errors import DecodeError, Malformed
 from dissectors.field import Field, FieldSpec
 from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.json_text import read_json, space
-from dissectors.rocketmq.json_values import json_body
+from dissectors.rocketmq.json_values import SECRETS, json_body
 from dissectors.rocketmq.labels import COMPRESSED
 from dissectors.rocketmq.registration import ZLIB, read_registration
 from dissectors.rocketmq.stored import batch_items, inflated, stored_messages
 from dissectors.rocketmq.stored_fields import can_be_item, can_be_stored, read_batch, read_messages, uncompressed
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.json_text import read_json, space
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.varint import Unfit
@@ -148,7 +148,7 @@ def _read_text(reader: Reader) -> None:
 def _read_json(reader: Reader) -> None:
     at = space(reader, reader.at)
     if reader.data[at : min(at + 1, reader.end)] in _JSON_BEGINS:
-        read_json(reader, _NAME)
+        read_json(reader, _NAME, SECRETS)
     else:
         _refused(reader, "is no JSON")
 

@@ -12,12 +12,12 @@ from functools import lru_cache
 from dissectors.errors import Malformed
 from dissectors.field import FieldSpec
 from dissectors.finding import Finding, Severity
-from dissectors.rocketmq import json_text
 from dissectors.rocketmq.codes import language, operation_name, response_name, unwrapped, version_name
 from dissectors.rocketmq.command import BINARY, HEAD, JSON, SERIALIZE
 from dissectors.rocketmq.extfields import HeaderField
-from dissectors.rocketmq.json_text import SECRETS
+from dissectors.rocketmq.json_values import SECRETS
 from dissectors.rocketmq.labels import command_flag
+from dissectors.wire import json_text
 from dissectors.wire.primitive import INT8, INT16, INT32, UINT32, Fixed, Label, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret

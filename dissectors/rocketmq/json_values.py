@@ -1,4 +1,4 @@
-"""JSON to plain values, by the standard library's parser: the fast twin of json_text.py.
+"""JSON to plain values, by the standard library's parser: the fast twin of dissectors.wire.json_text.
 
 Theory. Most of the JSON on the wire is strict, and a C parser reads it fifty times faster than anything that keeps
 places. What it refuses (fastjson's bare keys, broken text), what nests deeper than the tree goes, and what holds a
@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 
-from dissectors.rocketmq.json_text import DEPTH, SECRETS
+from dissectors.wire.json_text import DEPTH
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.varint import Unfit
+
+SECRETS = frozenset({"Signature", "signature", "SecurityToken", "securityToken", "secretKey", "password"})
+"""Names whose values are secrets, in headers and in JSON bodies."""
 
 _DECODER = json.JSONDecoder(
     parse_float=lambda text: float_value(float(text)),

@@ -19,7 +19,7 @@ from dissectors.rocketmq.codes import operations, response_name
 from dissectors.rocketmq.command import HEAD, MARK, read_command
 from dissectors.rocketmq.command_fields import CODE, EXT, HEADER, HeaderClass, read_header, read_mark
 from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.json_text import SECRETS
+from dissectors.rocketmq.json_values import SECRETS
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import framed
 from dissectors.wire.primitive import INT32

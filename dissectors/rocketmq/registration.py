@@ -13,8 +13,9 @@ from functools import partial
 
 from dissectors.errors import Malformed
 from dissectors.field import FieldSpec
-from dissectors.rocketmq.json_text import read_json
+from dissectors.rocketmq.json_values import SECRETS
 from dissectors.rocketmq.labels import permission
+from dissectors.wire.json_text import read_json
 from dissectors.wire.primitive import Label, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout, Many
@@ -34,17 +35,17 @@ _NUMBERS: Mapping[str, Label | None] = {"readQueueNums": None, "writeQueueNums":
 def read_registration(reader: Reader) -> None:
     """Reads the uncompressed body into the node that is open."""
     reader.enter(_WRAPPER)
-    _sized(reader, "dataVersion", partial(read_json, name="dataVersion"))
+    _sized(reader, "dataVersion", partial(read_json, name="dataVersion", secrets=SECRETS))
     reader.enter(_TOPICS)
     for _ in range(_count(reader, "topicConfigTable")):
         _sized(reader, "topic", _read_topic)
     reader.leave()
     reader.leave()
-    _sized(reader, "filterServerList", partial(read_json, name="filterServerList"))
+    _sized(reader, "filterServerList", partial(read_json, name="filterServerList", secrets=SECRETS))
     if reader.at < reader.end:
         reader.enter(_MAPPINGS)
         for index in range(_count(reader, _MAPPINGS.name)):
-            _sized(reader, f"[{index}]", partial(read_json, name=f"[{index}]"))
+            _sized(reader, f"[{index}]", partial(read_json, name=f"[{index}]", secrets=SECRETS))
         reader.leave()
     if reader.at < reader.end:
         raise Malformed(reader.path("body"), reader.at, f"has {reader.end - reader.at} bytes more than its parts")
@@ -82,7 +83,7 @@ def _read_topic(reader: Reader) -> None:
         _word(reader, FieldSpec(field, "int", label), int(word), len(word))
     _word(reader, FieldSpec("topicFilterType", "string"), _plain(words[len(_NUMBERS)]), len(words[len(_NUMBERS)]))
     if reader.at < reader.end:
-        read_json(reader, "attributes")
+        read_json(reader, "attributes", SECRETS)
     reader.leave()
 
 

@@ -45,12 +45,12 @@ class Reader:
         return cls(tree, source, tree.fields, (), budget)
 
     def below(self, node: Field, name: str, data: bytes) -> Reader:
-        """A reader of bytes that were made out of `node`, the child last added here: a source of their own."""
+        """A reader of bytes that were made out of `node`, a child added here: a source of their own."""
         path: list[int] = []
         siblings = self.tree.fields
         above = (*self.above, *self.open, node)
         for parent in above:
-            path.append(len(siblings) - 1)
+            path.append(next(at for at in range(len(siblings) - 1, -1, -1) if siblings[at] is parent))
             siblings = parent.children
         source = Source(len(self.tree.sources), name, data, tuple(path))
         self.tree.sources.append(source)

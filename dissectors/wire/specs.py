@@ -36,6 +36,12 @@ class Many(FieldSpec):
     __slots__ = ()
 
 
+class Parted(FieldSpec):
+    """A value taken apart for people: its parts add nothing to it, and say for themselves which of them are secret."""
+
+    __slots__ = ()
+
+
 class Repeated(Many):
     """A run of elements of a list that may have others further on, as in Protocol Buffers: the runs fold into one."""
 
@@ -79,6 +85,8 @@ def unknown_tag(tag: int) -> UnknownTag:
 
 def fold(node: Field) -> Any:
     """The plain value of a node: what the values decoder gives for the same bytes."""
+    if isinstance(node.spec, Parted):
+        return node.value
     if isinstance(node.spec, Many) and node.children:
         return [fold(child) for child in node.children if not isinstance(child.spec, Layout)]
     if isinstance(node.spec, Holder) and node.children:
@@ -103,6 +111,8 @@ def members(nodes: list[Field]) -> dict[str, Any]:
             values.setdefault("_unknownFields", []).append(row)
         elif isinstance(spec, Repeated):
             values.setdefault(spec.name, []).extend(fold(node))
+        elif isinstance(spec, Parted):
+            values[spec.name] = node.value
         elif node.children and node.value is not None and not isinstance(spec, Holder):
             values[spec.name] = node.value
             values.update(members(node.children))

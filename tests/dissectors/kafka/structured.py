@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
+from dissectors.finding import Finding
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.tables import table
@@ -62,6 +63,11 @@ def both(frame: bytes, context: Context) -> tuple[Body, Tree]:
     assert_tiles(tree)
     assert folded(tree, error_name) == body
     return body, tree
+
+
+def unread(body: Body) -> list[Finding]:
+    """What is said of places in a message: not what is noted of it as a whole."""
+    return [finding for finding in body.findings if finding.offset is not None]
 
 
 class Vendor(NamedTuple):

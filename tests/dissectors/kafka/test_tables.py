@@ -10,7 +10,7 @@ from dissectors.kafka.labels import error_name, is_sensitive, labels
 from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA, uuid_text
-from dissectors.wire import FieldSchema, Schema, resolve
+from dissectors.wire import FieldSchema, Schema, Versions, resolve
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import values_decoder
 from tests.dissectors.kafka.truth import STRUCTURES, difference, printed, rows
@@ -100,9 +100,14 @@ def test_every_enum_in_the_tables_has_labels() -> None:
             yield from enums(field.fields or ())
 
     found = {enum for key in apis() for response in (False, True) for enum in enums(body_schema(key, response).fields)}
+    for row in (*table("records")["records"], *table("messages")["data"], *table("groups")["structures"]):
+        found |= set(enums(tuple(FieldSchema.parse(field, Versions(0, 99)) for field in row["fields"])))
     assert len(found) > 20
     for enum in found:
         assert labels(enum) is not None
+
+
+ACL_OPERATIONS = table("enums")["aclOperation"].values()
 
 
 @pytest.mark.parametrize(
@@ -120,6 +125,17 @@ def test_every_enum_in_the_tables_has_labels() -> None:
         ("timestamp", 2**63 - 1, None),
         ("milliseconds", 999, None),
         ("milliseconds", 90_000, "0:01:30"),
+        ("authorizedOperations", 1 << 15 | 1 << 20, "TWO_PHASE_COMMIT, 20"),
+        ("authorizedOperations", 264, "READ, DESCRIBE"),
+        ("authorizedOperations", 0, "none"),
+        ("authorizedOperations", -(1 << 31), None),
+        ("authorizedOperations", -1, ", ".join([*ACL_OPERATIONS, *map(str, range(16, 32))])),
+        ("memberEpoch", -2, "LEAVE_STATIC"),
+        ("memberEpoch", 7, None),
+        ("zkMigrationState", 1, "MIGRATION"),
+        ("transactionState", 4, "COMPLETE_COMMIT"),
+        ("leaderRecoveryState", -1, "NO_CHANGE"),
+        ("connectTask", -1, "CONNECTOR"),
         ("api", 18, "ApiVersions"),
         ("api", 200, None),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dissectors.holes import Bytes, Integer, Shape, Shapeless, Text
-from dissectors.kafka.body import body_plan
+from dissectors.kafka.reading import body_plan
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.plan import Plan

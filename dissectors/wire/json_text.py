@@ -1,16 +1,16 @@
 """JSON to nodes, token by token, as leniently as fastjson writes and reads it.
 
-Theory. RocketMQ's JSON is fastjson's: keys may be bare words, numbers, even whole objects, texts may stand in single
-quotes and have escapes that no standard knows. A key that is no text is what stands on the wire. In the tree a leaf is
-a token up to the next one: a member begins with its key, and takes the comma behind its value. The fast twin is
-json_values.py, for what a strict parser reads; both give the same values for that.
+Theory. In fastjson's dialect, which is RocketMQ's, keys may be bare words, numbers, even whole objects, texts may stand
+in single quotes and have escapes that no standard knows. A key that is no text is what stands on the wire. In the tree
+a leaf is a token up to the next one: a member begins with its key, and takes the comma behind its value. What strict
+JSON says it says here, too, so a protocol that knows only that asks a strict parser before it comes here.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import lru_cache
 
 from dissectors.errors import Malformed, TooLarge
@@ -22,9 +22,6 @@ from dissectors.wire.specs import Layout, Many
 
 DEPTH = 64
 """Objects and arrays within each other; deeper ones are not decoded."""
-
-SECRETS = frozenset({"Signature", "signature", "SecurityToken", "securityToken", "secretKey", "password"})
-"""Names whose values are secrets, in headers and in JSON bodies."""
 
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 _SPACES = frozenset(b" \t\r\n")
@@ -182,12 +179,12 @@ def _behind_comma(data: bytes, at: int) -> bool:
     return data[at] == _COMMA
 
 
-def read_json(reader: Reader, name: str) -> None:
-    """Reads one value, and nothing behind it, from the cursor to the reader's end."""
+def read_json(reader: Reader, name: str, secrets: Set[str] = frozenset()) -> None:
+    """Reads one value, and nothing behind it, from the cursor to the reader's end. Members named in `secrets` are."""
     begin = space(reader, reader.at)
     reader.need(1, begin, name)
     if reader.data[begin] in b"{[":
-        _value(reader, name, begin, 0)
+        _value(reader, name, begin, 0, secrets)
     else:
         end = _scalar_end(reader, begin, name)
         value, kind = scalar(reader, begin, end, name)
@@ -196,20 +193,20 @@ def read_json(reader: Reader, name: str) -> None:
         raise Malformed(reader.path(name), reader.at, f"is followed by {reader.end - reader.at} bytes more")
 
 
-def _value(reader: Reader, name: str, at: int, depth: int) -> None:
+def _value(reader: Reader, name: str, at: int, depth: int, secrets: Set[str]) -> None:
     """Reads a value whose node begins at the cursor and whose token at `at`."""
     reader.need(1, at, name)
-    if name in SECRETS:
+    if name in secrets:
         _secret(reader, name, at)
     elif reader.data[at] in b"{[":
-        _container(reader, name, at, depth)
+        _container(reader, name, at, depth, secrets)
     else:
         end = extent(reader, at, name)
         value, kind = scalar(reader, at, end, name)
         reader.leaf(_named(name, kind), value, behind(reader, end), at - reader.at)
 
 
-def _container(reader: Reader, name: str, at: int, depth: int) -> None:
+def _container(reader: Reader, name: str, at: int, depth: int, secrets: Set[str]) -> None:
     if depth == DEPTH:
         raise TooLarge(reader.path(name), at, f"is within {DEPTH} other objects and arrays")
     opener = reader.data[at : at + 1]
@@ -220,7 +217,7 @@ def _container(reader: Reader, name: str, at: int, depth: int) -> None:
         return
     reader.enter(Many(name, "json_array") if many else _named(name, "json_object"))
     for inner, content in elements(reader, at) if many else members(reader, at, name):
-        _value(reader, inner, content, depth + 1)
+        _value(reader, inner, content, depth + 1, secrets)
     reader.leave()
 
 

@@ -1,0 +1,132 @@
+"""What an Envelope holds: a request or a response as they stand in a frame, header and body.
+
+Facts (KIP-590). A broker forwards what a client asked of it to the controller, and the answer goes back the same way.
+What is inside is read as a message of its own, with all that its bytes fields and records hold. Nobody nests
+envelopes, so a few of them are read and no more: bytes of any length would be nested as deep as they are long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from dissectors.field import FieldSpec
+from dissectors.kafka.delicate import is_delicate
+from dissectors.kafka.embed import INNER_KEY, INNER_VERSION, Hints
+from dissectors.kafka.embed_values import unfolding
+from dissectors.kafka.fits import Fit, fit, leading
+from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
+from dissectors.slotted import replace, slotted
+from dissectors.wire.budget import Budget
+from dissectors.wire.emit import FAILURES, Decode, values_decoder
+from dissectors.wire.fields import read_members
+from dissectors.wire.plan import Leaf, Plan, Step, resolve
+from dissectors.wire.reader import Reader
+
+DEEPEST = 4
+"""So many envelopes are read, one in another."""
+
+DEPTH, SEPARATOR = "envelopes", ","
+"""The hint that counts them, and what stands between what is told of one and of those in it."""
+
+_FIELDS = FieldSpec("fields", "struct")
+_NAMES = {
+    "requestApiKey": "code",
+    "requestApiVersion": "version",
+    "correlationId": "correlation",
+    "clientId": "client",
+}
+
+
+@slotted(eq=False)
+class Message:
+    """A message within a bytes field (fits.Content): the steps of its header, and below `fields` its body."""
+
+    name: str
+    head: Plan
+    body: Plan
+    key: int
+    response: bool
+    hints: Mapping[str, str]
+    inflates: bool = True
+
+    def values(self, data: bytes) -> dict[str, Any] | None:
+        """See fits.Content."""
+        try:
+            values, at = values_decoder(self.head)(data, 0, Budget())
+            values[_FIELDS.name], at = self._decode()(data, at, Budget())
+        except FAILURES:
+            return None
+        return values if at == len(data) else None
+
+    def _decode(self) -> Decode:
+        return unfolding(values_decoder(self.body), self.body, self.key, self.response, self.hints)
+
+    def unfold(self, reader: Reader) -> None:
+        """See fits.Content."""
+        from dissectors.kafka.embed_fields import unfold_bytes  # it unfolds envelopes, too
+
+        read_members(reader, self.head.steps)
+        reader.enter(_FIELDS)
+        fields = reader.open[-1]
+        read_members(reader, self.body.steps)
+        reader.leave()
+        unfold_bytes(reader.tree, reader.budget, fields, self.body.name, self.key, self.response, self.hints)
+
+
+def request_in(data: bytes, hints: Hints) -> Fit | None:
+    """The request in an Envelope."""
+    depth = _depth(hints)
+    return fit(_message(leading(data), leading(data[2:]), False, depth, "", "") if depth else None, data)
+
+
+def response_in(data: bytes, hints: Hints) -> Fit | None:
+    """The response in an answered Envelope, where the hints say what was asked."""
+    depth, keys, versions = _depth(hints), hints.get(INNER_KEY), hints.get(INNER_VERSION)
+    if not depth or not isinstance(keys, str) or not isinstance(versions, str):
+        return None
+    key, _, keys = keys.partition(SEPARATOR)
+    version, _, versions = versions.partition(SEPARATOR)
+    return fit(_message(int(key), int(version), True, depth, keys, versions), data)
+
+
+def may_hide_request(data: bytes) -> bool:
+    """Whether a request that is not read may hold a secret."""
+    return is_delicate(leading(data), False)
+
+
+def may_hide_response(hints: Hints) -> bool:
+    """The same of a response; one to nobody knows what may hold anything."""
+    key = str(hints.get(INNER_KEY, "")).partition(SEPARATOR)[0]
+    return not key or is_delicate(int(key), True)
+
+
+def _depth(hints: Hints) -> int:
+    """The number of an Envelope among those around it, from 1; 0 for one too deep."""
+    depth = int(str(hints.get(DEPTH, 0))) + 1
+    return depth if depth <= DEEPEST else 0
+
+
+@lru_cache(maxsize=256)
+def _message(key: int, version: int, response: bool, depth: int, keys: str, versions: str) -> Message | None:
+    """How to read it; `keys` and `versions` are told of the envelopes in it."""
+    api = apis().get(key)
+    if api is None or version not in api.versions:
+        return None
+    header = named_schema("ResponseHeader" if response else "RequestHeader")
+    head = resolve(header, header_version(key, version, response))
+    body = resolve(body_schema(key, response), version)
+    told = {INNER_KEY: keys, INNER_VERSION: versions} if keys else {}
+    return Message(
+        body.name,
+        replace(head, steps=tuple(map(_renamed, head.steps))),
+        body,
+        key,
+        response,
+        {DEPTH: str(depth), **told},
+    )
+
+
+def _renamed(step: Step) -> Step:
+    return replace(step, spec=replace(step.spec, name=_NAMES[step.spec.name])) if isinstance(step, Leaf) else step
