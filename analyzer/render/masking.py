@@ -1,8 +1,9 @@
 """Which nodes and bytes of a tree are secret.
 
-Theory. A node is secret by its spec or because its value is a Secret, and so is everything below it. Its bytes show
-again wherever they were taken from: in the raw value of a node around it, and in the compressed source that its own
-source was made of. Both are masked with it.
+Theory. A node is secret by its spec or because its value is a Secret, and so is everything below it, unless it is one
+that was taken apart (Parted): then each of its parts says it for itself. A secret's bytes show again wherever they were
+taken from: in the raw value of a node around it, and in the compressed source that its own source was made of. Both are
+masked with it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 
 from dissectors.field import Field, Tree
 from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Parted
 
 Span = tuple[int, int]
 
@@ -18,6 +20,11 @@ Span = tuple[int, int]
 def is_secret(node: Field) -> bool:
     """Whether the node's own value must be masked for what it is."""
     return node.spec.secret or isinstance(node.value, Secret)
+
+
+def hides_parts(node: Field) -> bool:
+    """Whether everything below the node is masked with it."""
+    return is_secret(node) and not isinstance(node.spec, Parted)
 
 
 def conceals(node: Field) -> bool:
@@ -30,7 +37,7 @@ def secret_spans(tree: Tree) -> dict[int, list[Span]]:
     spans: dict[int, list[Span]] = {}
     for node in _topmost_secrets(tree.fields):
         spans.setdefault(node.source, []).append((node.offset + node.head, node.offset + node.length))
-        for inner in _below(node):
+        for inner in _below(node) if hides_parts(node) else ():
             if inner.source != node.source:
                 spans.setdefault(inner.source, []).append((inner.offset, inner.offset + inner.length))
     for source in reversed(tree.sources):  # a source comes after the one that it was made from
@@ -49,10 +56,15 @@ def _node_at(tree: Tree, path: tuple[int, ...]) -> Field:
 
 def _topmost_secrets(nodes: list[Field]) -> Iterator[Field]:
     for node in nodes:
-        if is_secret(node):
+        if is_secret(node) and not _has_parts_here(node):
             yield node
-        else:
+        if not hides_parts(node):
             yield from _topmost_secrets(node.children)
+
+
+def _has_parts_here(node: Field) -> bool:
+    """Whether parts of the node say for themselves which of its own bytes are secret."""
+    return not hides_parts(node) and any(child.source == node.source for child in node.children)
 
 
 def _below(node: Field) -> Iterator[Field]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from analyzer.defects import label
-from analyzer.render.masking import conceals, is_secret
+from analyzer.render.masking import conceals, hides_parts, is_secret
 from dissectors.api import MessageHeader
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding
@@ -83,7 +83,8 @@ def node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
     if node.bits is not None:
         found["bits"] = node.bits
     if node.children:
-        found["children"] = [node_object(child, secret) for child in node.children]
+        below = hidden or hides_parts(node)
+        found["children"] = [node_object(child, below) for child in node.children]
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from analyzer.defects import label
 from analyzer.render.limits import Limits
 from analyzer.render.lines import Line
-from analyzer.render.masking import conceals, is_secret
+from analyzer.render.masking import conceals, hides_parts, is_secret
 from analyzer.render.tree_json import Message, masked
 from analyzer.text import safe_text
 from dissectors.field import Field, Tree
@@ -56,7 +56,7 @@ def _nodes(nodes: list[Field], limits: Limits, depth: int, hidden: bool) -> Iter
     most = len(nodes) if limits.max_items is None else limits.max_items
     for node in nodes[:most]:
         yield _line(node, limits, depth, hidden)
-        yield from _nodes(node.children, limits, depth + 1, hidden or is_secret(node))
+        yield from _nodes(node.children, limits, depth + 1, hidden or hides_parts(node))
     if len(nodes) > most:
         yield (("place", " " * (_PLACE + 2 * depth)), ("note", f"and {len(nodes) - most:,} more of {len(nodes):,}"))
 

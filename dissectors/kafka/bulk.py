@@ -12,7 +12,15 @@ from functools import cache
 import numpy as np
 
 from dissectors.api import PREFIX, Conversation, Role, State
-from dissectors.kafka.conversation import GROUP, JOIN_GROUP, KAFKA, SASL_HANDSHAKE, KafkaConversation
+from dissectors.kafka.conversation import (
+    GROUP,
+    JOIN_GROUP,
+    KAFKA,
+    SASL,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    KafkaConversation,
+)
 from dissectors.kafka.header import ENVELOPE, NEWER
 from dissectors.kafka.schemas import apis
 from dissectors.wire.bulk import NULL, Answered, BulkHeaders, Carried, Column, Look, Named, Rules, Twin, Wire, be
@@ -65,13 +73,13 @@ class KafkaTwin(Twin):
             correlation=np.where(from_client, be(view, 8, "i4"), be(view, 4, "i4")).astype(np.int64),
             client=_clients(gather, size, from_client & ~unsure),
             unsure=unsure,
-            stepped=from_client & ((key == SASL_HANDSHAKE) | (state != State.COMPLETE)),
+            stepped=from_client & ((key == SASL_HANDSHAKE) | (key == SASL_AUTHENTICATE) | (state != State.COMPLETE)),
         )
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
-        """What is not complete, and what begins an exchange of tokens, changes how later messages are read."""
+        """What is not complete, and what is part of an exchange of tokens, changes how later messages are read."""
         header = KAFKA.header(prefix, from_client)
-        unusual = header.state is not State.COMPLETE or header.correlation is None or header.code == SASL_HANDSHAKE
+        unusual = header.state is not State.COMPLETE or header.correlation is None or header.code in SASL
         return Look(header, header.correlation, None, from_client and unusual)
 
     def steady(self, conversation: Conversation) -> bool:
@@ -79,7 +87,7 @@ class KafkaTwin(Twin):
         assert isinstance(conversation, KafkaConversation)
         if conversation.tokens or conversation.waiting_tokens or not conversation.begun:
             return False
-        return all(each.header.code != SASL_HANDSHAKE and each.header.state == 0 for each in conversation.waiting)
+        return all(each.header.code not in SASL and each.header.state == 0 for each in conversation.waiting)
 
     def notes(
         self, conversation: Conversation, messages: Sequence[tuple[int, int, int]], prefix: Callable[[int], bytes]

@@ -19,16 +19,20 @@ from dataclasses import dataclass, field, replace
 from struct import unpack_from
 
 from dissectors.api import Context, Conversation, MessageHeader, Outcome, Role, State, with_request
-from dissectors.kafka.body import body_plan
 from dissectors.kafka.dissector import Kafka
 from dissectors.kafka.embed import GROUP_KIND, INNER_KEY, INNER_VERSION
+from dissectors.kafka.enveloped import DEEPEST, SEPARATOR
 from dissectors.kafka.header import ENVELOPE, body_offset
+from dissectors.kafka.reading import body_plan
+from dissectors.kafka.sasl.gssapi import GSSAPI
+from dissectors.kafka.sasl.memory import Sasl
 from dissectors.pairing import MOST_WAITING, Waiting
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, projection
 from dissectors.wire.varint import Unfit, uvarint
 
-JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE, API_VERSIONS = 11, 14, 17, 18
+JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 11, 14, 17, 18, 36
+SASL = frozenset({SASL_HANDSHAKE, SASL_AUTHENTICATE})
 UNSUPPORTED_VERSION = 35
 GROUP = frozenset({JOIN_GROUP, SYNC_GROUP})
 MOST_ENVELOPES = 256
@@ -49,8 +53,9 @@ class KafkaConversation(Conversation):
     waiting_tokens: deque[int] = field(default_factory=deque)
     protocol_type: str | None = None
     begun: bool = False
-    envelopes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    envelopes: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Key and version of the request in each Envelope that is not answered, by the Envelope's correlation id."""
+    sasl: Sasl = field(default_factory=Sasl)
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """A request joins the queue, a response takes its place; tokens have a queue of their own."""
@@ -62,17 +67,20 @@ class KafkaConversation(Conversation):
     def _from_client(self, handle: int, prefix: bytes, header: MessageHeader) -> Outcome:
         if not self.begun and prefix[4:5] == bytes([GSSAPI_TOKEN]):
             self.tokens = True
+            self.sasl.ask(GSSAPI)
         if self.tokens and not (header.role is Role.REQUEST and KAFKA.plausible(prefix, True)):
             self.waiting_tokens.append(handle)
-            return Outcome(TOKEN)
+            return Outcome(TOKEN, extra=self.sasl.send())
         self.tokens = False
         if header.role is Role.REQUEST:
             self.ask(Waiting(handle, header))
+        if header.code in SASL:
+            return Outcome(header, extra=self._note_sasl(header, prefix))
         return Outcome(header, extra=self.note(header.code, header.version, prefix))
 
     def _from_broker(self, prefix: bytes, header: MessageHeader) -> Outcome:
         if self.waiting_tokens:
-            return Outcome(TOKEN, partner=self.waiting_tokens.popleft())
+            return Outcome(TOKEN, self.waiting_tokens.popleft(), self.sasl.answer(failed=False, empty=len(prefix) <= 4))
         request = self._claim(header.correlation)
         if request is None:
             return Outcome(header)
@@ -81,9 +89,26 @@ class KafkaConversation(Conversation):
         if asked.code == SASL_HANDSHAKE and asked.version == 0:
             self.tokens = error == 0
         header = with_request(header, asked)
+        if asked.code in SASL:
+            return Outcome(header, request.handle, self._note_sasl(header, prefix))
         if asked.code == API_VERSIONS and error == UNSUPPORTED_VERSION:
             header = replace(header, state=State.COMPLETE)  # the answer's layout is known whatever was asked (KIP-511)
         return Outcome(header, request.handle, self.note(asked.code, None, prefix))
+
+    def _note_sasl(self, header: MessageHeader, prefix: bytes) -> Mapping[str, str] | None:
+        """What reading a token needs; a handshake has none, and says which mechanism it will be."""
+        context = Context(header.role, header.code, header.version)
+        body = KAFKA.values(prefix, context)
+        if header.role is Role.RESPONSE:
+            if header.code == SASL_AUTHENTICATE:
+                return self.sasl.answer(body.error is not None, len(body.values.get("authBytes", b"?")) == 0)
+            if body.error is not None:
+                self.sasl.refuse()
+            return None
+        if header.code == SASL_AUTHENTICATE:
+            return self.sasl.send()
+        self.sasl.ask(body.values.get("mechanism"))
+        return self.sasl.handshake()
 
     def ask(self, request: Waiting) -> None:
         """Puts a request at the end of the queue; the oldest goes when there are too many."""
@@ -122,7 +147,7 @@ class KafkaConversation(Conversation):
     def _note_envelope(self, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
         if version is None:
             inner = self.envelopes.pop(int.from_bytes(prefix[4:8], signed=True), None)
-            return None if inner is None else {INNER_KEY: str(inner[0]), INNER_VERSION: str(inner[1])}
+            return None if inner is None else {INNER_KEY: inner[0], INNER_VERSION: inner[1]}
         inner = enveloped(prefix, version)
         if inner is not None:
             if len(self.envelopes) == MOST_ENVELOPES:
@@ -148,14 +173,26 @@ def protocol_type(prefix: bytes, version: int) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def enveloped(prefix: bytes, version: int) -> tuple[int, int] | None:
-    """Key and version of the request in an Envelope; None where it, or what is here of it, is too short for them."""
-    try:
-        size, at = uvarint(prefix, body_offset(prefix, ENVELOPE, version, False))
-        key, inner = unpack_from(">hh", prefix, at)
-    except (IndexError, Unfit, struct.error):
-        return None
-    return (key, inner) if size > 4 else None
+def enveloped(prefix: bytes, version: int) -> tuple[str, str] | None:
+    """Key and version of the request in an Envelope, and behind them those of a request in that, if it is one, too.
+
+    None where it, or what is here of it, is too short for them.
+    """
+    keys: list[str] = []
+    versions: list[str] = []
+    key = ENVELOPE
+    while key == ENVELOPE and len(keys) < DEEPEST:
+        try:
+            size, at = uvarint(prefix, body_offset(prefix, ENVELOPE, version, False))
+            key, version = unpack_from(">hh", prefix, at)
+        except (IndexError, Unfit, struct.error):
+            break
+        if size <= 4:
+            break
+        keys.append(str(key))
+        versions.append(str(version))
+        prefix = prefix[at - 4 :]  # as a frame, which has its size in front
+    return (SEPARATOR.join(keys), SEPARATOR.join(versions)) if keys else None
 
 
 KAFKA = Kafka()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from analyzer.render.masking import is_secret
+from analyzer.render.masking import hides_parts
 from dissectors.field import Field
 from tui.model.detail import Note
 
@@ -129,13 +129,13 @@ class Outline:
     def _unfold(self, line: int) -> None:
         what, depth, hidden = self.lines[line]
         self._open.add(id(what))
-        self.lines[line + 1 : line + 1] = self._entries(what.children, depth + 1, hidden or _secret(what))
+        self.lines[line + 1 : line + 1] = self._entries(what.children, depth + 1, hidden or _hides(what))
 
     def _entries(self, nodes: Iterable[Field | Note], depth: int, hidden: bool) -> Iterator[Entry]:
         for node in nodes:
             yield Entry(node, depth, hidden)
             if id(node) in self._open:
-                yield from self._entries(node.children, depth + 1, hidden or _secret(node))
+                yield from self._entries(node.children, depth + 1, hidden or _hides(node))
 
     def _open_unasked(self) -> None:
         """Opens what was left open in the last message, and of the rest level by level what fits."""
@@ -171,5 +171,5 @@ def _name(node: Field | Note) -> str:
     return "[]" if node.spec.name.startswith("[") else node.spec.name
 
 
-def _secret(node: Field | Note) -> bool:
-    return isinstance(node, Field) and is_secret(node)
+def _hides(node: Field | Note) -> bool:
+    return isinstance(node, Field) and hides_parts(node)

@@ -19,6 +19,7 @@ from dissectors.api import MessageHeader, Role
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Parted
 
 DATA = b"\x00\x05\x00\x07hunter2a\x1b[31m"
 SECRET = b"hunter2"
@@ -144,6 +145,32 @@ def test_a_secret_is_masked_wherever_its_bytes_show_again(compressed: bool) -> N
     assert SECRET.hex() not in shown
     assert SECRET.hex(" ") not in shown
     assert "** ** **" in shown
+
+
+def parted() -> Tree:
+    """A secret whose parts speak for themselves: a name, and a secret that was decoded to a name and a secret."""
+    inner = [leaf("sub", "string", "tom", 0, 3), leaf("pin", "string", Secret("hunter2"), 3, 8, head=1, secret=True)]
+    for node in inner:
+        node.source = 1
+    claims = Field(Parted("claims", "base64", secret=True), Secret("HUNTER"), 4, 7, head=1, children=inner)
+    token = Field(Parted("token", "bytes", secret=True), Secret(b"bobx"), 0, 11)
+    token.children = [leaf("user", "string", "bobx", 0, 4), claims]
+    return Tree([token], [Source(0, "message", b"bobx=HUNTER"), Source(1, "claims", b"tom=hunter2", (0, 1))], [])
+
+
+def test_parts_of_a_secret_say_what_is_secret() -> None:
+    shown = everything(parted(), Limits())
+    printed = json.loads(JsonWriter().line(tree_object(MESSAGE, parted())))
+    assert "hunter" not in (shown + str(printed)).lower()
+    assert 'user: "bobx"' in shown
+    assert 'sub: "tom"' in shown
+    assert "|bobx=******|" in shown
+    assert "|tom=*******|" in shown
+    token = printed["fields"][0]
+    assert token["value"] == {"redacted": True, "length": 4}
+    assert token["children"][0]["value"] == "bobx"
+    assert [child["value"] for child in token["children"][1]["children"]] == ["tom", {"redacted": True, "length": 7}]
+    assert "HUNTER" in everything(parted(), Limits(show_secrets=True))
 
 
 def test_long_lists_of_nodes_are_counted() -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from analyzer.session import Session
 from dissectors.field import Field, FieldSpec
+from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Parted
 from tests.tui.driving import KAFKA
 from tui.model.detail import Note
 from tui.model.outline import FITTING, MOST_UNASKED, Folds, Outline
@@ -113,3 +115,12 @@ def test_a_secret_hides_what_is_below() -> None:
     outline = Outline((), [secret], Folds())
     outline.fold_all(opened=True)
     assert [(entry.what, entry.hidden) for entry in outline.lines] == [(secret, False), (below, True)]
+
+
+def test_parts_of_a_secret_that_speak_for_themselves() -> None:
+    shown = Field(FieldSpec("user", "string"), "tim", 0, 3)
+    secret = Field(FieldSpec("password", "string", secret=True), "x", 3, 1)
+    token = Field(Parted("token", "bytes", secret=True), Secret(b"timx"), 0, 4, children=[shown, secret])
+    outline = Outline((), [token], Folds())
+    outline.fold(0, opened=True)
+    assert [(entry.what, entry.hidden) for entry in outline.lines] == [(token, False), (shown, False), (secret, False)]

@@ -1,0 +1,163 @@
+"""OAUTHBEARER (RFC 7628) and AWS_MSK_IAM: who presents a signed statement.
+
+A client's token is a GS2 header and pairs of key and value, each behind a 0x01, with two of these at the end. `auth` is
+`Bearer` and the token, which is mostly a JSON Web Token (RFC 7519): header, claims and signature in base64url, with
+dots between them. A broker that refuses answers with a JSON object, and the client with a single 0x01. Kafka puts its
+SASL extensions (KIP-342) among the pairs. AWS_MSK_IAM is one JSON object each way.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import Error, a2b_base64
+from collections.abc import Iterator
+
+from dissectors.kafka.sasl.json_parts import LARGEST, Told, object_parts, values_of
+from dissectors.kafka.sasl.parts import (
+    Decoded,
+    Part,
+    Token,
+    hidden,
+    mark,
+    sealed,
+    shown,
+    struct,
+    text_of,
+    user_words,
+)
+from dissectors.kafka.sasl.scram import gs2_header
+from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Parted
+from dissectors.wire.times import timestamp
+
+BEARER, IAM = "OAUTHBEARER", "AWS_MSK_IAM"
+_MOST = 64
+"""Pairs of one token."""
+
+_PLAIN_KEYS = frozenset({"host", "port"})
+_JWT = re.compile(rb"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
+_STANDARD = bytes.maketrans(b"-_", b"+/")
+
+
+def _seconds(value: object) -> str | None:
+    """Seconds since 1970 as a time."""
+    if not isinstance(value, int | float) or not 0 <= value < 1e12:
+        return None
+    return timestamp(round(value * 1000))
+
+
+_HEADER: Told = {"alg": None, "typ": None, "kid": None}
+_CLAIMS: Told = {
+    "iss": None,
+    "sub": None,
+    "aud": None,
+    "scope": None,
+    "exp": _seconds,
+    "iat": _seconds,
+    "nbf": _seconds,
+}
+_REFUSAL: Told = {"status": None, "scope": None, "openid-configuration": None}
+_SIGNED: Told = dict.fromkeys(
+    ("version", "host", "user-agent", "action", "x-amz-algorithm", "x-amz-date", "x-amz-signedheaders", "x-amz-expires")
+)
+_ACCEPTED: Told = {"version": None, "request-id": None}
+
+
+def client_bearer(data: bytes) -> Token | None:
+    """`n,a=user,^Aauth=Bearer TOKEN^A^A`, or the single 0x01 behind a refusal."""
+    if data == b"\x01":
+        return Token(BEARER, ("refusal acknowledged",), (mark("acknowledged", data, 0, 1),))
+    header = gs2_header(data)
+    if header is None:
+        return None
+    flag, identity, at = header
+    pieces = data[at + 1 :].split(b"\x01", _MOST + 3)
+    if len(pieces) > _MOST + 3 or len(pieces) < 3 or pieces[0] or any(pieces[-2:]):
+        return None
+    pairs: list[Part] = []
+    for piece in pieces[1:-2]:
+        key, sign, value = piece.partition(b"=")
+        name = text_of(key)
+        if not sign or not isinstance(name, str) or not name.isprintable():
+            return None
+        start, begin = at, at + (1 if pairs else 2)  # the comma that ends the header goes with the first pair
+        at = begin + len(piece)
+        pairs.append(_pair(data, name, start, at - len(value), at))
+    words = (*user_words("for", identity.value), *_words(pairs))
+    return Token(BEARER, words, (struct("gs2Header", (flag, identity)), *pairs, mark("end", data, at, len(data))))
+
+
+def server_bearer(data: bytes) -> Token | None:
+    """A refusal: `{"status":"invalid_token"}`."""
+    parts = object_parts(data, _REFUSAL)
+    status = None if parts is None else values_of(parts).get("status")
+    if parts is None or status is None:
+        return None
+    return Token(BEARER, ("refused", *((status,) if isinstance(status, str) else ())), parts)
+
+
+def client_iam(data: bytes) -> Token | None:
+    """What a client signed."""
+    parts = object_parts(data, _SIGNED)
+    return None if parts is None else Token(IAM, user_words("host", values_of(parts).get("host")), parts)
+
+
+def server_iam(data: bytes) -> Token | None:
+    """The broker's consent."""
+    parts = object_parts(data, _ACCEPTED)
+    return None if parts is None else Token(IAM, user_words("request", values_of(parts).get("request-id")), parts)
+
+
+def _pair(data: bytes, name: str, start: int, value: int, stop: int) -> Part:
+    head = value - start
+    if name in _PLAIN_KEYS:
+        return shown(name, text_of(data[value:stop]), start, stop, head)
+    scheme, space, _ = data[value:stop].partition(b" ")
+    if name != "auth" or not space or not scheme.isalpha():
+        return hidden(name, data, start, stop, head)
+    at = value + len(scheme)
+    return struct(name, (shown("scheme", scheme.decode("ascii"), start, at, head), _bearer(data, at, stop)))
+
+
+def _bearer(data: bytes, start: int, stop: int) -> Part:
+    """The token behind a space; taken apart if it is a signed JSON Web Token."""
+    text = data[start + 1 : stop]
+    if len(text) > 4 * LARGEST or _JWT.fullmatch(text) is None:
+        return hidden("token", data, start, stop, 1)
+    first = data.index(b".", start, stop)
+    second = data.index(b".", first + 1, stop)
+    header = _decoded("header", data, start, first, _HEADER)
+    claims = _decoded("claims", data, first, second, _CLAIMS)
+    if header is None or claims is None:
+        return hidden("token", data, start, stop, 1)
+    return sealed("token", data, (header, claims, hidden("signature", data, second, stop, 1)), 1, "jwt")
+
+
+def _decoded(name: str, data: bytes, start: int, stop: int, told: Told) -> Part | None:
+    """A JSON object in base64url, behind one byte."""
+    encoded = data[start + 1 : stop].translate(_STANDARD)
+    try:
+        content = a2b_base64(encoded + b"=" * (-len(encoded) % 4), strict_mode=True)
+    except Error:
+        return None
+    parts = object_parts(content, told)
+    if parts is None:
+        return None
+    spec, value = Parted(name, "base64url", secret=True), Secret(text_of(data[start + 1 : stop]))
+    return Part(spec, value, start, stop, 1, decoded=Decoded(f"JWT {name}", content, parts))
+
+
+def _words(pairs: list[Part]) -> Iterator[str]:
+    """Who it is for and until when, as its claims say."""
+    for part in _every(pairs):
+        if part.spec.name == "claims" and part.decoded is not None:
+            values = values_of(part.decoded.parts)
+            yield from user_words("subject", values.get("sub"))
+            yield from user_words("from", values.get("iss"))
+            yield from user_words("expires", _seconds(values.get("exp")))
+
+
+def _every(parts: list[Part]) -> Iterator[Part]:
+    for part in parts:
+        yield part
+        yield from _every(list(part.inside))

@@ -1,0 +1,62 @@
+"""A token's parts as nodes of a tree: below the node that holds the token, and in sources of what they decode to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dissectors.api import Context, Role
+from dissectors.field import Field, FieldSpec, Source, Tree
+from dissectors.kafka.sasl.parts import Part
+from dissectors.kafka.sasl.read import read_token
+from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Layout, Parted
+
+TOKENS = frozenset({"authBytes", "payload"})
+"""The fields that hold one: of SaslAuthenticate, and of a bare frame."""
+
+_LENGTHS = {False: Layout("length", "int32"), True: Layout("length", "uvarint")}
+"""By whether it is compact."""
+
+
+def unfold_token(tree: Tree, context: Context) -> None:
+    """Takes the token of a message apart, if there is one that can be read. The leaves tile as before."""
+    for path, node in _nodes(tree):
+        token = node.value.reveal() if node.spec.name in TOKENS and isinstance(node.value, Secret) else None
+        if isinstance(token, bytes) and not node.children:
+            from_client = None if context.role is Role.RAW else context.role is Role.REQUEST
+            found = read_token(token, from_client, context.extra or {})
+            if found is not None:
+                _unfold(tree, node, path, len(token), found.parts)
+            return
+
+
+def _nodes(tree: Tree) -> Iterator[tuple[tuple[int, ...], Field]]:
+    """The nodes where a token may be, with their paths: those at the top and the members of a body."""
+    for at, node in enumerate(tree.fields):
+        yield (at,), node
+        for below, child in enumerate(node.children):
+            yield (at, below), child
+
+
+def _unfold(tree: Tree, node: Field, path: tuple[int, ...], size: int, parts: tuple[Part, ...]) -> None:
+    spec, content = node.spec, node.offset + node.head
+    node.spec = Parted(spec.name, spec.type, spec.label, secret=True)
+    if node.head:
+        length = _LENGTHS[spec.type.startswith("compact")]
+        node.children.append(Field(length, size, node.offset, node.head, node.source))
+        node.head = 0
+    _add(tree, node, path, parts, node.source, content)
+
+
+def _add(tree: Tree, parent: Field, path: tuple[int, ...], parts: tuple[Part, ...], source: int, start: int) -> None:
+    """Adds nodes below `parent`; `start` is where the parts' offsets count from."""
+    for part in parts:
+        spec: FieldSpec = part.spec
+        node = Field(spec, part.value, start + part.start, part.stop - part.start, source, part.head)
+        parent.children.append(node)
+        own = (*path, len(parent.children) - 1)
+        if part.decoded is not None:
+            below = Source(len(tree.sources), part.decoded.name, part.decoded.data, own)
+            tree.sources.append(below)
+            _add(tree, node, own, part.decoded.parts, below.id, 0)
+        _add(tree, node, own, part.inside, source, start)
