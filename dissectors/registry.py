@@ -18,6 +18,7 @@ from importlib.machinery import PathFinder
 from typing import Any, NamedTuple, Protocol
 
 from dissectors.api import Dissector
+from dissectors.guide import Guide
 
 GROUP = "wireanalyze.dissectors"
 
@@ -39,6 +40,10 @@ OPERATIONS: Mapping[str, str] = {
     "rocketmq": "dissectors.rocketmq.codes:operations",
 }
 """Where a built-in protocol's table of operations is; a plug-in may have a method `operations` instead."""
+
+
+GUIDES: Mapping[str, str] = {"kafka": "dissectors.kafka.describe:GUIDE"}
+"""Where a built-in protocol's Guide is; a plug-in may have an attribute `guide` instead."""
 
 
 class VersionRange(Protocol):
@@ -91,6 +96,12 @@ def operations(dissector: Dissector) -> Mapping[int, Operation]:
     )
     found: Mapping[int, Operation] = table()
     return found
+
+
+def guide(dissector: Dissector) -> Guide | None:
+    """What tells of a protocol's layouts; None where nothing does."""
+    found = _load(GUIDES[dissector.name]) if dissector.name in GUIDES else getattr(dissector, "guide", None)
+    return found if isinstance(found, Guide) else None
 
 
 def problems() -> tuple[str, ...]:

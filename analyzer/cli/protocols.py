@@ -1,13 +1,18 @@
-"""`wireanalyze protocols`: the dissectors there are, a protocol's operations, and the codes of findings."""
+"""`wireanalyze protocols`: the dissectors there are, a protocol's operations and layouts, and the codes of findings."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
 
 import click
 
 from analyzer.cli.errors import sentence
 from analyzer.errors import UserError
 from dissectors import registry
+from dissectors.api import Dissector
 from dissectors.finding import CODES
+from dissectors.guide import Guide
 
 FINDINGS = "findings"
 
@@ -16,42 +21,99 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
     return [name for name in (*registry.names(), FINDINGS) if name.startswith(incomplete)]
 
 
+def _complete_name(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    guide = _guide(context.params.get("topic"))
+    if guide is None:
+        return []
+    return [name for name in guide.names() if name.lower().startswith(incomplete.lower())]
+
+
+def _complete_version(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    guide, name = _guide(context.params.get("topic")), context.params.get("name")
+    if guide is None or name is None:
+        return []
+    return [str(version) for version in guide.versions(name) if str(version).startswith(incomplete)]
+
+
+def _guide(protocol: str | None) -> Guide | None:
+    if protocol is None or protocol not in registry.names():
+        return None
+    return registry.guide(registry.by_name(protocol))
+
+
 @click.command("protocols")
 @click.argument("topic", required=False, metavar="[PROTOCOL|findings]", shell_complete=_complete)
-def command(topic: str | None) -> None:
+@click.argument("name", required=False, shell_complete=_complete_name)
+@click.argument("version", required=False, type=click.IntRange(min=0), shell_complete=_complete_version)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(topic: str | None, name: str | None, version: int | None, as_json: bool) -> None:
     """List the protocols with their ports, the operations of a PROTOCOL with their versions, or the codes of findings.
 
-    Columns are separated by tabs.
+    NAME is an operation, a structure or a page of PROTOCOL: its layout in all versions, or in VERSION. Those of Kafka
+    are an API or its key, a record or structure within bytes, and the pages types, records, errors and structures.
+
+    \b
+    wireanalyze protocols kafka Fetch        all versions of Fetch, field by field
+    wireanalyze protocols kafka Fetch 13     this version as the protocol guide writes it
+    wireanalyze protocols kafka types        what the types are on the wire
+
+    Lists have columns separated by tabs.
     """
-    if topic is None:
-        _protocols()
-    elif topic == FINDINGS:
-        for code, text in CODES.items():
-            click.echo(f"{code}\t{text}")
+    if topic is not None and name is not None:
+        _page(_dissector(topic), name, version, as_json)
+        return
+    columns, rows, notes = _list(topic)
+    if as_json:
+        click.echo(_json([dict(zip(columns, row, strict=True)) for row in rows]))
     else:
-        _operations(topic)
+        for row in rows:
+            click.echo("\t".join(map(str, row)).rstrip())
+    for note in notes:
+        click.echo(sentence(note), err=True)
 
 
-def _protocols() -> None:
-    for dissector in registry.dissectors():
-        click.echo(f"{dissector.name}\t{','.join(map(str, dissector.ports))}\t{_summary(dissector)}")
-    for problem in registry.problems():
-        click.echo(sentence(problem), err=True)
+_Rows = Sequence[tuple[object, ...]]
+
+
+def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
+    """The columns and rows of a list, and what there is to say beside it."""
+    if topic is None:
+        found = [(each.name, ",".join(map(str, each.ports)), _summary(each)) for each in registry.dissectors()]
+        return ("name", "ports", "what"), found, registry.problems()
+    if topic == FINDINGS:
+        return ("code", "what"), list(CODES.items()), ()
+    operations = registry.operations(_dissector(topic))
+    rows = [(code, each.name, _span(each.versions)) for code, each in sorted(operations.items())]
+    return ("code", "name", "versions"), rows, () if rows else (f"{topic} does not number its operations",)
+
+
+def _page(dissector: Dissector, name: str, version: int | None, as_json: bool) -> None:
+    guide = registry.guide(dissector)
+    if guide is None:
+        raise UserError(f"of {dissector.name} only the list of operations is known: leave out {name}")
+    try:
+        page = guide.page(name, version)
+    except KeyError as error:
+        raise UserError(str(error.args[0])) from None
+    if as_json:
+        click.echo(_json(page.data))
+    else:
+        click.echo("\n".join(page.lines))
+
+
+def _dissector(name: str) -> Dissector:
+    """Of a protocol by its name."""
+    try:
+        return registry.by_name(name)
+    except KeyError as error:
+        raise UserError(f"{error.args[0]}, or {FINDINGS}") from None
+
+
+_json: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False, indent=1).encode
 
 
 def _summary(dissector: object) -> str:
     return (type(dissector).__doc__ or "").strip().partition("\n")[0]
-
-
-def _operations(name: str) -> None:
-    try:
-        found = registry.operations(registry.by_name(name))
-    except KeyError as error:
-        raise UserError(f"{error.args[0]}, or {FINDINGS}") from None
-    if not found:
-        click.echo(sentence(f"{name} does not number its operations"), err=True)
-    for code, operation in sorted(found.items()):
-        click.echo(f"{code}\t{operation.name}\t{_span(operation.versions)}".rstrip())
 
 
 def _span(versions: registry.VersionRange | None) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
-from analyzer.cli.program import run
+import pytest
+from click.shell_completion import ShellComplete
+
+from analyzer.cli.program import program, run
 from dissectors import registry
 from dissectors.finding import CODES
 
@@ -40,3 +43,56 @@ def test_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protocols", "kafak"]) == 2
     names = ", ".join(registry.BUILT_IN)
     assert f"no protocol is called 'kafak'; there are {names}, or findings" in capsys.readouterr().err
+
+
+def test_a_layout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["protocols", "kafka", "heartbeat", "4"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Heartbeat Request (Version: 4) => groupId generationId memberId groupInstanceId _tagged")
+    assert run(["protocols", "kafka", "Heartbeat"]) == 0
+    assert "  versions   0-4\n" in capsys.readouterr().out
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {}
+    for arguments in ([], ["findings"], ["kafka"], ["kafka", "heartbeat"], ["kafka", "12", "4"], ["kafka", "errors"]):
+        assert run(["protocols", *arguments, "--json"]) == 0
+        found[" ".join(arguments)] = json.loads(capsys.readouterr().out)
+    assert found[""][0]["name"] == "kafka"
+    assert {"code": "gap", "what": CODES["gap"]} in found["findings"]
+    assert found["kafka"][12] == {"code": 12, "name": "Heartbeat", "versions": "0-4"}
+    assert found["kafka heartbeat"]["request"]["fields"][3]["nullable"] == "3+"
+    assert found["kafka 12 4"]["response"]["fields"][1] == {"name": "errorCode", "type": "int16", "enum": "error"}
+    assert {"code": 58, "name": "SASL_AUTHENTICATION_FAILED"} in found["kafka errors"]["errors"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["kafka", "Fecth"], "did you mean Fetch?"),
+        (["kafka", "Fetch", "77"], "Fetch has no version 77; it has 0-18"),
+        (["kafka", "Fetch", "new"], "is not a valid integer range"),
+        (["rocketmq", "HEART_BEAT"], "of rocketmq only the list of operations is known: leave out HEART_BEAT"),
+        (["kafak", "Fetch"], "no protocol is called 'kafak'"),
+    ],
+)
+def test_no_such_page(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["protocols", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("before", "typed", "expected"),
+    [
+        ([], "ka", {"kafka"}),
+        (["kafka"], "offsetf", {"OffsetFetch", "OffsetForLeaderEpoch"}),
+        (["kafka"], "ty", {"types"}),
+        (["rocketmq"], "S", set()),
+        (["kafak"], "S", set()),
+        (["kafka", "fetch"], "18", {"18"}),
+        (["kafka", "types"], "", set()),
+    ],
+)
+def test_completion(before: list[str], typed: str, expected: set[str]) -> None:
+    found = ShellComplete(program, {}, "wireanalyze", "_").get_completions(["protocols", *before], typed)
+    assert {item.value for item in found} == expected

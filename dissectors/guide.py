@@ -1,0 +1,30 @@
+"""What a protocol can tell people of its own layouts, without any message: pages of `wireanalyze protocols`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Page(NamedTuple):
+    """One page: `lines` for people, and `data`, which is the same as JSON knows it."""
+
+    lines: Sequence[str]
+    data: dict[str, Any]
+
+
+class Guide(ABC):
+    """The pages of one protocol, by name and, where the protocol numbers them, by version."""
+
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """All that page() knows, as it is spelt."""
+
+    @abstractmethod
+    def versions(self, name: str) -> Sequence[int]:
+        """The versions of one of them; none where it has none, or is not known."""
+
+    @abstractmethod
+    def page(self, name: str, version: int | None) -> Page:
+        """The page of a name, upper or lower case; KeyError with a sentence where there is none."""
