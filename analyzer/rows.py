@@ -20,7 +20,7 @@ from analyzer.messages import FROM_CLIENT, Mark
 from analyzer.row_columns import Column, Flags, Integers, Joined, Picked, Scoped, Texts, Times, Values, fixed
 from analyzer.row_findings import findings_of
 from analyzer.session import Analysis
-from dissectors.api import Body, Role, State
+from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
 from dissectors.wire.bulk import NULL, NULL64
 
@@ -32,6 +32,10 @@ STATES = [state.name.lower() for state in State]
 _ROLES, _STATES, _SIDES = fixed(ROLES), fixed(STATES), fixed(("/c/", "/s/"))
 
 
+Named = Callable[[Dissector, Body, Context, int], Body]
+"""A row's body with names in the place of ids (analyzer.naming), of which the line for people is to be made."""
+
+
 class Rows:
     """Reads keys of rows. Keeps the names of streams that it has met; of rows and bodies nothing.
 
@@ -41,7 +45,7 @@ class Rows:
     """
 
     def __init__(self, session: Analysis, *, streaming: bool = False, hindsight: bool = False) -> None:
-        self._streaming, self._hindsight = streaming, hindsight
+        self.streaming, self._hindsight = streaming, hindsight
         self.session = session
         self._index = session.rows
         self._names = Texts(lambda number: session.names.text(number - 1) if number else None)
@@ -60,16 +64,19 @@ class Rows:
         objects = list(self.objects(keys, rows))
         return [[found[key] for found in objects] for key in keys]
 
-    def objects(self, keys: Sequence[str], rows: Ints) -> Iterator[dict[str, Any]]:
-        """The same as one dict for each row; a body is decoded when its row is reached, and forgotten while hot."""
+    def objects(self, keys: Sequence[str], rows: Ints, named: Named | None = None) -> Iterator[dict[str, Any]]:
+        """The same as one dict for each row; a body is decoded when its row is reached, and forgotten while hot.
+
+        named: what `info` is made of; machines get it as the message says it.
+        """
         columns = [KEYS[key](self, rows).values() if key in KEYS else repeat(None, len(rows)) for key in keys]
         cells = zip(*columns, strict=True)
         if not BODY_KEYS.intersection(keys):
             return (dict(zip(keys, row, strict=True)) for row in cells)
-        return self._with_bodies(keys, rows, cells)
+        return self._with_bodies(keys, rows, cells, named)
 
     def _with_bodies(
-        self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]]
+        self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]], named: Named | None
     ) -> Iterator[dict[str, Any]]:
         session, error, info, findings, fields = self.session, *(key in keys for key in BODY_KEYS_IN_ORDER)
         readable = session.readable(rows)
@@ -82,9 +89,11 @@ class Rows:
             found = dict(zip(keys, row, strict=True))
             if error:
                 found["error"] = said_error(body)
-            if info:
-                said = session.raw_info(message, body) if dissector is None else defects.info(dissector, body, context)
-                found["info"] = said
+            if info and dissector is None:
+                found["info"] = session.raw_info(message, body)
+            elif info and dissector is not None:
+                seen = body if named is None else named(dissector, body, context, number)
+                found["info"] = defects.info(dissector, seen, context)
             if findings:
                 found["findings"] = said_findings(body)
             if fields:
@@ -145,7 +154,7 @@ class Rows:
     def clients(self, rows: Ints) -> Picked:
         """How clients call themselves; while streaming, not what only the answer of a row told."""
         named = self.named("client", rows)
-        if not self._streaming:
+        if not self.streaming:
             return named
         told = self.take("marks", rows) & Mark.CLIENT_TOLD_LATER != 0
         return Picked(named.texts, np.where(told, 0, named.numbers))
@@ -153,7 +162,7 @@ class Rows:
     def _partners(self, rows: Ints) -> Ints:
         """Rows of partners, NULL64 for none."""
         partners = self.take("partner", rows).astype(np.int64)
-        unknown = (partners == NULL) | (partners > rows) if self._streaming else partners == NULL
+        unknown = (partners == NULL) | (partners > rows) if self.streaming else partners == NULL
         return np.where(unknown, NULL64, partners)
 
     def latencies(self, rows: Ints) -> Integers:

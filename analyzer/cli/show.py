@@ -13,7 +13,10 @@ from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.errors import UserError
+from analyzer.known import known_of
+from analyzer.naming import Naming
 from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.render.known_text import known_lines, known_objects
 from analyzer.render.lines import print_lines
 from analyzer.render.message_text import EMPTY, about_row, message_lines
 from analyzer.render.tree_json import Message, tree_object
@@ -43,15 +46,16 @@ def command(
         row = int(number) - 1
         if not 0 <= row < len(session.rows):
             raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
-        (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]))
+        # Programs get what the message says; people read names in its place.
+        (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None if as_json else Naming(session).named)
         message, tree = _message(session.header(row), cells), session.tree(row)
-        packets = session.packets_of(row)
+        known, packets = known_of(session, row, tree), session.packets_of(row)
         if as_json:
             found = tree_object(message, tree)
-            found |= {"row": cells, "packets": packets}
+            found |= {"row": cells, "packets": packets, **known_objects(known)}
             sys.stdout.buffer.write(JsonWriter(limits).line(found))
         else:
-            lines = [*about_row(cells, packets), EMPTY, *message_lines(message, tree, limits)]
+            lines = [*about_row(cells, packets), *known_lines(known), EMPTY, *message_lines(message, tree, limits)]
             print_lines(lines, sys.stdout, color)
 
 

@@ -29,6 +29,8 @@ _PLAIN = bytes(set(range(0x20, 0x7F)) - {ord("\\")})
 class DelimitedForm:
     """See Form. `keys` are printed above the columns, `names` are what they are called in a row."""
 
+    edition = 0
+
     def __init__(self, keys: Sequence[str], names: Sequence[str], delimiter: str, limits: Limits) -> None:
         self._keys, self._names, self._delimiter, self._json = keys, names, delimiter, JsonWriter(limits)
         self._style = Style(delimiter, b"", lambda text: _escaped(text, delimiter).encode())

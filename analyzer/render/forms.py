@@ -8,7 +8,7 @@ together, and so are all rows when nothing of the body is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -27,8 +27,11 @@ TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
 """Rows, and bytes of their messages, to be given to Lines at one time: the more, the more are alike."""
 
 _SPLICE = bytes([SPLICE])
-_PIECE = 1 << 18
-"""Bytes of lines that are joined to be given out as one piece: what stays in the processor's cache."""
+_AT_ONCE = 256
+"""Lines that are joined to be given out as one piece: what stays in the processor's cache."""
+
+_LONG = 8192
+"""Bytes of a line from which on, on average, lines are given out as they are: a copy costs more than a call."""
 
 
 class Slot(NamedTuple):
@@ -92,8 +95,7 @@ class Lines:
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
             yield cells.text_of(merged[0])
             return
-        lines = self._with_bodies(rows, merged)
-        yield from _pieces(lines)
+        yield from _pieces(self._with_bodies(rows, merged))
 
     def _with_bodies(self, rows: Ints, frame: Sequence[Cells | Slot]) -> Iterator[bytes]:
         lines = np.empty(len(rows), object)
@@ -117,16 +119,11 @@ class Lines:
 
 def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
     """The same text in pieces that are not small, none of which is a copy of a long line."""
-    some: list[bytes] = []
-    size = 0
-    for line in lines:
-        some.append(line)
-        size += len(line)
-        if size > _PIECE:
-            yield some[0] if len(some) == 1 else b"".join(some)
-            some.clear()
-            size = 0
-    yield b"".join(some)
+    while some := list(islice(lines, _AT_ONCE)):
+        if sum(map(len, some)) > len(some) * _LONG:
+            yield from some
+        else:
+            yield b"".join(some)
 
 
 def _spliced(lines: list[bytes], splices: Sequence[tuple[Written, Values]]) -> list[bytes]:

@@ -22,6 +22,8 @@ from dissectors.wire.flat import Table
 class NdjsonForm:
     """See Form."""
 
+    edition = 0
+
     def __init__(self, keys: Sequence[str], limits: Limits) -> None:
         # A name stands in an object once.
         self._keys, self._json = list(dict.fromkeys(keys)), JsonWriter(limits)

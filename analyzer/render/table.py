@@ -1,4 +1,7 @@
-"""Rows for people: a line of columns, wide enough for most, and the line of information at the end."""
+"""Rows for people: a line of columns, wide enough for most, and the line of information at the end.
+
+That line says names where the message has ids that others explain (analyzer.naming).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from analyzer import cells
 from analyzer.cells import Cells
 from analyzer.columns import Ints
+from analyzer.naming import Naming
 from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.jsonable import JsonWriter, Limits
@@ -47,6 +51,12 @@ class TableForm:
     def __init__(self, keys: Sequence[str], limits: Limits) -> None:
         self._keys, self._json = keys, JsonWriter(limits)
         self._what: Texts | None = None
+        self._naming: Naming | None = None
+
+    @property
+    def edition(self) -> int:
+        """See Form."""
+        return 0 if self._naming is None else self._naming.edition
 
     def head(self) -> bytes:
         """The names of the columns."""
@@ -54,12 +64,12 @@ class TableForm:
 
     def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
         """See Form."""
-        for found in reader.objects(self._keys, rows):
+        for found in reader.objects(self._keys, rows, self._names_for(reader).named):
             yield _line(list(found.values()), self._json).encode()
 
     def frame(self, reader: Rows, rows: Ints) -> Frame | None:
         """See Form."""
-        if list(self._keys) != list(TABLE_KEYS):
+        if list(self._keys) != list(TABLE_KEYS) or not self._names_for(reader).begin(rows):
             return None
         column = {key: reader.column(key, rows) for key in TABLE_KEYS if key not in BODY_KEYS}
         time = cells.times(reader.take("time", rows))[:, _CLOCK]
@@ -71,6 +81,13 @@ class TableForm:
         for part in parts:
             frame += [part, b" "]
         return [*frame[:-1], _latencies(column["latency_ns"]), Slot(_INFO)]
+
+    def _names_for(self, reader: Rows) -> Naming:
+        """Who names ids in the rows of a reader."""
+        found = self._naming
+        if found is None or found.session is not reader.session or found.streaming is not reader.streaming:
+            found = self._naming = Naming(reader.session, streaming=reader.streaming)
+        return found
 
     def _operations(self, reader: Rows, rows: Ints) -> Cells:
         """The column with the arrow, as cells: a text for each operation and role."""
@@ -85,7 +102,8 @@ class TableForm:
 
     def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         """See Form."""
-        info = one_line(dissector.info(body, context))
+        seen = body if self._naming is None else self._naming.named(dissector, body, context)
+        info = one_line(dissector.info(seen, context))
         tail = _tail(said_error(body), "complete", info, said_findings(body), [])
         # Of rows that may be written together all responses have a latency, and no others.
         blank = "" if context.role is Role.RESPONSE else " " * (1 + WIDTHS[_LATENCY])

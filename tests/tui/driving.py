@@ -67,7 +67,7 @@ class Drive:
         raise AssertionError("it never happened")
 
     async def loaded(self) -> None:
-        await self.until(lambda: not self.main.reading)
+        await self.until(lambda: not self.main.reading and self.main.learned)
         await self.settle()
 
     def lines(self, widget: Widget | None = None) -> list[str]:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.lore import Lore
+from analyzer.naming import Naming
 from analyzer.rows import Rows
 from analyzer.session import Session
 
@@ -81,11 +83,12 @@ class StreamCells:
 
 
 class Cells:
-    """Reads what visible lines say. Of one thread, but for `decode`."""
+    """Reads what visible lines say. Of one thread, but for `decode`. lore: names of topics, learned elsewhere."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, lore: Lore | None = None) -> None:
         self._session = session
         self._rows = Rows(session)
+        self._naming = Naming(session, lore=Lore(session) if lore is None else lore)
         self._kept: dict[int, Said] = {}
 
     def rows(self, rows: Sequence[int]) -> list[RowCells]:
@@ -110,7 +113,7 @@ class Cells:
     def decode(self, rows: Sequence[int]) -> dict[int, Said]:
         """What the bodies of rows say, of those that are not kept. Changes nothing."""
         wanted = np.array(self.wanting(rows), np.int64)
-        found = self._rows.objects(BODY_KEYS, wanted) if len(wanted) else ()
+        found = self._rows.objects(BODY_KEYS, wanted, self._naming.named) if len(wanted) else ()
         return {row: _said(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
 
     def keep(self, said: Mapping[int, Said]) -> None:
@@ -118,6 +121,10 @@ class Cells:
         self._kept |= said
         while len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
+
+    def forget(self) -> None:
+        """Bodies are decoded again when they are looked at: names have been learned."""
+        self._kept.clear()
 
     def stream(self, stream: int, messages: int) -> StreamCells:
         """A stream's own line; `messages` as far as they were announced."""

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyzer.known import Known, known_by
+from analyzer.lore import Lore
+from analyzer.naming import Naming
 from analyzer.render.durations import duration
 from analyzer.render.jsonable import Limits
+from analyzer.render.known_text import known_lines
 from analyzer.render.lines import Line
 from analyzer.render.masking import Span, secret_spans
 from analyzer.render.message_text import about_row
@@ -21,6 +25,7 @@ from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session, iso_time
 from analyzer.text import safe_text
 from dissectors.field import Field, Tree
+from dissectors.lesson import Standing
 from tui.model.cells import StreamCells
 
 
@@ -44,7 +49,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One message. `masks`: for each source the spans to hide, in order, none where secrets are asked for."""
+    """One message. `masks`: for each source the spans to hide, in order, none where secrets are asked for.
+
+    known: what other messages told of it by the time it was read; its notes and its tree say it.
+    """
 
     row: int
     title: Line
@@ -52,22 +60,31 @@ class Detail:
     tree: Tree
     masks: Mapping[int, list[Span]]
     partner: int | None
+    known: Known
 
 
-def read_detail(session: Session, row: int, limits: Limits) -> Detail:
-    """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it."""
-    (cells,) = Rows(session).objects([key for key in ROW_KEYS if key != "findings"], np.array([row]))
+def read_detail(
+    session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: Standing | None = None
+) -> Detail:
+    """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it.
+
+    lore: the names that have been learned. standing: what its session holds (analyzer.known), if that is known.
+    """
+    lore = Lore(session) if lore is None else lore
+    keys = [key for key in ROW_KEYS if key != "findings"]
+    (cells,) = Rows(session).objects(keys, np.array([row]), Naming(session, lore=lore).named)
     tree = session.tree(row)
+    known = known_by(lore, row, tree, standing)
     error = cells["error"]
     message = Message(cells["protocol"], session.header(row), error and (error["code"], error["name"]), cells["info"])
-    about, *more = about_row(cells, session.packets_of(row))
+    about, *more = (*about_row(cells, session.packets_of(row)), *known_lines(known))
     notes = [Note(about, Place(0, 0, tree.sources[0].length), tuple(map(Note, more)))]
     for finding in tree.findings:
         place = None if finding.offset is None else Place(finding.source, finding.offset, finding.length or 0)
         notes.append(Note(finding_line(finding), place))
     masks = {} if limits.show_secrets else secret_spans(tree)
     partner = session.cell("partner", row)
-    return Detail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner)
+    return Detail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
 
 
 def place_of(what: Field | Note) -> Place | None:

@@ -20,10 +20,14 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 
+from analyzer.known import standing_of
+from analyzer.lore import Lore
+from analyzer.naming import TOPIC
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field
+from dissectors.lesson import Standing
 from tui import keys
 from tui.background import Background, Failed
 from tui.keys import Where
@@ -47,6 +51,9 @@ PAUSE = 0.1
 SHARE = 10
 """That many times what taking over took passes until the next."""
 
+LESSONS, LESSONS_FROM = 500, 100_000
+"""Messages that teach names, and rows among which they are looked for, that are read before others get their turn."""
+
 AT_ONCE = 4
 """Long messages that are decoded for the list before it is painted again."""
 
@@ -65,6 +72,26 @@ class SaidLater(Message):
     def __init__(self, said: dict[int, Said]) -> None:
         super().__init__()
         self.said = said
+
+
+class Learned(Message):
+    """Names have been learned, of these kinds."""
+
+    def __init__(self, kinds: set[str]) -> None:
+        super().__init__()
+        self.kinds = kinds
+
+
+class Stood(Message):
+    """It has been found out what a message's session holds."""
+
+    def __init__(self, row: int, standing: Standing) -> None:
+        super().__init__()
+        self.row, self.standing = row, standing
+
+
+class Nothing(Message):
+    """The work found nothing to say."""
 
 
 class MainScreen(Screen[None]):
@@ -100,7 +127,8 @@ class MainScreen(Screen[None]):
                 "status": "bar", "keys": "bar",
             }.items()
         }  # fmt: skip
-        self.timeline = TimelinePane(palette, session, following=following, id="list")
+        self._lore = Lore(session)
+        self.timeline = TimelinePane(palette, session, following=following, id="list", lore=self._lore)
         self.tree_pane = TreePane(palette, limits, id="tree")
         self.hex_pane = HexPane(palette, id="hex")
         self._panes: tuple[Pane, ...] = (self.timeline, self.tree_pane, self.hex_pane)
@@ -132,6 +160,11 @@ class MainScreen(Screen[None]):
         """Whether more may come."""
         return self._counts.state == "reading"
 
+    @property
+    def learned(self) -> bool:
+        """Whether all rows that were taken over have been asked for names."""
+        return self._lore.read >= self.timeline.timeline.rows
+
     def stop(self, patience: float) -> None:
         """Ends reading and decoding; waits that many seconds for the reader at most."""
         self._background.stop()
@@ -162,8 +195,25 @@ class MainScreen(Screen[None]):
         self._say_title()
         self._say_heads()
         self._check_partner()
+        self._learn()
         now = time.monotonic()
         self._next = now + max(PAUSE, SHARE * (now - began))
+
+    def _learn(self) -> None:
+        """Has names learned from the rows that were announced, a part of them at a time."""
+        lore = self._lore
+        rows = min(self.timeline.timeline.rows, lore.read + LESSONS_FROM)
+        if lore.read < rows:
+            self._background.ask("names", lambda: Learned(lore.learn(rows, LESSONS)))
+
+    @on(Learned)
+    def _learned(self, message: Learned) -> None:
+        if TOPIC in message.kinds:
+            self.timeline.name_anew()
+        detail = self.detail
+        if message.kinds and detail is not None:
+            self._read_again(detail.row, detail.known.standing)
+        self._learn()
 
     @on(Ended)
     def _end(self, message: Ended) -> None:
@@ -185,6 +235,7 @@ class MainScreen(Screen[None]):
         if place != self.timeline.selected:
             return  # the cursor has gone on since
         self._background.forget("detail")
+        self._background.forget("session")
         if place is None:
             self._show(None, "", (), ())
         elif place.row is None:
@@ -195,19 +246,43 @@ class MainScreen(Screen[None]):
 
     def _look_at(self, row: int) -> None:
         """Decodes a row and shows it: at once, or when it is long, as soon as another thread has decoded it."""
-        session, limits = self._session, self._limits
+        session, limits, lore = self._session, self._limits, self._lore
         length = session.rows.cell("length", row)
         if length < LONG:
-            self._show_detail(read_detail(session, row, limits))
-            return
-        self._show(None, f"message {row + 1}", (Note((("dim", f"decoding {length:,} bytes ..."),)),), ())
-        self._background.ask("detail", lambda: Decoded(read_detail(session, row, limits)))
+            self._show_detail(read_detail(session, row, limits, lore))
+        else:
+            self._show(None, f"message {row + 1}", (Note((("dim", f"decoding {length:,} bytes ..."),)),), ())
+            self._background.ask("detail", lambda: Decoded(read_detail(session, row, limits, lore)))
+        self._background.ask("session", lambda: self._stand(row))
+
+    def _stand(self, row: int) -> Message:
+        standing = standing_of(self._session, row)
+        return Nothing() if standing is None else Stood(row, standing)
+
+    @on(Stood)
+    def _stood(self, message: Stood) -> None:
+        self._read_again(message.row, message.standing)
+
+    def _read_again(self, row: int, standing: Standing | None) -> None:
+        """Decodes what is shown again, for more is known of it."""
+        session, limits, lore = self._session, self._limits, self._lore
+        if self._is_selected(row):
+            self._background.ask("detail", lambda: Decoded(read_detail(session, row, limits, lore, standing)))
+
+    def _is_selected(self, row: int) -> bool:
+        place = self.timeline.selected
+        return place is not None and place.row == row
 
     @on(Decoded)
     def _decoded(self, message: Decoded) -> None:
-        place = self.timeline.selected
-        if place is not None and place.row == message.detail.row:
-            self._show_detail(message.detail)
+        detail, shown = message.detail, self.detail
+        if not self._is_selected(detail.row):
+            return
+        if shown is None or shown.row != detail.row:
+            self._show_detail(detail)
+        elif self.timeline.has_focus and detail.known != shown.known:
+            # Only the first line of the tree is selected while nobody is in it: nobody is thrown off his place.
+            self._show_detail(detail)
 
     def _show_detail(self, detail: Detail) -> None:
         self._show(detail, plain(detail.title), detail.notes, detail.tree.fields)

@@ -8,6 +8,7 @@ from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from analyzer.lore import Lore
 from analyzer.session import Session
 from tui import keys
 from tui.model.cells import Cells, Said
@@ -44,10 +45,12 @@ class TimelinePane(Pane):
             super().__init__()
             self.rows = rows
 
-    def __init__(self, palette: Palette, session: Session, *, following: bool, id: str) -> None:
+    def __init__(
+        self, palette: Palette, session: Session, *, following: bool, id: str, lore: Lore | None = None
+    ) -> None:
         super().__init__(palette, id=id)
         self.timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
-        self.cells = Cells(session)
+        self.cells = Cells(session, lore)
         self.timeline.flat = self.following = following
         self.selected: Place | None = None
         self.partner: int | None = None
@@ -98,6 +101,11 @@ class TimelinePane(Pane):
     def keep(self, said: dict[int, Said]) -> None:
         """Long bodies have been decoded."""
         self.cells.keep(said)
+        self.paint_anew()
+
+    def name_anew(self) -> None:
+        """Names have been learned."""
+        self.cells.forget()
         self.paint_anew()
 
     def paint_anew(self) -> None:

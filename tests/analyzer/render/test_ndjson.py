@@ -51,7 +51,7 @@ def test_what_was_printed_together_can_be_read(tmp_path: Path, taken: Taken) -> 
     ]
     assert [row["error"] is None for row in rows] == [True, True, True, False] * 4
     assert {row["info"] for row in rows[3::4]} == {
-        f"UNKNOWN_TOPIC_OR_PARTITION, t[{each} at {each}]" for each in (1, 3, 5, 7)
+        f"t[{each} UNKNOWN_TOPIC_OR_PARTITION at {each}]" for each in (1, 3, 5, 7)
     }
 
 

@@ -48,15 +48,15 @@ def test_what_a_line_says(tmp_path: Path, taken: Taken) -> None:
     assert printed[:2] == [
         (
             f"     1 {time.format(3)} 10.0.0.1:40000        10.0.0.2:9092         kafka     "
-            f"> ListOffsets                    1 {sizes[0]:7}           orders[0]"
+            f"> ListOffsets                    1 {sizes[0]:7}           orders[0 1970-01-01T00:00:00.001Z]"
         ),
         (
             f"     2 {time.format(4)} 10.0.0.2:9092         10.0.0.1:40000        kafka     "
             f"< ListOffsets                    1 {sizes[1]:7}       1ms orders[0 at 42]"
         ),
     ]
-    assert printed[3].endswith("1ms UNKNOWN_TOPIC_OR_PARTITION, orders[1 at 42]")
-    assert printed[4].endswith(" \\x1b[31m\\n[1]")
+    assert printed[3].endswith("1ms orders[1 UNKNOWN_TOPIC_OR_PARTITION at 42]")
+    assert printed[4].endswith(" \\x1b[31m\\n[1 1970-01-01T00:00:00.001Z]")
 
 
 def test_no_text_acts_on_a_terminal(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_body_behind_the_line(tmp_path: Path, taken: Taken) -> None:
         lines = together(session, form).decode().splitlines()
         assert taken.rows == 0
     assert lines[0].endswith(
-        'orders[0] {"replicaId":-1,"topics":[{"name":"orders","partitions":[{"partitionIndex":0,"timestamp":1}]}]}'
+        'orders[0 1970-01-01T00:00:00.001Z] {"replicaId":-1,"topics":[{"name":"orders","partitions":[{"partitionIndex":0,"timestamp":1}]}]}'
     )
     assert form.head().decode().split()[:3] == ["No.", "Time", "Str"]
 

@@ -56,7 +56,9 @@ def test_long_bodies_wait_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> N
         assert [found.said is None for found in shown] == [False, True]
         assert cells.wanting([0, 1]) == [1]
         cells.keep(cells.decode([0, 1]))
-        assert cells.rows([1])[0].said == Said(None, "77 APIs, 7 features", ())
+        assert cells.rows([1])[0].said == Said(
+            None, "77 APIs, group.version 1, kraft.version 1, share.version 2, 4 more", ()
+        )
         cells.rows(list(range(20, 40)))
         assert len(cells._kept) == 10
         assert cells.rows([]) == []

@@ -1,0 +1,91 @@
+"""What the rest of a capture tells about a message, for people and as JSON: who said what its ids mean, and all that
+its session holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from analyzer.render.lines import Line
+from analyzer.text import safe_text
+
+if TYPE_CHECKING:
+    from analyzer.known import Known
+    from dissectors.lesson import Held, Standing
+
+MOST, MOST_PARTITIONS = 24, 16
+"""Names and topics that are shown, and partitions of a topic."""
+
+_LONGEST = 400
+
+
+def known_lines(known: Known) -> Iterator[Line]:
+    """A line for each name and for each topic of the session, as far as there is room."""
+    for each in known.named[:MOST]:
+        what, said = (safe_text(text, _LONGEST) for text in (f"{each.kind} {each.id}", each.phrase))
+        told = "" if each.row is None else f" (message {each.row + 1})"
+        yield (("name", what), ("", " is "), ("text", said), ("place", told))
+    yield from _more(len(known.named) - MOST, "names")
+    if known.standing is not None:
+        names = {each.id: each.name for each in known.named if each.kind == "topic"}
+        yield from _standing_lines(known.standing, names)
+
+
+def known_objects(known: Known) -> dict[str, Any]:
+    """`names`, and `session` where the message belongs to one: what `show --json` adds.
+
+    Messages count from 1; `message` is null for a name that is the same everywhere.
+    """
+    found: dict[str, Any] = {
+        "names": [
+            {"kind": each.kind, "id": each.id, "name": each.name, "message": None if each.row is None else each.row + 1}
+            for each in known.named
+        ]
+    }
+    standing = known.standing
+    if standing is not None:
+        found["session"] = {
+            "id": standing.id,
+            "epoch": standing.epoch,
+            "partitions": [
+                {"topic": held.topic, "partition": held.partition, "fetchOffset": held.offset} for held in standing.held
+            ],
+            "complete": standing.since is not None,
+        }
+    return found
+
+
+def _standing_lines(standing: Standing, names: Mapping[str, str]) -> Iterator[Line]:
+    yield (("name", f"session {standing.id}"), *_how_much(standing))
+    topics: dict[str, list[Held]] = {}
+    for held in standing.held:
+        topics.setdefault(held.topic, []).append(held)
+    for topic, held_of_it in list(topics.items())[:MOST]:
+        parts = [f"{held.partition}{_at(held.offset)}" for held in held_of_it[:MOST_PARTITIONS]]
+        if len(held_of_it) > MOST_PARTITIONS:
+            parts.append(f"{len(held_of_it) - MOST_PARTITIONS:,} more")
+        yield (("", "  "), ("text", safe_text(names.get(topic, topic), _LONGEST)), ("", f"[{', '.join(parts)}]"))
+    yield from _more(len(topics) - MOST, "topics")
+
+
+def _how_much(standing: Standing) -> Line:
+    count = len(standing.held)
+    if standing.since is not None:
+        since = f" (since message {standing.since})"
+        return (("", f" holds {_partitions(count)} in epoch {standing.epoch}"), ("place", since))
+    began = f" began before the capture, in epoch {standing.epoch} it holds "
+    return (("", f"{began}{f'at least {_partitions(count)}' if count else 'what was asked for then'}"),)
+
+
+def _partitions(count: int) -> str:
+    return f"{count:,} partition{'' if count == 1 else 's'}"
+
+
+def _at(offset: int | None) -> str:
+    return "" if offset is None else f" at {offset}"
+
+
+def _more(count: int, what: str) -> Iterator[Line]:
+    if count > 0:
+        yield (("note", f"and {count:,} more {what}"),)

@@ -1,0 +1,94 @@
+"""What one message says about the ids in others: enrichment, beside decoding and never part of it.
+
+Theory. Many messages name things by numbers that another message, often of another connection, has explained: a topic
+by its id, a broker by its number. A message that explains some is asked for its Lessons; where the values of a message
+have such ids, its References say. Whoever shows messages brings the two together (analyzer.lore), and shows where a
+name came from. Nothing here is needed to decode, and what nobody explained stays the id that it is.
+
+Kinds are words for people and the same in all protocols: "topic", "broker", "producer", "member". Within a kind an id
+and a name are texts, for which numbers are written in decimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from dissectors.api import Context, Role
+
+Values = Mapping[str, Any]
+Path = tuple[str, ...]
+"""Names of fields from the body inwards; arrays on the way are implicit."""
+
+
+class Lesson(NamedTuple):
+    """What is called `key` among things of a `kind` has the name `value`."""
+
+    kind: str
+    key: str
+    value: str
+
+
+class Teacher(NamedTuple):
+    """Which messages teach something of a `kind`.
+
+    client: only those of clients whose name begins so. alike: messages of one version that are the same from this byte
+    on teach the same; None where it also matters who sent them, or what they answer.
+    """
+
+    kind: str
+    code: int
+    role: Role
+    client: str = ""
+    alike: int | None = None
+
+
+class Taught(NamedTuple):
+    """A message that teaches, and what is known of it beside its values.
+
+    request: the values of the request that it answers, decoded when asked for; None where that is unknown. client: as
+    in MessageHeader. host: the address of the connection's client, without its port.
+    """
+
+    values: Values
+    context: Context
+    request: Callable[[], Values | None]
+    client: str | None
+    host: str
+
+
+class Reference(NamedTuple):
+    """Where a message's values have ids of a kind."""
+
+    kind: str
+    path: Path
+
+
+class Exchange(NamedTuple):
+    """A request of a connection and its answer, each decoded when asked for; None where it is unknown."""
+
+    number: int
+    request: Callable[[], Values | None]
+    answer: Callable[[], Values | None]
+
+
+class Held(NamedTuple):
+    """A partition in a session, and the offset that was last asked of it. `topic` is a name, or an id."""
+
+    topic: str
+    partition: int
+    offset: int | None
+
+
+class Standing(NamedTuple):
+    """What is asked for by a message that tells only what has changed: all that its session holds.
+
+    since: the number of the request that began the session; None where it is not in the capture, and then the session
+    holds this at least.
+    """
+
+    id: int
+    epoch: int
+    held: tuple[Held, ...]
+    since: int | None
