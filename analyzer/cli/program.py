@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "show": "One message: its tree, its bytes, its partner.",
     "decode": "Messages given as hex, without a capture.",
     "stats": "How many messages of which kind.",
+    "doctor": "What is wrong: all findings, also those across messages.",
     "info": "What a capture is and which protocols are in it.",
     "pipeline": "Many captures to tables, on Spark.",
     "interfaces": "Where packets can be sniffed.",

@@ -1,0 +1,1 @@
+"""What a whole capture tells that no message of it does."""

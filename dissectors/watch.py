@@ -1,0 +1,47 @@
+"""What only several messages together show: the interface of those who watch a whole capture.
+
+Theory. A message is decoded alone, and most that is wrong with one shows in it alone. Some things do not: a sequence
+number that comes twice, a session that is used out of step. For these a protocol has Watches. One is made for each
+reading of a capture, is shown the messages that it asks for in the order of rows, remembers what it needs, bounded, and
+says at each what is wrong with that one in the light of those before it. Nobody pays for it but who asks for a checkup
+(analyzer.insight).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from dissectors.api import Context, Role
+from dissectors.finding import Finding
+
+
+class Seen(NamedTuple):
+    """A message in its place. stream: the number of its connection. time: of its completion, ns since 1970.
+
+    request: what Watch.kept of the request that it answers; None for a request, and where that is not known.
+    """
+
+    context: Context
+    values: Mapping[str, Any]
+    stream: int
+    time: int
+    request: object = None
+
+
+class Watch(ABC):
+    """Looks at some messages of a capture, one after the other.
+
+    wants: codes and roles of the messages that see() is to get; a response comes behind its request.
+    """
+
+    wants: frozenset[tuple[int, Role]]
+
+    @abstractmethod
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """What is wrong with this message in the light of those before it. Never raises: values may lack anything."""
+
+    def kept(self, seen: Seen) -> object:
+        """What of a request its response will want to know (Seen.request); asked behind see()."""
+        return None

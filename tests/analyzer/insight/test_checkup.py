@@ -1,0 +1,64 @@
+"""A checkup of recorded captures, and of made ones: what is found at which message."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from analyzer.insight.checkup import checkup
+from analyzer.session import Session
+from dissectors.api import Dissector, Role
+from dissectors.finding import Finding
+from dissectors.watch import Seen, Watch
+from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
+REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
+ANSWER = bytes.fromhex("00000010 00000007 00000000 ffffffff 00000000".replace(" ", ""))
+
+
+def found(path: Path) -> list[tuple[int | None, str]]:
+    with Session([path]).load() as session:
+        return [(row, finding.code) for row, finding in checkup(session)]
+
+
+def test_a_producer_that_was_fenced_off() -> None:
+    assert (114, "fenced-producer") in found(GOLDEN / "k4_java_txn.pcap.zst")
+
+
+@pytest.mark.parametrize("name", ["k4_java_produce", "k4_py_aio", "k4_java_classic", "k4_java_kip848"])
+def test_nothing_across_messages_is_wrong_where_all_is_well(name: str) -> None:
+    across = {"fenced-producer", "duplicate-sequence", "out-of-order-sequence", "fetch-session", "far-timestamp"}
+    assert not across.intersection(code for _, code in found(GOLDEN / f"{name}.pcap.zst"))
+
+
+def test_rows_in_order_then_what_belongs_to_none(tmp_path: Path) -> None:
+    segments = [
+        *opening(),
+        Segment(CLIENT, 0, REQUEST),
+        Segment(SERVER, 0, ANSWER),
+        Segment(SERVER, 20, ANSWER),
+        Segment(CLIENT, 22, REQUEST),
+        Segment(CLIENT, 22, b"\xff" * 22),
+    ]
+    said = found(capture(tmp_path / "a.pcap", segments))
+    assert said == [(2, "orphan-response"), (2, "guessed-layout"), (3, "unanswered"), (None, "conflicting-overlap")]
+
+
+class Failing(Watch):
+    wants = frozenset({(3, Role.REQUEST)})
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        raise ValueError("a defect")
+
+
+def test_a_watch_with_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def watches(self: Dissector) -> Sequence[Watch]:
+        return (Failing(),)
+
+    monkeypatch.setattr("dissectors.kafka.dissector.Kafka.watches", watches)
+    path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, REQUEST), Segment(SERVER, 0, ANSWER)])
+    assert Counter(found(path)) == {(0, "bug"): 1}
