@@ -7,12 +7,18 @@ in's, and is called one. With WIREANALYZE_DEBUG set it is raised instead, for wh
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from analyzer.text import one_line
 from dissectors.api import Body, Context, Dissector
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from dissectors.lesson import Exchange, Standing
+
+_T = TypeVar("_T")
 
 DEBUG = "WIREANALYZE_DEBUG"
 UNREAD = FieldSpec("unread", "undecoded")
@@ -41,6 +47,34 @@ def info(dissector: Dissector, body: Body, context: Context) -> str:
         return one_line(dissector.info(body, context))
     except Exception as error:  # the same
         return defect(dissector, error).text
+
+
+def told(ask: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
+    """What a dissector says beside decoding; nothing where it fails: what it would have named stays an id."""
+    try:
+        return tuple(ask())
+    except Exception:  # the same
+        if os.environ.get(DEBUG):
+            raise
+        return ()
+
+
+def findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """What a dissector finds beside decoding, or the defect."""
+    try:
+        return list(ask())
+    except Exception as error:  # the same
+        return [defect(dissector, error)]
+
+
+def standing(dissector: Dissector, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
+    """Dissector.standing; None where it fails."""
+    try:
+        return dissector.standing(context, exchanges)
+    except Exception:  # the same
+        if os.environ.get(DEBUG):
+            raise
+        return None
 
 
 class Label(NamedTuple):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from dissectors import registry
 from dissectors.api import PREFIX, Context, Dissector, LengthPrefixed, MessageHeader, Role, State
 from dissectors.certainty import ENOUGH, may_be_surer
+from dissectors.finding import Severity
 from dissectors.slotted import replace
 
 FITS = 50
@@ -103,9 +104,23 @@ def by_looks(dissector: Dissector, messages: Iterator[Cut], from_client: bool | 
     for message in messages:
         client = from_client
         if client is None:
-            prefix = message.data[:PREFIX]
-            client = dissector.probe(prefix, True) >= dissector.probe(prefix, False)
+            client = _looks_like_request(dissector, message)
         yield _pasted(message, dissector.header(message.data[: dissector.prefix], client))
+
+
+def _looks_like_request(dissector: Dissector, message: Cut) -> bool:
+    """Which of both it rather is; what breaks as a request, and can be read as an answer to the end, is an answer."""
+    prefix = message.data[:PREFIX]
+    asks, answers = dissector.probe(prefix, True), dissector.probe(prefix, False)
+    if asks < answers or not answers:
+        return asks >= answers
+    data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], True))
+    if all(finding.severity is not Severity.ERROR for finding in dissector.values(data, context).findings):
+        return True
+    data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], False))
+    tree = dissector.tree(data, context)
+    guessed = any(finding.code == "guessed-layout" for finding in tree.findings)
+    return not guessed or any(node.spec.type == "undecoded" for node in tree.fields)
 
 
 def responses_to(

@@ -21,6 +21,7 @@ from analyzer.columns import Bools, Ints
 from analyzer.row_columns import Values
 from dissectors.holes import (
     COMPARISONS,
+    OPPOSITES,
     UVARINT,
     ZIGZAG,
     Bytes,
@@ -246,7 +247,9 @@ class Laid:
 
     def _meets(self, condition: Condition) -> Bools:
         terms, constant, name, other, outcome = condition
-        found: Bools = COMPARISONS[name](self._sum(terms) + constant, other) == outcome
+        numbers = self._sum(terms)
+        compare = COMPARISONS[name if outcome else OPPOSITES[name]]
+        found: Bools = compare(numbers + constant if constant else numbers, other)
         return found
 
     def position(self, at: int) -> Ints:
@@ -264,6 +267,8 @@ class Laid:
         return found
 
     def _number(self, term: Term) -> Ints:
+        if term.negated:
+            return -self.number(term._replace(negated=False))
         segment, inside = self.template.place(term.at)
         raw = self.segments[segment][:, inside : inside + term.size]
         if term.code in (UVARINT, ZIGZAG):
@@ -333,7 +338,11 @@ class Laid:
             self.splices.append((mark, self._values(mark.nested)))
             return np.full((len(self.rows), 1), SPLICE, np.uint8)
         if type(mark) is Made:
-            numbers, back = np.unique(self._sum(mark.number.terms) + mark.number.constant, return_inverse=True)
+            made = self._sum(mark.number.terms) + mark.number.constant
+            if (made == made[0]).all():  # as limits and timeouts mostly are
+                text = cells.table([mark.function(int(made[0])).encode()])
+                return np.broadcast_to(text, (len(made), text.shape[1]))
+            numbers, back = np.unique(made, return_inverse=True)
             return cells.table([mark.function(number).encode() for number in numbers.tolist()])[back]
         assert type(mark) is Hex
         content = self._content(mark.stretch, mark.limit)

@@ -16,7 +16,7 @@ repeat a number, dissectors.wire.message what decoding a message has in common e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -26,6 +26,8 @@ from dissectors.slotted import slotted
 
 if TYPE_CHECKING:
     from dissectors.holes import Shape
+    from dissectors.lesson import Exchange, Lesson, Reference, Standing, Taught, Teacher
+    from dissectors.watch import Watch
 
 
 class Role(IntEnum):
@@ -274,6 +276,34 @@ class Dissector(ABC):
         error = [] if body.error is None else [body.error[1]]
         plain = [f"{name} {value}" for name, value in body.values.items() if isinstance(value, (int, float, str))]
         return ", ".join(error + plain[:4])
+
+    def constants(self) -> Iterable[Lesson]:
+        """Names of ids that are the same everywhere, so that no message tells them; by default none."""
+        return ()
+
+    def teachers(self) -> Iterable[Teacher]:
+        """Which messages say what the ids in others mean (dissectors.lesson); by default none."""
+        return ()
+
+    def lessons(self, taught: Taught) -> Iterable[Lesson]:
+        """What one of `teachers` teaches. Never raises: values may lack anything."""
+        return ()
+
+    def references(self, context: Context) -> tuple[Reference, ...]:
+        """Where the values of such a message have ids that another may have explained. The same for equal contexts."""
+        return ()
+
+    def standing(self, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
+        """All that a message asks for which tells only what has changed since earlier ones of its connection.
+
+        exchanges: its own first, then those before it, of the same operation, back to the first one that is known.
+        None, as by default, for a message that says all itself. Never raises.
+        """
+        return None
+
+    def watches(self) -> Sequence[Watch]:
+        """New Watches for one reading of a capture: what only several messages show; by default none."""
+        return ()
 
 
 WEAK, SURE = 20, 80

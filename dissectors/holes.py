@@ -30,11 +30,12 @@ UVARINT, ZIGZAG = "u", "z"
 
 
 class Term(NamedTuple):
-    """An integer in the message: where, on how many bytes, and how it is written."""
+    """An integer in the message: where, on how many bytes, and how it is written. `negated`: less than nothing."""
 
     at: int
     size: int
     code: str
+    negated: bool = False
 
 
 class Derived(NamedTuple):
@@ -74,6 +75,8 @@ class Checksum(NamedTuple):
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
+OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+"""What holds of two integers exactly where the other does not."""
 
 
 class Shapeless(Exception):
@@ -96,6 +99,7 @@ class Shape:
         self.varints: list[Term] = []
         self.stretches: list[Stretch] = []
         self.marks: list[Marked] = []
+        self._noted: set[tuple[object, ...]] = set()
 
     def free(self, at: int, stop: int) -> None:
         """These bytes may be any."""
@@ -114,6 +118,14 @@ class Shape:
         if term.code in (UVARINT, ZIGZAG):
             self.varints.append(term)
         return Integer(self, (term,), constant, value)
+
+    def note(self, condition: Condition) -> None:
+        """Others must meet it; what is asked again is noted once."""
+        if all(isinstance(term, Term) for term in condition.terms):
+            if condition in self._noted:
+                return
+            self._noted.add(condition)
+        self.conditions.append(condition)
 
     def encloses(self, term: Term, bias: int, begin: int, end: int) -> Integer:
         """The size of something that has stretches in it, or may have."""
@@ -224,7 +236,7 @@ class Integer(_Hole):
             return bool(COMPARISONS[name](self.pinned(), other))
         against = other if type(other) is int else int(other)
         outcome: bool = COMPARISONS[name](self.value, against)
-        self.shape.conditions.append(Condition(self.terms, self.constant, name, against, outcome))
+        self.shape.note(Condition(self.terms, self.constant, name, against, outcome))
         return outcome
 
     def __eq__(self, other: object) -> bool:
@@ -401,6 +413,18 @@ def derived(function: Callable[[Any], int], value: Any) -> Any:
     if type(value) is not Nested:
         return function(value)
     return Integer(value.shape, (Derived(value, function),), 0, function(value.value))
+
+
+def below(one: Any, other: Any) -> bool:
+    """one < other. Of two holes it is a condition on both, where `one < other` would pin the second."""
+    if type(one) is not Integer or type(other) is not Integer:
+        return bool(one < other)
+    terms = [term._replace(negated=True) for term in other.terms if isinstance(term, Term)]
+    if len(terms) < len(other.terms) or not (one._is_narrow() and other._is_narrow()):
+        return bool(one.pinned() < other.pinned())
+    outcome: bool = one.value < other.value
+    one.shape.note(Condition((*one.terms, *terms), one.constant - other.constant, "lt", 0, outcome))
+    return outcome
 
 
 class Made(NamedTuple):

@@ -1,93 +1,50 @@
 """One Kafka frame to values or to a tree.
 
-Theory. Which plan reads a body follows from key, version and direction, with one exception: a broker that does not know
-the asked version of ApiVersions answers in version 0, which can be seen only in the bytes (error 35). What is the same
-for all protocols about reading a frame, fast or annotated, is in dissectors.wire.message.
+Theory. Which plan reads a body is reading.py's to say: mostly key, version and direction tell, and where only the bytes
+do, that is asked after the usual layout has not fitted. What is the same for all protocols about reading a frame, fast
+or annotated, is in dissectors.wire.message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import TypeAlias
 
 from dissectors.api import Body, Context, Role
+from dissectors.errors import DecodeError
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
+from dissectors.kafka.delicate import HIDDEN, hide_broken, is_delicate
 from dissectors.kafka.embed_fields import unfold_bytes
 from dissectors.kafka.embed_values import unfolding
-from dissectors.kafka.header import BODY_START
+from dissectors.kafka.header import BODY_START, has_client
 from dissectors.kafka.labels import error_name
-from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
-from dissectors.kafka.tables import table
+from dissectors.kafka.notices import notices
+from dissectors.kafka.reading import API_VERSIONS, Extra, Reading, body_plan, extra_key, has_variants, reading_of
+from dissectors.kafka.schemas import header_version, named_schema
+from dissectors.slotted import replace
 from dissectors.wire.budget import Budget
-from dissectors.wire.emit import FAILURES, first_nonzero, values_decoder
+from dissectors.wire.emit import first_nonzero, values_decoder
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import Recipe, folded, framed, values_by
+from dissectors.wire.message import REST, Recipe, folded, framed, values_by
 from dissectors.wire.plan import Plan, resolve
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Wrapping
+from dissectors.wire.specs import Layout, Wrapping, members
 
 _HEADER = Wrapping("header", "struct")
 _BODY = Layout("body", "struct")
-_PAYLOAD = FieldSpec("payload", "bytes")
+_PAYLOAD = FieldSpec("payload", "undecoded")
 _TOKEN = FieldSpec("payload", "bytes", secret=True)
-_API_VERSIONS = 18
+_SASL_AUTHENTICATE = 36
 
 
 @lru_cache(maxsize=1024)
-def body_plan(key: int, version: int, response: bool) -> Plan | None:
-    """The plan of a body; of the newest known version for a newer one; None for an unknown key or no version."""
-    api = apis().get(key)
-    if api is None or version < api.versions.low:
-        return None
-    return resolve(body_schema(key, response), min(version, api.versions.high))
-
-
-def plan_of(message: bytes, context: Context) -> Plan | None:
-    """The plan that reads this frame's body, or None when nothing can."""
-    key, version = context.code, context.version
-    if context.role is Role.RAW or key is None or version is None:
-        return None
-    response = context.role is Role.RESPONSE
-    if response and key == _API_VERSIONS and version != 0:
-        fallback = _fallback(message, version)
-        if fallback is not None:
-            return fallback
-    return body_plan(key, version, response)
-
-
-def _fallback(message: bytes, version: int) -> Plan | None:
-    """The plan of ApiVersions v0 when this answer is one although another version was asked for.
-
-    In a version that exists, error 35 may also stand in that version's own layout: then only a body that fits exactly
-    is one of version 0.
-    """
-    rule = table("quirks")["apiVersionsFallback"]
-    if message[8:10] != int(rule["error"]).to_bytes(2, "big"):
-        return None
-    plan = body_plan(_API_VERSIONS, rule["parseAs"], True)
-    assert plan is not None
-    if version not in apis()[_API_VERSIONS].versions:
-        return plan
-    try:
-        _, stop = values_decoder(plan)(message, 8, Budget())
-    except FAILURES:
-        return None
-    return plan if stop == len(message) else None
-
-
-Extra: TypeAlias = tuple[tuple[str, str], ...] | None
-"""Context.extra as a key of a cache."""
-
-
-@lru_cache(maxsize=1024)
-def _recipe(plan: Plan, key: int, version: int, response: bool, extra: Extra) -> Recipe:
+def _recipe(plan: Plan, key: int, version: int, response: bool, extra: Extra, *, guessed: bool = False) -> Recipe:
     start = BODY_START[response, header_version(key, version, response)]
     decode = unfolding(values_decoder(plan), plan, key, response, dict(extra or ()))
-    return Recipe(INT32, start, decode, first_nonzero(plan, "error"), error_name, read)
+    notice = None if guessed else notices(key, version, response)
+    return Recipe(INT32, start, decode, first_nonzero(plan, "error"), error_name, read, notice)
 
 
 @lru_cache(maxsize=1024)
@@ -103,66 +60,98 @@ def usual(key: int | None, version: int | None, response: bool, extra: Extra) ->
 
 def decode(message: bytes, context: Context) -> Body:
     """The values of a frame's body, its first error, and what there is to say."""
-    role = context.role
+    role, key, version = context.role, context.code, context.version
     response = role is Role.RESPONSE
-    extra = None if context.extra is None else tuple(sorted(context.extra.items()))
-    recipe = None if role is Role.RAW else usual(context.code, context.version, response, extra)
-    if recipe is not None and not (response and context.code == _API_VERSIONS):
-        return values_by(recipe, message, context)
-    plan = plan_of(message, context)
-    if plan is None or context.code is None or context.version is None:
+    extra = extra_key(context.extra)
+    recipe = None if role is Role.RAW else usual(key, version, response, extra)
+    if recipe is not None and not (response and key == API_VERSIONS):
+        body = values_by(recipe, message, context)
+        assert key is not None
+        assert version is not None
+        if not body.findings:
+            return body
+        if not has_variants(key, version, response):
+            return _guarded(body, message, context) if is_delicate(key, response) else body
+    reading = reading_of(message, context)
+    if reading.plan is None or reading.key is None or reading.version is None:
         return folded(read(message, context), error_name)
-    recipe = _recipe(plan, context.code, context.version, response, extra)
-    return values_by(recipe, message, context, tuple(_doubts(plan, context)))
+    recipe = _recipe(reading.plan, reading.key, reading.version, response, extra, guessed=key is None)
+    body = values_by(recipe, message, context, reading.doubts)
+    return _guarded(body, message, context) if is_delicate(reading.key, response) else body
 
 
-def _doubts(plan: Plan | None, context: Context) -> Iterator[Finding]:
-    """What is to be said of a frame before its body is read: which layout is missing, or only guessed."""
-    code, version = context.code, context.version
-    if code is None or version is None:
-        return
-    if code not in apis():
-        yield Finding(Severity.NOTE, "unknown-operation", f"API key {code} is not in the tables")
-    elif plan is None:
-        yield Finding(Severity.NOTE, "unsupported-version", f"there is no version {version} of this API")
-    elif version > plan.version and not _is_fallback(plan, context):
-        text = f"version {version} is newer than the tables, read as version {plan.version}"
-        yield Finding(Severity.WARNING, "unsupported-version", text)
-
-
-def _is_fallback(plan: Plan, context: Context) -> bool:
-    return context.role is Role.RESPONSE and context.code == _API_VERSIONS and plan.version == 0
+def _guarded(body: Body, message: bytes, context: Context) -> Body:
+    """The body of a delicate message; with bytes behind it, what its tree shows of it (delicate.py)."""
+    return folded(read(message, context), error_name) if REST.name in body.values else body
 
 
 def read(message: bytes, context: Context) -> Tree:
     """The annotated tree of a frame: `length`, `header`, `body`, and what is left."""
-    plan = plan_of(message, context)
-    tree = framed(message, INT32, partial(_content, context=context, plan=plan), _doubts(plan, context))
+    reading = reading_of(message, context)
+    budget = Budget()
+    tree = framed(message, INT32, partial(_content, context=context, reading=reading), reading.doubts, budget)
     body = next((node for node in tree.fields if node.spec is _BODY), None)
-    if plan is not None and body is not None and context.code is not None:
-        unfold_bytes(tree, body, plan.name, context.code, context.role is Role.RESPONSE, context.extra or {})
+    if reading.plan is not None and body is not None and reading.key is not None:
+        response, hints = context.role is Role.RESPONSE, context.extra or {}
+        unfold_bytes(tree, budget, body, reading.plan.name, reading.key, response, hints)
+        if reading.newer and int.from_bytes(message[:4]) + 4 <= len(message):
+            _excuse(tree, reading.plan)
+    if context.role is Role.RAW or context.code == _SASL_AUTHENTICATE:
+        from dissectors.kafka.sasl.nodes import unfold_token  # few messages have one
+
+        unfold_token(tree, context)
+    if reading.secret or is_delicate(reading.key, context.role is Role.RESPONSE):
+        hide_broken(tree, body, message, newer=reading.newer)
+    if reading.plan is not None:
+        tree.findings.extend(_noticed(tree, context))
     return tree
 
 
-def _content(reader: Reader, context: Context, plan: Plan | None) -> None:
+def _noticed(tree: Tree, context: Context) -> tuple[Finding, ...]:
+    """What the values of a whole body say of themselves; of one that breaks, that is what there is to say."""
+    if context.code is None or context.version is None:
+        return ()
+    if any(finding.code == DecodeError.code for finding in tree.findings):
+        return ()
+    check = notices(context.code, context.version, context.role is Role.RESPONSE)
+    return () if check is None else check(members(tree.fields))
+
+
+def _excuse(tree: Tree, plan: Plan) -> None:
+    """A version that no table describes and that goes on otherwise than the known one breaks no layout."""
+    for index, finding in enumerate(tree.findings):
+        if finding.code == DecodeError.code and finding.source == 0:
+            text = f"not decoded to its end, for it is not as version {plan.version}: {finding.text}"
+            tree.findings[index] = replace(finding, severity=Severity.WARNING, code="unsupported-version", text=text)
+
+
+def _content(reader: Reader, context: Context, reading: Reading) -> None:
     """All behind the length. A body that no plan reads, or a SASL token, which has no header, is one leaf."""
     if context.role is not Role.RAW:
-        response = context.role is Role.RESPONSE
-        kind = 0
-        if plan is not None:
-            assert context.code is not None
-            assert context.version is not None
-            kind = header_version(context.code, context.version, response)
-        reader.enter(_HEADER)
-        read_members(reader, resolve(named_schema("ResponseHeader" if response else "RequestHeader"), kind).steps)
-        reader.leave()
-    if plan is not None:
+        _header(reader, context, reading)
+    if reading.plan is not None:
         reader.enter(_BODY)
-        read_members(reader, plan.steps)
+        read_members(reader, reading.plan.steps)
         reader.leave()
     elif reader.at < reader.end:
         content = reader.data[reader.at : reader.end]
         if context.role is Role.RAW:
             reader.leaf(_TOKEN, Secret(content), reader.end)
+        elif reading.secret:
+            reader.leaf(HIDDEN, Secret(content), reader.end)
         else:
             reader.leaf(_PAYLOAD, content, reader.end)
+
+
+def _header(reader: Reader, context: Context, reading: Reading) -> None:
+    response = context.role is Role.RESPONSE
+    kind = 0
+    if reading.plan is not None:
+        assert reading.key is not None
+        assert reading.version is not None
+        kind = header_version(reading.key, reading.version, response)
+    elif not response and has_client(reader.data):
+        kind = 1
+    reader.enter(_HEADER)
+    read_members(reader, resolve(named_schema("ResponseHeader" if response else "RequestHeader"), kind).steps)
+    reader.leave()

@@ -8,12 +8,19 @@ and probe.py read the first bytes; body.py reads everything.
 
 from __future__ import annotations
 
-from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Stencil
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Role, Stencil
 from dissectors.field import Tree
 from dissectors.kafka.body import decode, read
 from dissectors.kafka.header import MAXIMUM, request_header, response_header
 from dissectors.kafka.info import info_line
 from dissectors.kafka.probe import plausible_request, plausible_response, request_evidence, response_evidence
+
+if TYPE_CHECKING:
+    from dissectors.lesson import Exchange, Lesson, Reference, Standing, Taught, Teacher
+    from dissectors.watch import Watch
 
 
 class Kafka(Dissector):
@@ -59,5 +66,49 @@ class Kafka(Dissector):
         return read(message, context)
 
     def info(self, body: Body, context: Context) -> str:
-        """Topics, groups, members and errors, briefly."""
+        """Topics, groups, members and errors, briefly; of a guess, that it is one."""
+        if context.role is Role.RESPONSE and context.code is None:
+            from dissectors.kafka.guess import guessed_line  # hardly a capture has many
+
+            return guessed_line(body)
         return info_line(body, context)
+
+    # What messages say of one another; decoding one has no use for it.
+
+    def constants(self) -> Iterable[Lesson]:
+        """The topic of the metadata log."""
+        from dissectors.kafka.lessons import constants
+
+        return constants()
+
+    def teachers(self) -> Iterable[Teacher]:
+        """Metadata and others that name topics, brokers, producers and members."""
+        from dissectors.kafka.lessons import teachers
+
+        return teachers()
+
+    def lessons(self, taught: Taught) -> Iterable[Lesson]:
+        """Names by their ids."""
+        from dissectors.kafka.lessons import lessons
+
+        return lessons(taught)
+
+    def references(self, context: Context) -> tuple[Reference, ...]:
+        """Ids of topics, brokers, producers and members."""
+        from dissectors.kafka.references import references
+
+        if context.code is None or context.version is None or context.role is Role.RAW:
+            return ()
+        return references(context.code, context.version, context.role is Role.RESPONSE)
+
+    def standing(self, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
+        """The partitions in a fetch session."""
+        from dissectors.kafka.fetch_sessions import FETCH, standing
+
+        return standing(exchanges) if context.code == FETCH else None
+
+    def watches(self) -> Sequence[Watch]:
+        """Sequence numbers of producers, fetch sessions, clocks."""
+        from dissectors.kafka.watches import watches
+
+        return watches()

@@ -78,6 +78,15 @@ def client_id(prefix: bytes) -> str | None:
     return prefix[14 : 14 + length].decode("utf-8", "replace")
 
 
+def has_client(message: bytes) -> bool:
+    """Whether a client id may stand behind the correlation id, in a request of a kind that nobody knows."""
+    if len(message) < 14:
+        return False
+    length = _INT16.unpack_from(message, 12)[0]
+    client = client_id(message)
+    return length == -1 or (client is not None and client.isprintable())
+
+
 def acks(prefix: bytes, version: int) -> int | None:
     """What a Produce request wants acknowledged: 0 is no answer at all. None where these bytes end before it."""
     try:

@@ -29,6 +29,9 @@ _SMALL = 0x10_0000
 _SANE = 0x0100_0000
 """Sizes from here on are rare in Kafka, and what text or TLS looks like when it is read as a size."""
 
+_UNFIT = frozenset({"malformed-body", "limit-exceeded", "trailing-bytes", "unsupported-version"})
+"""What is found where a body does not fit its layout exactly."""
+
 REQUEST = 95
 NEWER_REQUEST = 60
 GSSAPI = 40
@@ -68,7 +71,7 @@ def _unknown_request(prefix: bytes) -> int:
 def _produce_of_zeros(prefix: bytes, size: int, version: int) -> int:
     """A Produce with an empty client id is believed when its body fits exactly, or else for the first of its topics."""
     body = decode(prefix[: size + 4], Context(Role.REQUEST, 0, version))
-    if not body.findings:
+    if not any(finding.code in _UNFIT for finding in body.findings):
         return REQUEST
     topics = body.values.get("topicData")
     name = topics[0].get("name", topics[0].get("topicId")) if topics else None

@@ -14,6 +14,7 @@ from typing import Any
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.slotted import slotted
+from dissectors.wire.plan import Plan, resolve
 from dissectors.wire.schema import Schema, Versions
 
 
@@ -67,6 +68,24 @@ def _named() -> Mapping[str, Mapping[str, Any]]:
 def named_schema(name: str) -> Schema:
     """A header or an embedded structure by its name, `RequestHeader`, `ConsumerProtocolSubscription`."""
     return Schema.parse(name, _named()[name], KAFKA)
+
+
+@slotted(eq=False)
+class Variant:
+    """Another layout of a version, and which releases wrote it, as people say it."""
+
+    plan: Plan
+    releases: str
+
+
+@lru_cache(maxsize=1024)
+def variants(name: str, version: int) -> tuple[Variant, ...]:
+    """The layouts beside the usual one that releases wrote under this version of a message or structure."""
+    return tuple(
+        Variant(resolve(Schema.parse(name, row, KAFKA), version), row["releases"])
+        for row in table("variants")["variants"]
+        if row["name"] == name and version in Versions.parse(row["versions"])
+    )
 
 
 @cache

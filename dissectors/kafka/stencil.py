@@ -11,9 +11,10 @@ from typing import Any
 
 from dissectors.api import Body, Context, Role, Stencil
 from dissectors.holes import Extent, Nested, Shape, Shapeless, Term
-from dissectors.kafka.body import body_plan, plan_of, usual
+from dissectors.kafka.body import usual
 from dissectors.kafka.embed import RECORDS, TOPIC_ID, TOPIC_NAMES, modules, modules_by_id, sites
 from dissectors.kafka.embed_values import may_tell
+from dissectors.kafka.reading import body_plan, plan_of
 from dissectors.kafka.record_stencil import read_many, read_records
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
@@ -46,7 +47,8 @@ def stencil(message: bytes, context: Context) -> Stencil | None:
             shape.pin(8, 10)  # the error, which may mean another layout
         if cursor.at != len(message) or _may_unfold(values, key, response):
             return None
-        return Stencil(shape, Body(values, error_of(recipe.first_error(values), recipe.error_name)))
+        findings = recipe.notices(values) if recipe.notices is not None else ()
+        return Stencil(shape, Body(values, error_of(recipe.first_error(values), recipe.error_name), findings))
     except (Shapeless, *FAILURES):
         return None
 

@@ -22,6 +22,8 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZSTD_WINDOW = 32 * 1024 * 1024
 _ZSTD_RATIO = 32 * 1024
 _SNAPPY_RATIO = 64
+_PIECE = 8 * 1024 * 1024
+"""Bytes that gzip gives at once: it makes room for them twice."""
 
 
 class _Broken(Exception):
@@ -85,16 +87,18 @@ def _gzip(data: bytes, left: int) -> bytes:
     parts = []
     while True:
         member = zlib.decompressobj(wbits=31)
-        try:
-            part = member.decompress(data, left + 1)
-        except zlib.error as error:
-            raise _Broken(str(error)) from error
-        left -= len(part)
-        if left < 0:
-            raise _Full
-        if not member.eof:
-            raise _Broken("it ends too early")
-        parts.append(part)
+        while not member.eof:
+            try:
+                part = member.decompress(data, min(left, _PIECE) + 1)
+            except zlib.error as error:
+                raise _Broken(str(error)) from error
+            left -= len(part)
+            if left < 0:
+                raise _Full
+            if not part and not member.eof:
+                raise _Broken("it ends too early")
+            parts.append(part)
+            data = member.unconsumed_tail
         data = member.unused_data
         if not data.startswith(_GZIP):
             return b"".join(parts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dissectors.api import Body, Context
 from dissectors.errors import Truncated
@@ -32,12 +32,15 @@ ErrorName: TypeAlias = Callable[[int], str | None]
 """The label function of a protocol's error codes; a field whose spec has it is one that reports an error."""
 
 
-def framed(message: bytes, length: Fixed, read: Read, findings: Iterable[Finding] = ()) -> Tree:
+def framed(
+    message: bytes, length: Fixed, read: Read, findings: Iterable[Finding] = (), budget: Budget | None = None
+) -> Tree:
     """The tree of a message: its length prefix, what `read` reads behind it, and a node for the bytes that are left.
 
-    `findings` are what is known before. Where the bytes break, the tree goes as far as they could be read.
+    `findings` are what is known before. Where the bytes break, the tree goes as far as they could be read. `budget` is
+    given by who will add to the tree.
     """
-    reader, whole = _read(message, partial(_framed, length=length, read=read), findings)
+    reader, whole = _read(message, partial(_framed, length=length, read=read), findings, budget)
     if whole:
         declared, there = reader.tree.fields[0].value, len(message) - length.size
         if declared > there and not any(finding.code == Truncated.code for finding in reader.tree.findings):
@@ -50,8 +53,10 @@ def unframed(message: bytes, read: Read, findings: Iterable[Finding] = ()) -> Tr
     return _read(message, read, findings)[0].tree
 
 
-def _read(message: bytes, read: Read, findings: Iterable[Finding]) -> tuple[Reader, bool]:
-    reader, end = Reader.start(message, Budget()), len(message)
+def _read(
+    message: bytes, read: Read, findings: Iterable[Finding], budget: Budget | None = None
+) -> tuple[Reader, bool]:
+    reader, end = Reader.start(message, budget or Budget()), len(message)
     reader.tree.findings.extend(findings)
     whole = reader.guard(read, end)
     if whole and reader.at < end:
@@ -103,7 +108,8 @@ class Recipe:
     """All that the fast way needs for messages of one kind, made once.
 
     length: of the prefix. start: where the body begins; may raise one of FAILURES. read: the plan's emitted decoder.
-    first_error: the first error code in values, or 0, and error_name its name. tree: the annotated way.
+    first_error: the first error code in values, or 0, and error_name its name. tree: the annotated way. notices: what
+    values say of themselves beside; the tree finds the same.
     """
 
     length: Fixed
@@ -112,6 +118,7 @@ class Recipe:
     first_error: First
     error_name: ErrorName
     tree: Callable[[bytes, Context], Tree]
+    notices: Callable[[dict[str, Any]], tuple[Finding, ...]] | None = None
 
 
 def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[Finding, ...] = ()) -> Body:
@@ -120,7 +127,7 @@ def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[
     `findings` are what is known before; the tree finds them by itself.
     """
     size = recipe.length.layout
-    end = len(message)
+    end, stop = len(message), 0
     try:
         if size.unpack_from(message)[0] + size.size != end:
             raise Unfit
@@ -128,9 +135,13 @@ def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[
         if stop > end:
             raise Unfit
     except FAILURES:
+        stop = 0
+    if not stop:  # behind the handler: an exception keeps what was decompressed when it was raised
         return folded(recipe.tree(message, context), recipe.error_name)
     if stop < end:
         values["_rest"] = message[stop:]
         findings += (_trailing(stop, end),)
+    if recipe.notices is not None:
+        findings += recipe.notices(values)
     code = recipe.first_error(values)
     return Body(values, error_of(code, recipe.error_name) if code else None, findings)

@@ -16,6 +16,7 @@ from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.kafka import Kafka
 from dissectors.kafka.records import CODECS
+from tests.dissectors.kafka.truth import faults
 from tests.dissectors.trees import assert_tiles, at_path, node
 
 KAFKA = Kafka()
@@ -88,7 +89,7 @@ COMPRESS = {"gzip": gzip.compress, "lz4": lz4.frame.compress, "zstd": zstandard.
 
 def test_a_batch() -> None:
     (entry,), body, _ = read(batch(RECORDS, 2))
-    assert body.findings == ()
+    assert faults(body.findings) == []
     assert list(entry) == [
         "baseOffset", "length", "partitionLeaderEpoch", "magic", "crc", "crcValid", "attributes", "compression",
         "timestampType", "transactional", "control", "deleteHorizon", "lastOffsetDelta", "baseTimestamp",
@@ -137,7 +138,7 @@ def test_an_empty_batch(attributes: int) -> None:
 def test_formats_may_mix() -> None:
     entries, body, _ = read(message(1, b"a", 0) + message(2, b"b") + batch(RECORDS, 2))
     assert [entry["magic"] for entry in entries] == [0, 1, 2]
-    assert body.findings == ()
+    assert faults(body.findings) == []
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
@@ -146,7 +147,7 @@ def test_a_wrong_checksum_is_a_finding_with_a_place(magic: int) -> None:
     data[-1 if magic < 2 else 22] ^= 0x40
     (entry,), body, tree = read(bytes(data))
     assert entry["crcValid"] is False
-    (finding,) = body.findings
+    (finding,) = faults(body.findings)
     assert (finding.code, finding.length) == ("crc-mismatch", 4)
     assert finding.offset is not None
     assert tree.sources[0].data[finding.offset :][:4] == data[17:21] if magic == 2 else data[12:16]
@@ -156,18 +157,18 @@ def test_a_wrong_checksum_is_a_finding_with_a_place(magic: int) -> None:
 def test_a_cut_last_batch_is_no_error(cut: int) -> None:
     entries, body, _ = read(batch(RECORDS, 2) + batch(RECORDS, 2)[:cut])
     assert entries[1:] == [{"partial": True, "length": cut}]
-    assert body.findings == ()
+    assert faults(body.findings) == []
 
 
 def test_a_broken_batch_leaves_the_next_alone() -> None:
     broken = batch(RECORDS[:-1] + b"\x09", 2)
     entries, body, tree = read(broken + batch(RECORDS, 2))
     assert entries[1]["records"] == DECODED
-    (finding,) = body.findings
+    (finding,) = faults(body.findings)
     assert finding.code == "malformed-body"
     assert finding.text.startswith("topicData[0].partitionData[0].records[0].records[1].headers")
     assert KAFKA.info(body, CONTEXT)
-    assert tree.findings == [finding]
+    assert faults(tree.findings) == [finding]
 
 
 BROKEN = [
@@ -187,7 +188,7 @@ BROKEN = [
 @pytest.mark.parametrize(("data", "why"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
 def test_broken(data: bytes, why: str) -> None:
     _, body, _ = read(data)
-    (finding,) = body.findings
+    (finding,) = faults(body.findings)
     assert finding.code == "malformed-body"
     assert why in finding.text
 
@@ -205,7 +206,7 @@ def test_offsets_in_a_wrapper(magic: int, offset: int, inner: list[int], expecte
     (entry,), body, _ = read(data)
     assert [item["offset"] for item in entry["messages"]] == expected
     assert isinstance(entry["value"], bytes)
-    assert body.findings == ()
+    assert faults(body.findings) == []
 
 
 def test_a_wrapper_that_the_log_timed() -> None:
@@ -215,7 +216,7 @@ def test_a_wrapper_that_the_log_timed() -> None:
 
 def test_a_wrapper_in_a_wrapper_is_too_deep() -> None:
     (entry,), body, _ = read(wrapper(1, wrapper(1, message(0, b"v"))))
-    assert [finding.code for finding in body.findings] == ["limit-exceeded"]
+    assert [finding.code for finding in faults(body.findings)] == ["limit-exceeded"]
     assert "messages" not in entry["messages"][0]
     assert isinstance(entry["messages"][0]["value"], bytes)
 
@@ -223,7 +224,7 @@ def test_a_wrapper_in_a_wrapper_is_too_deep() -> None:
 def test_over_the_limit_the_rest_is_shown() -> None:
     bomb = zstandard.compress(bytes(65 * 1024 * 1024))
     entries, body, _ = read(batch(bomb, 2, 4) + batch(RECORDS, 2))
-    assert [finding.code for finding in body.findings] == ["limit-exceeded"]
+    assert [finding.code for finding in faults(body.findings)] == ["limit-exceeded"]
     assert "records" not in entries[0]
     assert entries[1]["records"] == DECODED
 
@@ -231,7 +232,7 @@ def test_over_the_limit_the_rest_is_shown() -> None:
 def test_sums_beyond_64_bits_wrap_as_on_the_broker() -> None:
     (entry,), body, _ = read(batch(RECORDS, 2, base=2**63 - 1))
     assert [item["offset"] for item in entry["records"]] == [2**63 - 1, -(2**63)]
-    assert body.findings == ()
+    assert faults(body.findings) == []
 
 
 def test_long_varints() -> None:
@@ -240,7 +241,7 @@ def test_long_varints() -> None:
     assert [item["offset"] for item in entry["records"]] == [100, 200_100]
     assert [item["timestamp"] for item in entry["records"]] == [1000 + (1 << 40), 995]
     assert [len(item["value"]) for item in entry["records"]] == [20_000, 0]
-    assert body.findings == ()
+    assert faults(body.findings) == []
 
 
 def test_a_cut_frame_shows_the_batches_before_the_cut() -> None:

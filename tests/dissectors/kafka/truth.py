@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import zstandard
 
 from dissectors.api import Context, Role
+from dissectors.finding import Finding
 from dissectors.wire import Secret
 
 ROOT = Path(__file__).parents[3]
@@ -28,6 +29,15 @@ class Frame:
     data: bytes
     context: Context
     row: dict[str, Any]
+
+
+NOTICED = frozenset({"throttled", "deprecated-version", "version-refused", "fetch-session", "inconsistent-batch"})
+"""Findings about what a message says, none about how it was read."""
+
+
+def faults(findings: Iterable[Finding]) -> list[Finding]:
+    """What is not as it should be in the bytes; test_notices.py is about the others."""
+    return [finding for finding in findings if finding.code not in NOTICED]
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:

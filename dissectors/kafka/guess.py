@@ -1,0 +1,242 @@
+"""What an answer may be whose request nobody saw: every layout is held against its bytes.
+
+Theory. A response carries a number and a body, not what it answers. But few layouts consume a body exactly, and of
+those that do, most would have to mean nonsense by it. So the layouts are weighed (weighing.py): how many bits each
+needs for these bytes, and how rare answers of its kind are. The difference of two in bits is the odds between them.
+An operation is named only where it is much likelier than all others together; a body that says too little, a lone
+error code, fits dozens, and then that is what is said. A guess never looks certain: it comes with a Finding that names
+what else would fit, and one that might show what an other reading keeps secret is not made.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from dissectors.api import Body, Context, Role
+from dissectors.finding import Finding, Severity
+from dissectors.kafka.delicate import holds_secrets
+from dissectors.kafka.header import body_offset
+from dissectors.kafka.info import info_line
+from dissectors.kafka.schemas import apis, body_schema, header_version
+from dissectors.kafka.tables import table
+from dissectors.kafka.weighing import Piece, Pieces, Scales, pieces
+from dissectors.slotted import slotted
+from dissectors.wire.budget import Budget
+from dissectors.wire.embedded import holds_secret as any_secret
+from dissectors.wire.emit import FAILURES, values_decoder
+from dissectors.wire.plan import Array, Leaf, Plan, Step, Tags, resolve
+from dissectors.wire.varint import Unfit
+
+LIKELY, LIKELY_BARE = 0.9, 0.97
+"""An operation is named where it is so likely among all that fit; the second where the body is as good as empty."""
+
+NOTED = 0.01
+"""What is less likely is not counted among what would fit too."""
+
+_SURPRISE = 16.0
+"""Bits a layout may need more than bytes without any layout would, and still be believed."""
+
+_TELLING = 3
+"""Bytes neither 0 nor 255 in a body from which anything is to be told: emptiness looks alike everywhere."""
+
+_SHORT = 12
+"""Bytes of a body from which on it says more than a throttle time and an error."""
+
+_VALUES, _LARGE = 20_000, 1 << 20
+"""Values looked at in a body, all layouts together, and one more for each four of its bytes up to `_LARGE`."""
+
+_HEADER_TAGS: Piece = ("tags", ())
+_BODY = 8
+
+
+@slotted
+class Guessed(Finding):
+    """The finding that a body was read by a guess, with what was guessed: API key and version."""
+
+    key: int = -1
+    version: int = -1
+
+
+class Candidate(NamedTuple):
+    """A layout that consumes a body exactly, and the bits that it takes to believe it."""
+
+    bits: float
+    key: int
+    version: int
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return f"{apis()[self.key].name} v{self.version}"
+
+
+class Guess(NamedTuple):
+    """What is to be said of an orphan, and what it is read as: None where too little speaks for anything.
+
+    secret: what it may be holds secrets, so its bytes are one.
+    """
+
+    finding: Finding
+    key: int | None = None
+    version: int | None = None
+    secret: bool = False
+
+
+def guessed_line(body: Body) -> str:
+    """One line for people about an orphan: what it may be, and what it says if it is that."""
+    found = next((finding for finding in body.findings if isinstance(finding, Guessed)), None)
+    if found is None:
+        return info_line(body, Context(Role.RESPONSE))
+    line = info_line(body, Context(Role.RESPONSE, found.key, found.version))
+    perhaps = f"perhaps {apis()[found.key].name} v{found.version}"
+    return f"{perhaps}: {line}" if line else perhaps
+
+
+class _Node:
+    """Layouts that begin alike: by their next piece, and those that end here."""
+
+    __slots__ = ("ends", "next")
+
+    def __init__(self) -> None:
+        self.next: dict[Piece, _Node] = {}
+        self.ends: list[tuple[int, int, float]] = []
+
+
+@cache
+def _root() -> _Node:
+    root = _Node()
+    prior = table("guess")
+    for key, api in apis().items():
+        rare = prior["rarity"].get(api.name, prior["otherwise"])
+        for version in range(api.versions.low, api.versions.high + 1):
+            node = root
+            for piece in layout(key, version):
+                node = node.next.setdefault(piece, _Node())
+            node.ends.append((key, version, rare + prior["olderVersion"] * (api.versions.high - version)))
+    return root
+
+
+def layout(key: int, version: int) -> Pieces:
+    """What an answer has behind its correlation id, header included, by what it means on the wire."""
+    head = (_HEADER_TAGS,) if header_version(key, version, True) else ()
+    return (*head, *pieces(_plan(key, version)))
+
+
+def _plan(key: int, version: int) -> Plan:
+    return resolve(body_schema(key, True), version)
+
+
+def candidates(message: bytes) -> list[Candidate]:
+    """The layouts that consume an answer exactly, the likeliest first."""
+    scales = Scales(message, _VALUES + min(len(message), _LARGE) // 4)
+    found: list[Candidate] = []
+    _descend(_root(), scales, 0.0, _BODY, found)
+    most = 8.0 * (len(message) - _BODY) + _SURPRISE
+    return sorted(each for each in found if each.bits < most)
+
+
+def _descend(node: _Node, scales: Scales, bits: float, at: int, found: list[Candidate]) -> None:
+    if at == len(scales.data):
+        found += [Candidate(bits + rare, key, version) for key, version, rare in node.ends]
+    for piece, behind in node.next.items():
+        try:
+            price, stop = scales.one(piece, at)
+        except (Unfit, IndexError, struct.error):
+            continue
+        if stop <= len(scales.data):
+            _descend(behind, scales, bits + price, stop, found)
+
+
+def guess(message: bytes) -> Guess | None:
+    """What an orphaned answer may be; None where nothing fits, or it is not whole."""
+    if len(message) < _BODY or int.from_bytes(message[:4]) + 4 != len(message):
+        return None
+    found = candidates(message)
+    if not found:
+        return None
+    shares = _shares(found)
+    likely = [each for each, share in zip(found, shares, strict=True) if share >= NOTED]
+    best = found[0]
+    secret = [_tells_secret(message, each) for each in likely]
+    if not _is_certain(message, found, shares) or (any(secret) and not secret[0]):
+        return Guess(_undecided(likely), secret=any(secret))
+    text = f"read as {best.name}; {_others(best, likely[1:])}"
+    return Guess(Guessed(Severity.NOTE, "guessed-layout", text, 0, None, None, best.key, best.version), *best[1:])
+
+
+def _is_certain(message: bytes, found: Sequence[Candidate], shares: Sequence[float]) -> bool:
+    """Whether the best of them is much likelier than all that would say something else.
+
+    Answers of other operations that have the same fields say the same; but in a short body there is nothing more than
+    which operation it answers.
+    """
+    best, body = found[0], message[_BODY:]
+    bare, short = len(body.translate(None, b"\0\xff")) < _TELLING, len(body) < _SHORT
+    names = _names(best.key, best.version)
+    same = (each.key == best.key or (not short and _names(each.key, each.version) == names) for each in found)
+    share = sum(share for share, counts in zip(shares, same, strict=True) if counts)
+    return share >= (LIKELY_BARE if bare else LIKELY)
+
+
+@lru_cache(maxsize=1024)
+def _names(key: int, version: int) -> tuple[Pieces, tuple[object, ...]]:
+    """What an answer's fields are, and how they are called."""
+    return layout(key, version), tuple(map(_name, _plan(key, version).steps))
+
+
+def _name(step: Step) -> object:
+    if isinstance(step, Leaf):
+        return step.spec.name
+    if isinstance(step, Array):
+        return step.spec.name, _name(step.element)
+    return tuple(map(_name, step.steps.values() if isinstance(step, Tags) else step.steps))
+
+
+def _shares(found: Sequence[Candidate]) -> list[float]:
+    """How likely each of them is, if it is one of them."""
+    odds = [2.0 ** (found[0].bits - each.bits) for each in found]
+    total = sum(odds)
+    return [each / total for each in odds]
+
+
+def _tells_secret(message: bytes, candidate: Candidate) -> bool:
+    """Whether this reading shows a secret."""
+    if not _has_secrets(candidate.key, candidate.version):
+        return False
+    start = body_offset(message, candidate.key, candidate.version, True)
+    try:
+        values, _ = values_decoder(_plan(candidate.key, candidate.version))(message, start, Budget())
+    except FAILURES:
+        return True
+    return any_secret(values)
+
+
+@lru_cache(maxsize=1024)
+def _has_secrets(key: int, version: int) -> bool:
+    return holds_secrets(_plan(key, version).steps)
+
+
+def _others(best: Candidate, rest: Sequence[Candidate]) -> str:
+    """What else it may be: of those the likeliest of another operation, or else of another version."""
+    if not rest:
+        return "no other layout is as likely"
+    named = next((each for each in rest if each.key != best.key), rest[0])
+    more = f" and {len(rest) - 1} more" if len(rest) > 1 else ""
+    return f"{named.name}{more} would fit too"
+
+
+def _undecided(likely: Sequence[Candidate]) -> Finding:
+    names = list(_operations(likely))
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return Finding(Severity.NOTE, "guessed-layout", f"too little to tell what it answers: {shown} would fit")
+
+
+def _operations(found: Sequence[Candidate]) -> Iterator[str]:
+    seen = set()
+    for each in found:
+        if each.key not in seen:
+            seen.add(each.key)
+            yield apis()[each.key].name

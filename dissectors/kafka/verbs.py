@@ -1,0 +1,263 @@
+"""What phrases make of a value beside printing it: durations, sizes, records, and the meaning of special numbers.
+
+Theory. A number that differs from message to message is made a text by holes.made, so that messages stay alike; what
+has a meaning of its own (an epoch of -1, say) is asked for by comparison, which only tells those few messages apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from dissectors.holes import Bytes, Nested, derived, made
+from dissectors.kafka.labels import labels
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.secret import Secret
+
+Verb: TypeAlias = Callable[[Any, str], str | None]
+"""From a value, which is not null, and the words behind the verb's name."""
+
+OF_NONE: Mapping[str, tuple[str, bool]] = {
+    "all": ("all topics", True),
+    "null": ("all topics", False),
+    "every": ("every", True),
+    "cancelled": ("cancelled", False),
+}
+"""Verbs about a list that is null: what it means, and whether the same is meant by an empty one."""
+
+_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
+_SIZES = ("KiB", "MiB", "GiB")
+_ENDLESS = (0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF)
+_IDS = 6
+"""Numbers of replicas that are said, before the rest is only counted."""
+
+_CODEC_NAMES = ("", "gzip", "snappy", "lz4", "zstd")
+_CODECS: Mapping[str | None, int] = {name: number for number, name in enumerate(_CODEC_NAMES) if name}
+_CONTROL = 8
+"""Added to the number of a codec."""
+
+
+def count_text(number: Any, noun: str) -> str:
+    """`1 record`, `3 records`."""
+    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    return made(lambda count: f"{count} {noun if count == 1 else plural}", number)
+
+
+def duration_text(milliseconds: int) -> str:
+    """`500 ms`, `1.5 s`, `5 min`, `7 d`: the largest unit that divides it."""
+    if milliseconds in _ENDLESS:
+        return "no limit"
+    for size, unit in _UNITS:
+        if milliseconds >= size and milliseconds % size == 0:
+            return f"{milliseconds // size} {unit}"
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f}".removesuffix(".0") + " s"
+
+
+def size_text(size: int) -> str:
+    """`1 byte`, `412 bytes`, `3.1 KiB`."""
+    if size < 1024:
+        return "1 byte" if size == 1 else f"{size} bytes"
+    power = min((size.bit_length() - 1) // 10, len(_SIZES))
+    return f"{size / (1 << 10 * power):.1f}".removesuffix(".0") + f" {_SIZES[power - 1]}"
+
+
+def _duration(value: Any, _: str) -> str | None:
+    return made(duration_text, value) if isinstance(value, int) and value > 0 else None
+
+
+def _size(value: Any, _: str) -> str | None:
+    return made(size_text, value) if isinstance(value, int) and value > 0 else None
+
+
+def _many(value: Any, noun: str) -> str | None:
+    return count_text(value, noun) if isinstance(value, int) and value > 0 else None
+
+
+def _length(value: Any, _: str) -> str | None:
+    if isinstance(value, Embedded):
+        value = value.data
+    if isinstance(value, Bytes):
+        return made(size_text, value.size)
+    return size_text(len(value)) if isinstance(value, (bytes, Secret)) and len(value) else None
+
+
+def _untold(value: Any, _: str) -> str | None:
+    """Bytes of which nothing else is said."""
+    return None if isinstance(value, Embedded) and value.value else _length(value, "")
+
+
+def _payload(value: Any, _: str) -> str | None:
+    size = _length(value, "")
+    return f"token, {size}" if size and isinstance(value, Secret) else size
+
+
+def _time(value: Any, _: str) -> str | None:
+    if not isinstance(value, int) or value < 0:
+        return None
+    label = labels("timestamp")
+    return made(lambda time: (label and label(time)) or f"{time}", value)
+
+
+def _when(value: Any, _: str) -> str | None:
+    """What ListOffsets asks for: a time, or one of the names below zero."""
+    if not isinstance(value, int) or value >= 0:
+        return _time(value, "")
+    label = labels("listOffsetsTimestamp")
+    return ((label and label(value)) or f"{value}").lower()
+
+
+def _newest(value: Any, _: str) -> str | None:
+    return "the end" if value == -1 else f"{value}"
+
+
+def _committed(value: Any, _: str) -> str | None:
+    return f"at {value}" if value >= 0 else "at none"
+
+
+def _leader(value: Any, _: str) -> str | None:
+    return f"leader {value}" if value >= 0 else "no leader"
+
+
+def _ids(value: Any, _: str) -> str | None:
+    if not isinstance(value, list) or not value:
+        return None
+    text = "/".join([f"{number}" for number in value[:_IDS]])
+    return f"{text} and {len(value) - _IDS} more" if len(value) > _IDS else text
+
+
+def _texts(value: Any, _: str) -> str | None:
+    """A text, or some of many."""
+    if not isinstance(value, list):
+        return f"{value}" if isinstance(value, str) else None
+    text = ", ".join([f"{each}" for each in value[:3]])
+    return (f"{text}, {len(value) - 3} more" if len(value) > 3 else text) or None
+
+
+def _codec(value: Any, _: str) -> str | None:
+    label = labels("compression")
+    return ((label and label(value)) or f"codec {value}").lower() if value else None
+
+
+def _opened(value: Any, _: str) -> str | None:
+    """A fetch session's epoch, where it has none yet."""
+    return "opens a session" if value == 0 else None
+
+
+def _session(value: Any, _: str) -> str | None:
+    """The epoch of a share session."""
+    return _special(value, {0: "opens the session", -1: "ends the session"}, "session epoch")
+
+
+def _epoch(value: Any, _: str) -> str | None:
+    """The epoch of a group's member."""
+    return _special(value, {0: "joins", -1: "leaves", -2: "leaves for a while"}, "epoch")
+
+
+def _special(value: Any, meanings: Mapping[int, str], word: str) -> str:
+    if value <= 0:
+        return meanings.get(int(value)) or f"{word} {value}"
+    return f"{word} {value}"
+
+
+def _full(value: Any, _: str) -> str | None:
+    return "all partitions" if value == 2 else None
+
+
+def _emptied(value: Any, _: str) -> str | None:
+    return "assigned nothing" if isinstance(value, dict) and value.get("topicPartitions") == [] else None
+
+
+# ---- records
+
+
+def _records(value: Any, _: str) -> str | None:
+    return _recorded(value, False)
+
+
+def _fetched(value: Any, _: str) -> str | None:
+    return _recorded(value, True)
+
+
+def _recorded(value: Any, fetched: bool) -> str | None:
+    """`12 records from 42, 3100 bytes, zstd` of a records field.
+
+    The bytes are those on the wire, as a plain number: hardly two fields take as many, and each would be a text.
+    """
+    if isinstance(value, Nested):
+        size: Any = value.size
+    elif isinstance(value, list) and value:
+        size = sum(map(_taken, value))
+    else:
+        return None
+    count = count_text(derived(_count, value), "record")
+    beginning = f" from {derived(_first, value)}" if fetched else ""
+    return f"{count}{beginning}, {size} bytes{made(_codec_text, derived(_kind, value))}"
+
+
+def _count(entries: Sequence[Mapping[str, Any]]) -> int:
+    """How many records there are, of what could be read."""
+    return sum(_inside(entry) for entry in entries)
+
+
+def _inside(entry: Mapping[str, Any]) -> int:
+    if "count" in entry:
+        count: int = entry["count"]
+        return count
+    if "messages" in entry:
+        return _count(entry["messages"])
+    return 1 if "magic" in entry else 0
+
+
+def _first(entries: Sequence[Mapping[str, Any]]) -> int:
+    entry = entries[0]
+    while entry.get("messages"):
+        entry = entry["messages"][0]
+    return next((entry[name] for name in ("baseOffset", "offset") if name in entry), -1)
+
+
+def _taken(entry: Mapping[str, Any]) -> int:
+    """Bytes of an entry; of one before batches, all but what its key and value do not take, which is nothing."""
+    from dissectors.kafka.records import ENTRY, MESSAGE_MINIMUM  # a message without records does not pay for them
+
+    if "length" in entry:
+        length: int = entry["length"]
+        return length if "partial" in entry else length + ENTRY.size
+    held = sum(len(entry[name]) for name in ("key", "value") if entry.get(name))
+    return ENTRY.size + MESSAGE_MINIMUM.get(entry.get("magic", 0), 0) + held
+
+
+def _kind(entries: Sequence[Mapping[str, Any]]) -> int:
+    """The number of the first codec, and whether all records are the broker's own."""
+    first = entries[0]
+    codec = _CODECS.get(first.get("compression"), 0)
+    return codec + _CONTROL if first.get("control") and all(each.get("control") for each in entries) else codec
+
+
+def _codec_text(kind: int) -> str:
+    name = _CODEC_NAMES[kind % _CONTROL]
+    return (f", {name}" if name else "") + (", control" if kind >= _CONTROL else "")
+
+
+VERBS: Mapping[str, Verb] = {
+    "codec": _codec,
+    "committed": _committed,
+    "emptied": _emptied,
+    "epoch": _epoch,
+    "fetched": _fetched,
+    "full": _full,
+    "ids": _ids,
+    "leader": _leader,
+    "length": _length,
+    "many": _many,
+    "ms": _duration,
+    "newest": _newest,
+    "opened": _opened,
+    "payload": _payload,
+    "records": _records,
+    "session": _session,
+    "size": _size,
+    "texts": _texts,
+    "time": _time,
+    "untold": _untold,
+    "when": _when,
+}

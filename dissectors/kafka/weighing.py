@@ -1,0 +1,271 @@
+"""How surprising bytes are under a layout, in bits: what a guess at an unknown message rests on.
+
+Theory. The shortest description (Rissanen's MDL): a layout that is the right one explains its bytes cheaply. A zero
+where a number stands says little, a name of letters costs less than random bytes, an error code that exists less than
+one that does not. So each kind of value has a price, about the negative logarithm of how often such a value is met in
+real messages, and of all layouts that consume the bytes exactly the cheapest is the likeliest: a bit dearer is half
+as likely. Prices need not be exact, only honest about what is rare.
+
+This is the plan read once more, as tuples that compare by what they mean: layouts that are the same on the wire, and
+the beginnings that many share, are weighed once.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any, TypeAlias
+
+from dissectors.kafka.tables import table
+from dissectors.slotted import slotted
+from dissectors.wire.plan import Array, Leaf, Plan, Step, Tags
+from dissectors.wire.plan import Struct as StructStep
+from dissectors.wire.primitive import Fixed, Length, Sized
+from dissectors.wire.varint import Unfit, uvarint
+
+Piece: TypeAlias = tuple[str, Any]
+"""What stands next on the wire: a kind, and what that kind needs. Equal pieces read alike, whatever their names."""
+
+Pieces: TypeAlias = tuple[Piece, ...]
+
+ABSURD = 40.0
+"""Bits for a value that no sane peer writes: an error code that does not exist, a boolean of 7."""
+
+_BYTE, _CHARACTER, _OTHER_CHARACTER = 8.0, 5.5, 12.0
+_TAG_KNOWN, _TAG_UNKNOWN = 4.0, 24.0
+_ERROR, _ENUM, _RANDOM_UUID, _NOW = 9.0, 4.0, 122.0, 34.0
+_RECORDS, _NO_RECORDS = 0.5, 12.0
+_DAY = 86_400_000
+_YEARS = (946_684_800_000, 4_102_444_800_000)
+"""Times between which a time in milliseconds is likely one: 2000 to 2100."""
+
+_LOOKED_AT = 4096
+"""Bytes of a text that are looked at."""
+
+_PRINTABLE = bytes(range(0x20, 0x7F))
+_TEXT, _CONTENT, _ENTRIES = "string", "bytes", "records"
+_LIST, _OPTIONAL, _TAGS = "list", "optional", "tags"
+
+
+def pieces(plan: Plan) -> Pieces:
+    """What a plan reads, by what it means."""
+    return _pieces(plan.steps)
+
+
+def _pieces(steps: tuple[Step, ...]) -> Pieces:
+    found: list[Piece] = []
+    for step in steps:
+        if isinstance(step, StructStep) and step.presence is None:
+            found += _pieces(step.steps)
+        else:
+            found.append(_piece(step))
+    return tuple(found)
+
+
+def _piece(step: Step) -> Piece:
+    if isinstance(step, Tags):
+        return _TAGS, tuple((tag, (_piece(member),)) for tag, member in sorted(step.steps.items()))
+    if isinstance(step, Array):
+        return _LIST, (_form(step.count), step.nullable, (_piece(step.element),))
+    if isinstance(step, StructStep):
+        return (_OPTIONAL, (None if step.presence is None else _form(step.presence), _pieces(step.steps)))
+    return _leaf(step)
+
+
+def _form(length: Length) -> tuple[str, int]:
+    """The format of a length, empty for a varint, and its bias."""
+    return length.code or "", length.bias
+
+
+def _leaf(step: Leaf) -> Piece:
+    primitive = step.primitive
+    if isinstance(primitive, Sized):
+        kind = primitive.type.rpartition("_")[2]
+        return kind, (_form(primitive.length), primitive.nullable)
+    assert isinstance(primitive, Fixed)
+    if primitive.type in ("bool", "uuid", "float64"):
+        return primitive.type, primitive.code
+    return step.enum or ("port" if step.spec.name == "port" else "number"), primitive.code
+
+
+def _numbers() -> list[float]:
+    """The price of a number by its bits: what Elias' gamma code takes, a little more than twice as many."""
+    return [1.0] + [2.0 * bits + 1 for bits in range(1, 65)]
+
+
+_NUMBERS = _numbers()
+_LAYOUTS = {code: Struct(">" + code) for code in "bhHiIqd?"} | {"16s": Struct("16s")}
+
+
+def _price_of_number(value: int, size: int) -> float:
+    if value >= 0:
+        price = _NUMBERS[value.bit_length()]
+        return price if price < 8 * size + 2 else 8.0 * size + 2
+    return 2.0 if value == -1 else 8.0 * size + 6
+
+
+def _price_of_fixed(kind: str, value: Any, size: int) -> float:
+    """The price of a value of fixed width: a number, an enum, a time, a UUID."""
+    if kind == "number":
+        return _price_of_number(value, size)
+    if kind == "error":
+        return 1.0 if value == 0 else _ERROR if str(value) in table("errors") else ABSURD
+    if kind == "bool":
+        return 1.0
+    if kind == "milliseconds":
+        sane = -1 <= value < _DAY
+        return _price_of_number(value, size) + (0 if sane else ABSURD / 2)
+    if kind == "timestamp":
+        return (
+            _NOW if _YEARS[0] < value < _YEARS[1] else _price_of_number(value, size) + (0 if value < 1 else ABSURD / 2)
+        )
+    if kind == "uuid":
+        return _price_of_uuid(value)
+    if kind == "port":
+        return 12.0 if 0 < value < 65_536 else 6.0 if value in (0, -1) else ABSURD
+    if kind == "float64":
+        return 64.0
+    names = table("enums").get(kind)
+    if names is None or size > 2:  # wide ones are numbers that have a few names, or bits
+        return _price_of_number(value, size)
+    return _ENUM if str(value) in names else _price_of_number(value, size) + ABSURD / 2
+
+
+def _price_of_uuid(value: bytes) -> float:
+    if value[:15] == bytes(15):
+        return 4.0 + _NUMBERS[value[15].bit_length()]
+    return _RANDOM_UUID if value[6] >> 4 == 4 and value[8] >> 6 == 2 else _RANDOM_UUID + 16
+
+
+def _price_of_text(shown: bytes, size: int) -> float:
+    """The price of a text of `size` bytes that begins so."""
+    odd = len(shown.translate(None, _PRINTABLE))
+    price = _CHARACTER * size
+    if not odd:
+        return price
+    try:
+        text = shown.decode(errors="strict" if len(shown) == size else "ignore")
+    except UnicodeDecodeError:
+        return price + ABSURD + _OTHER_CHARACTER * odd
+    return price + odd * (_OTHER_CHARACTER if text.isprintable() else 2 * _OTHER_CHARACTER)
+
+
+def _price_of_records(head: bytes, size: int) -> float:
+    """Records give themselves away by the format's number at offset 16."""
+    if not size:
+        return 1.0
+    known = size > 17 and head[16] <= 2 and int.from_bytes(head[8:12], signed=True) > 0
+    return size * (_RECORDS if known else _NO_RECORDS)
+
+
+@slotted(frozen=False, eq=False)
+class Scales:
+    """Weighs bytes by pieces. `left`: values that may still be looked at, so that no bytes cost more than a while."""
+
+    data: bytes
+    left: int
+
+    def weigh(self, wanted: Pieces, at: int) -> tuple[float, int]:
+        """The price of what these pieces read from `at` on, and the offset behind it.
+
+        Raises Unfit, IndexError or struct.error where the bytes do not fit, or where there is nothing left.
+        """
+        total = 0.0
+        for piece in wanted:
+            price, at = self.one(piece, at)
+            total += price
+        return total, at
+
+    def one(self, piece: Piece, at: int) -> tuple[float, int]:
+        """The same of one piece."""
+        self.left -= 1
+        if self.left < 0:
+            raise Unfit
+        kind, detail = piece
+        if type(detail) is str:
+            layout = _LAYOUTS[detail]
+            value = layout.unpack_from(self.data, at)[0]
+            if kind == "bool" and self.data[at] > 1:
+                return ABSURD, at + 1
+            return _price_of_fixed(kind, value, layout.size), at + layout.size
+        if kind == _LIST:
+            return self._list(detail, at)
+        if kind == _TAGS:
+            return self._tags(detail, at)
+        if kind == _OPTIONAL:
+            return self._optional(detail, at)
+        return self._sized(kind, detail, at)
+
+    def _length(self, form: tuple[str, int], at: int) -> tuple[int, int]:
+        code, bias = form
+        if not code:
+            value, at = uvarint(self.data, at)
+            return value - bias, at
+        layout = _LAYOUTS[code]
+        return layout.unpack_from(self.data, at)[0] - bias, at + layout.size
+
+    def _sized(self, kind: str, detail: tuple[tuple[str, int], bool], at: int) -> tuple[float, int]:
+        form, nullable = detail
+        size, at = self._length(form, at)
+        if size < 0:
+            if size < -1 or not nullable:
+                raise Unfit
+            return 2.0, at
+        stop = at + size
+        if stop > len(self.data):
+            raise Unfit
+        price = _NUMBERS[size.bit_length()] if kind != _ENTRIES else 0.0
+        head = self.data[at : min(stop, at + _LOOKED_AT)]
+        if kind == _TEXT:
+            price += _price_of_text(head, size)
+        elif kind == _ENTRIES:
+            price += _price_of_records(head, size)
+        else:
+            price += _BYTE * size
+        return price, stop
+
+    def _list(self, detail: tuple[tuple[str, int], bool, Pieces], at: int) -> tuple[float, int]:
+        form, nullable, element = detail
+        count, at = self._length(form, at)
+        if count < 0:
+            if count < -1 or not nullable:
+                raise Unfit
+            return 2.0, at
+        if count > len(self.data) - at:
+            raise Unfit
+        price = _NUMBERS[count.bit_length()]
+        for _ in range(count):
+            more, at = self.weigh(element, at)
+            price += more
+        return price, at
+
+    def _optional(self, detail: tuple[tuple[str, int] | None, Pieces], at: int) -> tuple[float, int]:
+        form, inside = detail
+        if form is None:
+            return self.weigh(inside, at)
+        present, at = self._length(form, at)
+        if present < 0:
+            return 2.0, at
+        price, at = self.weigh(inside, at)
+        return price + _NUMBERS[present.bit_length()], at
+
+    def _tags(self, known: tuple[tuple[int, Pieces], ...], at: int) -> tuple[float, int]:
+        count, at = uvarint(self.data, at)
+        if count == 0:
+            return 0.2, at
+        if 2 * count > len(self.data) - at:
+            raise Unfit
+        price = 0.0
+        members = dict(known)
+        for _ in range(count):
+            tag, at = uvarint(self.data, at)
+            size, at = uvarint(self.data, at)
+            if size > len(self.data) - at:
+                raise Unfit
+            if tag not in members:
+                price, at = price + _TAG_UNKNOWN + _BYTE * size, at + size
+                continue
+            more, stop = self.weigh(members[tag], at)
+            if stop != at + size:
+                raise Unfit
+            price, at = price + _TAG_KNOWN + more, stop
+        return price, at
