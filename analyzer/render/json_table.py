@@ -43,7 +43,6 @@ class TableTexts:
     def text(self, table: Table) -> bytes:
         """The JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
         columns, at = table.columns, table.start
-        closing = _closing(columns)
         parts = []
         while at < table.stop:
             window = self._window
@@ -53,7 +52,23 @@ class TableTexts:
             parts.append(window.text(at, stop))
             at = stop
         text = b"".join(parts)
+        closing = _closing(columns)
         return b"[%b%b]" % (text[len(closing) + 1 :], closing if text else b"")
+
+    def ready(self, table: Table, most: int) -> bytes | None:
+        """The same where it is made already, safe for terminals, and the list has no more than `most` rows; else None.
+
+        Lists of alike messages are many and short: to look them up may not cost more than to write them.
+        """
+        window = self._window
+        if window is None or window.columns is not table.columns or not window.plain:
+            return None
+        first, last = table.start - window.start, table.stop - window.start
+        if first < 0 or last >= len(window.begins) or last - first > most:
+            return None
+        if first == last:
+            return b"[]"
+        return b"[%b%b]" % (window.rows[window.begins[first] + window.skip : window.begins[last]], window.closing)
 
     def _next(self, columns: Columns, at: int, stop: int) -> _Window:
         """A window that begins at a row. Where a row in it can't be written, the others do not go with it."""
@@ -73,13 +88,20 @@ class TableTexts:
 
 
 class _Window(NamedTuple):
-    """The text of the rows of `columns` from `start` up to `stop`; that of each begins at its place in `begins`."""
+    """The text of the rows of `columns` from `start` up to `stop`; that of each begins at its place in `begins`.
+
+    closing: what ends the last row of a list; skip: what is left out before the first one, which has none to close.
+    plain: nothing in it could act on a terminal.
+    """
 
     columns: Columns
     start: int
     stop: int
     rows: bytes
     begins: list[int]
+    closing: bytes
+    skip: int
+    plain: bool
 
     def text(self, start: int, stop: int) -> bytes:
         """The text of some of them: each row behind what closes the one before it."""
@@ -90,7 +112,10 @@ def _written(columns: Columns, start: int, stop: int, lines: Bytes, first: Ints)
     """The text of rows in `lines`; those of a row begin at its place in `first`."""
     ends = np.zeros(len(lines) + 1, np.int64)
     np.cumsum(np.count_nonzero(lines, axis=1), out=ends[1:])
-    return _Window(columns, start, stop, lines.tobytes().translate(None, b"\0"), ends[first].tolist())
+    text = lines.tobytes().translate(None, b"\0")
+    closing = _closing(columns)
+    plain = text.isascii() and b"\x7f" not in text
+    return _Window(columns, start, stop, text, ends[first].tolist(), closing, len(closing) + 1, plain)
 
 
 def _closing(columns: Columns) -> bytes:

@@ -151,6 +151,11 @@ class JsonWriter:
         except Unwritable:
             return None
 
+    def ready_text(self, table: Table) -> bytes | None:
+        """The same, made safe, where it is made already; else None."""
+        most = self.limits.max_items
+        return None if self._tables is None else self._tables.ready(table, len(table) if most is None else most)
+
     def is_long(self, table: Table) -> bool:
         """Whether the table or a list in it has more items than are shown."""
         most = self.limits.max_items

@@ -68,6 +68,8 @@ class MarkingWriter(JsonWriter):
 
     def _nested_text(self, value: Any) -> bytes:
         json = self.nested
+        if type(value) is Table and (text := json.ready_text(value)) is not None:
+            return text
         text = json.table_text(value) if type(value) is Table and not json.is_long(value) else None
         return json.dumps(value) if text is None else safe_json(text)
 
