@@ -118,8 +118,7 @@ def _batch(data: bytes, at: int, stop: int, budget: Budget) -> _Found:
     if attributes & 7 and (count or at < stop):
         body = decompress(compression, data[at:stop], budget, "records", at)
         at, end = 0, len(body)
-    budget.items -= count
-    if budget.items < 0:
+    if not budget.take(count):
         raise Unfit  # the annotated way shows as many as a tree may have
     entry = {
         "baseOffset": base,

@@ -33,7 +33,9 @@ def allowed() -> int:
 
 @slotted(frozen=False)
 class Budget:
-    """left: bytes that may still be decompressed. items, nodes: records, and nodes of a tree, that may still be made.
+    """left: bytes that may still be decompressed.
+
+    items, nodes: records and elements of arrays, and nodes of a tree, that may still be made.
 
     later: where not None, parts of the message that are decoded together, faster, when all of it has been read.
     """
@@ -45,3 +47,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         self.items, self.nodes = max(self.left, USUAL) // _BYTES_AN_ITEM, max(self.left, USUAL) // _BYTES_A_NODE
+
+    def take(self, items: int) -> bool:
+        """Whether so many items more may be made."""
+        self.items -= items
+        return self.items >= 0

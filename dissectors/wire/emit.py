@@ -39,6 +39,9 @@ FAILURES = (struct.error, IndexError, UnicodeDecodeError, Unfit, DecodeError)
 
 Decode: TypeAlias = Callable[[bytes, int, Budget], tuple[dict[str, Any], int]]
 First: TypeAlias = Callable[[dict[str, Any]], int]
+_FREE = 8
+"""Elements of an array that are not counted: most have no more."""
+
 Wanted: TypeAlias = "Mapping[str, Wanted]"
 """Names to decode, each with the names wanted inside of it; an empty mapping wants all that is inside."""
 
@@ -249,6 +252,7 @@ class _Writer:
 
     def array(self, step: Array, wanted: Wanted, keep: bool) -> str:
         count = self.number(step.count)
+        self.line(f"if {count} > {_FREE} and not budget.take({count}): raise Unfit")
         result = self.variable("v")
         if not step.nullable:
             return self.elements(step.element, count, result, wanted, keep)
