@@ -22,6 +22,7 @@ _T = TypeVar("_T")
 
 DEBUG = "WIREANALYZE_DEBUG"
 UNREAD = FieldSpec("unread", "undecoded")
+UNREAD_SECRET = FieldSpec("unread", "undecoded", secret=True)
 
 
 def values(dissector: Dissector, message: bytes, context: Context) -> Body:
@@ -103,5 +104,6 @@ def defect(dissector: Dissector, error: Exception) -> Finding:
 
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
-    text = f"the dissector {dissector.name} failed at {place} with {type(error).__name__}: {error}; please report it"
+    # Not what the exception says: that may quote a value, and a value may be a password.
+    text = f"the dissector {dissector.name} failed at {place} with {type(error).__name__}; please report it"
     return Finding(Severity.ERROR, "bug", text)

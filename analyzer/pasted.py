@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from analyzer import defects
 from dissectors import registry
 from dissectors.api import PREFIX, Context, Dissector, LengthPrefixed, MessageHeader, Role, State
 from dissectors.certainty import ENOUGH, may_be_surer
@@ -53,7 +54,8 @@ def recognise_any(data: bytes, response_told: bool = False) -> Recognised:
     found = recognise(data, (registry.by_name(first),), response_told)
     if found.confidence >= ENOUGH:
         others = [name for name in others if may_be_surer(name, data[:PREFIX])]
-    return recognise(data, map(registry.by_name, (first, *others)), response_told) if others else found
+    found = recognise(data, map(registry.by_name, (first, *others)), response_told) if others else found
+    return found if found.fits else found._replace(fits=_is_told_answer(found.dissector, data))
 
 
 class Cut(NamedTuple):
@@ -115,12 +117,24 @@ def _looks_like_request(dissector: Dissector, message: Cut) -> bool:
     if asks < answers or not answers:
         return asks >= answers
     data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], True))
-    if all(finding.severity is not Severity.ERROR for finding in dissector.values(data, context).findings):
+    if all(finding.severity is not Severity.ERROR for finding in defects.values(dissector, data, context).findings):
         return True
     data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], False))
-    tree = dissector.tree(data, context)
+    return not _is_guessed(dissector, data, context)
+
+
+def _is_guessed(dissector: Dissector, data: bytes, context: Context) -> bool:
+    """Whether one layout alone is likely for an answer to nobody knows what, and reads it to the end."""
+    tree = defects.tree(dissector, data, context)
     guessed = any(finding.code == "guessed-layout" for finding in tree.findings)
-    return not guessed or any(node.spec.type == "undecoded" for node in tree.fields)
+    return guessed and all(node.spec.type != "undecoded" for node in tree.fields)
+
+
+def _is_told_answer(dissector: Dissector, data: bytes) -> bool:
+    """Whether what begins these bytes has little that says whose it is, and is an answer all the same."""
+    message = next(cut(data, dissector), Cut(b"", False))
+    piece = _pasted(message, dissector.header(message.data[: dissector.prefix], False))
+    return message.whole and piece.context.role is Role.RESPONSE and _is_guessed(dissector, piece.data, piece.context)
 
 
 def responses_to(

@@ -23,6 +23,7 @@ from dissectors.wire.bulk import NULL
 class Facts(NamedTuple):
     """Columns of n rows. `paired`: the partner is known; `latency`: ns of responses that are, else 0.
 
+    asking: requests, and what else is answered: a client's frames of the protocol's own that have no header.
     left, deserted: who sent the first FIN or RST, if there was one: the sender of the row, the other side.
     """
 
@@ -31,6 +32,7 @@ class Facts(NamedTuple):
     role: Array
     paired: Bools
     latency: Ints
+    asking: Bools
     left: Bools
     deserted: Bools
 
@@ -47,12 +49,14 @@ class Facts(NamedTuple):
         sender = np.where(take["side"] == FROM_CLIENT, client, 1 - client)
         closed = closer != UNKNOWN_SIDE
         left, deserted = closed & (closer == sender), closed & (closer != sender)
-        return cls(take["marks"], take["state"], take["role"], paired, latency, left, deserted)
+        token = (take["role"] == Role.RAW) & (take["state"] == State.COMPLETE) & (take["side"] == FROM_CLIENT)
+        asking = (take["role"] == Role.REQUEST) | token
+        return cls(take["marks"], take["state"], take["role"], paired, latency, asking, left, deserted)
 
     @property
     def unanswered(self) -> Bools:
         """Requests without an answer in the capture."""
-        found: Bools = (self.role == Role.REQUEST) & ~self.paired & (self.state != State.PARTIAL)
+        found: Bools = self.asking & ~self.paired & (self.state != State.PARTIAL)
         return found
 
 

@@ -19,7 +19,7 @@ from analyzer import defects, row_findings
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets, Reader
 from analyzer.capture.store import Store
 from analyzer.columns import Ints, Names, given, given64, ranks
-from analyzer.defects import UNREAD
+from analyzer.defects import UNREAD, UNREAD_SECRET
 from analyzer.engine import Engine
 from analyzer.messages import FROM_CLIENT
 from analyzer.row_columns import Times
@@ -261,15 +261,19 @@ class Analysis:
         return [finding for finding in findings if finding.code != "malformed-body"]
 
     def _add_lost(self, row: int, tree: Tree) -> None:
-        """Leaves for what comes behind the first lost byte: gaps, and bytes that can't be read without them."""
+        """Leaves for what comes behind the first lost byte: gaps, and bytes that can't be read without them.
+
+        Where the tree ends in something secret, such bytes may be more of it.
+        """
         pieces = self.pieces(row)
         if all(at >= 0 for at, _, _ in pieces):
             return
         offset = len(tree.sources[0].data)
         parts = [tree.sources[0].data]
+        unread = UNREAD_SECRET if tree.fields and tree.fields[-1].spec.secret else UNREAD
         for at, length, _ in pieces[next(index for index, (at, _, _) in enumerate(pieces) if at < 0) :]:
             data = None if at < 0 else self.source.store.read(at, length)
-            tree.fields.append(Field(LOST if data is None else UNREAD, data, offset, length))
+            tree.fields.append(Field(LOST if data is None else unread, data, offset, length))
             if sum(map(len, parts)) == offset and (data is not None or length <= SHOWN_GAP):
                 parts.append(bytes(length) if data is None else data)
             offset += length

@@ -74,7 +74,7 @@ def decode(message: bytes, context: Context) -> Body:
             return _guarded(body, message, context) if is_delicate(key, response) else body
     reading = reading_of(message, context)
     if reading.plan is None or reading.key is None or reading.version is None:
-        return folded(read(message, context), error_name)
+        return folded(_tree(message, context, reading), error_name)
     recipe = _recipe(reading.plan, reading.key, reading.version, response, extra, guessed=key is None)
     body = values_by(recipe, message, context, reading.doubts)
     return _guarded(body, message, context) if is_delicate(reading.key, response) else body
@@ -87,7 +87,10 @@ def _guarded(body: Body, message: bytes, context: Context) -> Body:
 
 def read(message: bytes, context: Context) -> Tree:
     """The annotated tree of a frame: `length`, `header`, `body`, and what is left."""
-    reading = reading_of(message, context)
+    return _tree(message, context, reading_of(message, context))
+
+
+def _tree(message: bytes, context: Context, reading: Reading) -> Tree:
     budget = Budget()
     tree = framed(message, INT32, partial(_content, context=context, reading=reading), reading.doubts, budget)
     body = next((node for node in tree.fields if node.spec is _BODY), None)

@@ -112,7 +112,7 @@ def hide_broken(tree: Tree, body: Field | None, message: bytes, *, newer: bool) 
     for node in tree.fields:
         if node.spec is REST:
             node.spec, node.value = _REST, Secret(node.value)
-    if not whole and tree.fields and tree.fields[-1].spec is not _UNREAD:
+    if not whole and tree.fields and not tree.fields[-1].spec.secret:
         # What was captured behind a gap is not ours to read, but the last leaf says whether it is to be shown.
         tree.fields.append(Field(_UNREAD, None, len(message), 0))
 

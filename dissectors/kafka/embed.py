@@ -125,7 +125,12 @@ def _of_group(form: str) -> Callable[[str], FitTo]:
     def fits(name: str) -> FitTo:
         from dissectors.kafka import groups  # few messages have any
 
-        read = {"newest": groups.versioned, "streams": groups.streams, "unversioned": groups.unversioned}[form]
+        read = {
+            "newest": groups.versioned,
+            "streams": groups.streams,
+            "unversioned": groups.unversioned,
+            "json": groups.json_object,
+        }[form]
         return lambda data, hints: read(name, data)
 
     return fits
@@ -145,6 +150,7 @@ _FORMS: Mapping[str, Callable[[str], FitTo]] = {
     "int16 version, or newer": _of_group("newest"),
     "int32 version within": _of_group("streams"),
     "no version": _of_group("unversioned"),
+    "JSON object": _of_group("json"),
     "compressed protobuf": _metrics,
     "request": _enveloped(False),
     "response": _enveloped(True),
@@ -238,6 +244,10 @@ def _pair(access: Access[S], row: S) -> tuple[bytes | None, bytes | None]:
     return key if isinstance(key, bytes) else None, value if isinstance(value, bytes) else None
 
 
+def _is_delicate(value: object) -> bool:
+    return isinstance(value, bytes) and is_delicate_record(value)
+
+
 def _put(access: Access[S], batch: S, rows: list[S], pairs: list[Pair], module: str | None = None) -> None:
     hidden = False
     for row, (key, value) in zip(rows, pairs, strict=True):
@@ -245,9 +255,8 @@ def _put(access: Access[S], batch: S, rows: list[S], pairs: list[Pair], module: 
             access.put(row, "key", key, {})
         if value is not None:
             access.put(row, "value", value, {})
-        elif module in DELICATE_MODULES and isinstance(data := access.get(row, "value"), bytes):
-            if is_delicate_record(data):
-                access.hide(row, "value")
-                hidden = True
+        elif module in DELICATE_MODULES and _is_delicate(access.get(row, "value")):
+            access.hide(row, "value")
+            hidden = True
     if hidden or any(map(any, pairs)):
         access.settle(batch)

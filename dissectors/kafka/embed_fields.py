@@ -2,7 +2,8 @@
 
 Theory. A tree is complete before its bytes fields are looked at: what one holds may depend on all records of its
 partition. Such a field then gets its content as children, behind its length, and stays what it was where nothing fits,
-or where the tree has as many nodes as it may. Last come the records of users (payloads.py), which are taken apart in a tree alone.
+or where the tree has as many nodes as it may. Last come the records of users (payloads.py), which are taken apart in a
+tree alone.
 """
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ from dissectors.wire.specs import Layout, Parted, Wrapping
 _LENGTHS = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "varint")}
 
 
-def unfold_bytes(
-    tree: Tree, budget: Budget, body: Field, name: str, key: int, response: bool, hints: Hints
-) -> None:
+def unfold_bytes(tree: Tree, budget: Budget, body: Field, name: str, key: int, response: bool, hints: Hints) -> None:
     """Unfolds the bytes fields of a body, a node of `tree` of the schema `name`, that hold a structure."""
     nodes = _Nodes(tree, budget)
     unfold_sites(nodes, body, name, hints)
@@ -77,7 +76,7 @@ class _Nodes:
     """Access to a tree's nodes."""
 
     def __init__(self, tree: Tree, budget: Budget) -> None:
-        self.tree, self.budget, self.full = tree, budget, False
+        self.tree, self.budget, self.full = tree, budget, budget.nodes < 1
 
     def find(self, struct: Field, name: str) -> Field | None:
         """The member of that name."""

@@ -4,21 +4,28 @@ Facts (StickyAssignor, CooperativeStickyAssignor, SubscriptionInfo, AssignmentIn
 IncrementalCooperativeConnectProtocol). A JoinGroup carries each member's metadata, a SyncGroup what the leader assigns;
 which layout they have says the group's protocol type. A consumer's have user data within, and what that is says the
 assignor's name. The sticky assignors' has no version: all layouts are tried, and which fits is never in doubt, for they
-differ in length. Streams' begins with an int32 version of its own, Connect's with an int16, as consumers' does.
-The names of the schemas are ours where Kafka has none.
+differ in length. Streams' begins with an int32 version of its own, Connect's with an int16, as consumers' does. What
+Schema Registry's servers say (SchemaRegistryIdentity, SchemaRegistryProtocol) is a JSON object. The names of the
+schemas are ours where Kafka has none.
 """
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import Any
 
 from dissectors.kafka.fits import VERSION, Fit, fit, leading, structure
 from dissectors.kafka.schemas import named_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
-from dissectors.slotted import replace
+from dissectors.slotted import replace, slotted
+from dissectors.wire.budget import Budget
+from dissectors.wire.json_strict import is_json
+from dissectors.wire.json_text import read_object
 from dissectors.wire.primitive import Dialect, Primitive, Scanned
+from dissectors.wire.reader import Reader
 from dissectors.wire.schema import Schema
+from dissectors.wire.specs import members
 from dissectors.wire.varint import Unfit
 
 _SUBSCRIPTION_INFO = "SubscriptionInfoData"
@@ -34,6 +41,11 @@ def streams(name: str, data: bytes) -> Fit | None:
     return fit(structure(_schema(name), leading(data, 4)), data)
 
 
+def json_object(name: str, data: bytes) -> Fit | None:
+    """An object of strict JSON."""
+    return fit(_JsonObject(name), data)
+
+
 def unversioned(name: str, data: bytes) -> Fit | None:
     """The newest layout that takes all bytes."""
     schema = _schema(name)
@@ -42,6 +54,25 @@ def unversioned(name: str, data: bytes) -> Fit | None:
         if found is not None:
             return found
     return None
+
+
+@slotted(eq=False)
+class _JsonObject:
+    """Content that says itself what its members are; see fits.Content."""
+
+    name: str
+    inflates: bool = False
+
+    def values(self, data: bytes) -> dict[str, Any] | None:
+        """See Content. There are few of them, and so this is what their nodes say."""
+        if not data.startswith(b"{") or not is_json(data):
+            return None
+        reader = Reader.start(data, Budget())
+        return members(reader.tree.fields) if reader.guard(self.unfold, len(data)) else None
+
+    def unfold(self, reader: Reader) -> None:
+        """See Content."""
+        read_object(reader, self.name)
 
 
 @lru_cache(maxsize=64)

@@ -9,21 +9,23 @@ lone 0 for the first message). The framing has no checksum, and much that is bin
 evidence:
 
 - an id from 1 on, and a payload behind it; so no int32 and no small int64;
-- JSON there, or fields of Protocol Buffers to the last byte in ascending order, each of a possible number: enough;
-- else (Avro shows nothing) an id below 2^24, and not what may as well be numbers of 64 bits: a length that is a
-  multiple of eight, with nothing in it that speaks for text.
+- JSON there: enough;
+- else an id below 2^24, and not what may as well be something else: a length before as many bytes, or numbers. Those
+  have no word between them, and a size that is a multiple of four, or a zero where the id has its last byte;
+- Protocol Buffers are fields to the last byte in ascending order, each of a possible number, and more than one or with
+  a word: Avro shows nothing, and is what remains.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import TypeAlias
 
 from dissectors.field import FieldSpec
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.json_text import DEPTH, read_json
+from dissectors.wire.json_strict import is_json
+from dissectors.wire.json_text import read_json
 from dissectors.wire.protobuf_bare import is_message, read_bare
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many
@@ -43,9 +45,7 @@ _AVRO = FieldSpec("payload", "bytes")
 _HEAD = 5
 _MOST_INDEXES = 32
 _LARGEST_ID = 1 << 24
-_TEXT = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"')
-_INNERMOST = re.compile(rb"\[\]|\{\}")
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_WORD = re.compile(rb"[ -~]{4}")
 
 
 class Payloads:
@@ -65,29 +65,9 @@ class Payloads:
 
 
 def _json(data: bytes) -> Read | None:
-    if data.lstrip(b" \t\r\n")[:1] not in (b"{", b"[") or not _is_strict(data):
-        return None
-    if _is_too_deep(data):
+    if data.lstrip(b" \t\r\n")[:1] not in (b"{", b"[") or not is_json(data):
         return None
     return lambda reader: read_json(reader, "json")
-
-
-def _is_too_deep(data: bytes) -> bool:
-    """Whether strict JSON nests deeper than is read: its brackets, layer by layer from within."""
-    if data.count(b"{") + data.count(b"[") <= DEPTH:
-        return False
-    brackets = _TEXT.sub(b"", data).translate(None, _NO_BRACKETS)
-    for _ in range(DEPTH):
-        brackets = _INNERMOST.sub(b"", brackets)
-    return bool(brackets)
-
-
-def _is_strict(data: bytes) -> bool:
-    try:
-        json.loads(data.decode())
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _registered(data: bytes) -> Read | None:
@@ -96,11 +76,12 @@ def _registered(data: bytes) -> Read | None:
     if len(data) <= _HEAD or data[0] or number < 1:
         return None
     payload = data[_HEAD:]
-    inner = _json(payload) or _protobuf(payload)
+    inner = _json(payload)
     if inner is None:
-        if number >= _LARGEST_ID or (len(data) % 8 == 0 and not _speaks(payload)):
+        words = _WORD.search(payload) is not None
+        if number >= _LARGEST_ID or _is_length(data) or (not words and _may_be_numbers(data, number)):
             return None
-        inner = _rest
+        inner = _protobuf(payload, 1 if words else 2) or _rest
 
     def read(reader: Reader) -> None:
         reader.leaf(_MAGIC, 0, reader.at + 1)
@@ -114,23 +95,23 @@ def _rest(reader: Reader) -> None:
     reader.leaf(_AVRO, reader.data[reader.at : reader.end], reader.end)
 
 
-def _speaks(payload: bytes) -> bool:
-    """Whether there is a word in it: four printable characters in a row."""
-    run = 0
-    for byte in payload:
-        run = run + 1 if 0x20 <= byte < 0x7F else 0
-        if run == 4:
-            return True
-    return False
+def _is_length(data: bytes) -> bool:
+    """Whether the first four bytes count the rest, or all."""
+    return int.from_bytes(data[:4]) in (len(data), len(data) - 4)
 
 
-def _protobuf(data: bytes) -> Read | None:
-    """Fields of Protocol Buffers behind the path of their message."""
+def _may_be_numbers(data: bytes, number: int) -> bool:
+    """Whether these bytes, read as an id and a payload, may as well be integers side by side."""
+    return len(data) % 4 == 0 or number & 0xFF == 0
+
+
+def _protobuf(data: bytes, least: int) -> Read | None:
+    """At least so many fields of Protocol Buffers behind the path of their message."""
     try:
         indexes, at = _message_indexes(data)
     except FAILURES:
         return None
-    if not is_message(data, at):
+    if not is_message(data, at, least):
         return None
 
     def read(reader: Reader) -> None:

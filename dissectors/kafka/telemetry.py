@@ -2,8 +2,8 @@
 
 Facts. `metrics` is OpenTelemetry's MetricsData in Protocol Buffers, compressed as a whole by what `compressionType`
 names. Its layout is a table (telemetry.json), by the proto's own names. What cannot be decompressed, or does not parse
-to its last byte, stays bytes; so does what is far larger than a broker takes (telemetry.max.bytes, 1 MiB), for two bytes
-can be a whole message.
+to its last byte, stays bytes; so does what is far larger than a broker takes (telemetry.max.bytes, 1 MiB), for two
+bytes can be a whole message.
 """
 
 from __future__ import annotations

@@ -193,6 +193,14 @@ def read_json(reader: Reader, name: str, secrets: Set[str] = frozenset()) -> Non
         raise Malformed(reader.path(name), reader.at, f"is followed by {reader.end - reader.at} bytes more")
 
 
+def read_object(reader: Reader, name: str) -> None:
+    """Reads one object, and nothing behind it, from the cursor to the reader's end, into the node that is open."""
+    for inner, content in members(reader, space(reader, reader.at), name):
+        _value(reader, inner, content, 1, frozenset())
+    if reader.at < reader.end or _behind_comma(reader.data, reader.at):
+        raise Malformed(reader.path(name), reader.at, f"is followed by {reader.end - reader.at} bytes more")
+
+
 def _value(reader: Reader, name: str, at: int, depth: int, secrets: Set[str]) -> None:
     """Reads a value whose node begins at the cursor and whose token at `at`."""
     reader.need(1, at, name)

@@ -53,9 +53,7 @@ def unframed(message: bytes, read: Read, findings: Iterable[Finding] = ()) -> Tr
     return _read(message, read, findings)[0].tree
 
 
-def _read(
-    message: bytes, read: Read, findings: Iterable[Finding], budget: Budget | None = None
-) -> tuple[Reader, bool]:
+def _read(message: bytes, read: Read, findings: Iterable[Finding], budget: Budget | None = None) -> tuple[Reader, bool]:
     reader, end = Reader.start(message, budget or Budget()), len(message)
     reader.tree.findings.extend(findings)
     whole = reader.guard(read, end)

@@ -36,10 +36,10 @@ class _Span(NamedTuple):
     stop: int
 
 
-def is_message(data: bytes, at: int = 0) -> bool:
-    """Whether from `at` on there is at least one field, and nothing but fields."""
+def is_message(data: bytes, at: int = 0, least: int = 1) -> bool:
+    """Whether from `at` on there are at least so many fields, and nothing but fields."""
     try:
-        return len(list(_spans(data, at, len(data)))) > 0
+        return len(list(_spans(data, at, len(data)))) >= least
     except FAILURES:
         return False
 

@@ -363,7 +363,12 @@ def without_partners(rows: dict[str, Row], damaged: set[str]) -> dict[str, Row]:
 
 
 def orphaned(row: Row, damaged: set[str] | set[None]) -> Row:
-    """A response without its request knows only itself; a request without answer only loses its partner."""
+    """A response without its request knows only itself; a request without answer only loses its partner.
+
+    What a SyncGroup assigns is told by an earlier JoinGroup, which may be what was lost.
+    """
+    if row["operation"] == "SyncGroup":
+        row = {key: value for key, value in row.items() if key != "info"}
     if row["partner_id"] not in damaged:
         return row
     if row["role"] != "response":

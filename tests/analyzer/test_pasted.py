@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.pasted import FITS, by_looks, cut, recognise
+from analyzer.pasted import FITS, by_looks, cut, recognise, recognise_any
 from dissectors.api import LengthPrefixed, Role, State
 from dissectors.kafka import Kafka
 from dissectors.registry import by_name
@@ -45,6 +46,21 @@ def test_anything_is_recognised_or_not(data: bytes) -> None:
     for piece in by_looks(kafka, cut(data, kafka), None):
         assert piece.context.role is piece.header.role
         assert isinstance(kafka.tree(piece.data, piece.context).sources[0].data, bytes)
+
+
+METADATA = "0000003a 00000007 00000001 00000000 0004 686f7374 00002384"
+LONE = f"{METADATA} 00000001 0000 0006 6f7264657273 00000001 0000 00000000 00000000 00000000 00000000"
+
+
+@pytest.mark.parametrize(("data", "fits"), [
+    (LONE, True),
+    (LONE[:-2], False),
+    ("0000000a 00000007 00000000 0000", False),
+    ("00000008 00000007 48545450", False),
+    ("", False),
+], ids=["a Metadata answer", "cut", "too little to tell", "none", "nothing"])  # fmt: skip
+def test_an_answer_alone_fits_where_one_layout_is_likely(data: str, fits: bool) -> None:
+    assert recognise_any(bytes.fromhex(data)).fits is fits
 
 
 def test_a_request_fits_and_a_cut_one_is_partial() -> None:

@@ -73,7 +73,8 @@ def test_the_body_behind_the_line(tmp_path: Path, taken: Taken) -> None:
         lines = together(session, form).decode().splitlines()
         assert taken.rows == 0
     assert lines[0].endswith(
-        'orders[0 1970-01-01T00:00:00.001Z] {"replicaId":-1,"topics":[{"name":"orders","partitions":[{"partitionIndex":0,"timestamp":1}]}]}'
+        'orders[0 1970-01-01T00:00:00.001Z] {"replicaId":-1,"topics":'
+        '[{"name":"orders","partitions":[{"partitionIndex":0,"timestamp":1}]}]}'
     )
     assert form.head().decode().split()[:3] == ["No.", "Time", "Str"]
 

@@ -112,7 +112,7 @@ class Decoded:
 
     def described(self, group: str) -> set[str]:
         """The members of a group in answers to those who asked what it is."""
-        found = set()
+        found: set[str] = set()
         for operation in ("DescribeGroups", "ConsumerGroupDescribe"):
             for _, response in self.exchanges(operation, ""):
                 for each in response["groups"]:

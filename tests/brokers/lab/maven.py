@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -50,6 +51,14 @@ _SETTINGS = """<settings xmlns="http://maven.apache.org/SETTINGS/1.0.0">
 """
 
 
+_REFUSED = re.compile(r"Could not find artifact|was not found in|[Cc]hecksum validation failed")
+"""What Maven says where a registry answers, but not with what was asked for."""
+
+
+class WrongRecipe(Exception):
+    """A registry answers and has no such thing, or another than there was: a failure, not something that is missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Jars:
     """Artifacts as `group:name:version`; `pins` fix the versions of what they need, where Maven would choose wrong."""
@@ -60,7 +69,7 @@ class Jars:
 
 
 def fetched(jars: Jars, java: str) -> Path:
-    """The folder with these jars and all that they need; `java` runs Maven. Raises Missing."""
+    """The folder with these jars and all that they need; `java` runs Maven. Raises Missing, or WrongRecipe."""
     project = _PROJECT.format(pins=_dependencies(jars.pins), artifacts=_dependencies(jars.artifacts))
     folder = cache() / f"{jars.name}-{hashlib.sha256(project.encode()).hexdigest()[:12]}"
     if folder.is_dir():
@@ -100,7 +109,8 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> None:
         raise Missing(f"no Maven registry answered in {PATIENCE:.0f} s") from None
     if done.returncode:
         said = (done.stdout or done.stderr).strip().partition("\n[ERROR] \n")[0]
-        raise Missing(f"Maven could not fetch: {' '.join(said.replace('[ERROR]', '').split())[:600]}")
+        text = f"Maven could not fetch: {' '.join(said.replace('[ERROR]', '').split())[:600]}"
+        raise WrongRecipe(text) if _REFUSED.search(said) else Missing(text)
 
 
 def _maven() -> list[str]:
@@ -125,7 +135,7 @@ def _install(folder: Path) -> None:
         except OSError as error:
             raise Missing(f"Maven could not be fetched from {url}: {error}") from None
         if hashlib.sha512(archive.read_bytes()).hexdigest() != SHA512:
-            raise Missing(f"what {url} gives as Maven {VERSION} is not what it should be")
+            raise WrongRecipe(f"what {url} gives as Maven {VERSION} is not what it should be")
         with zipfile.ZipFile(archive) as packed:
             packed.extractall(place)
         _put(Path(place) / folder.name, folder)

@@ -17,15 +17,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.brokers.lab.leash import leashed
 from tests.brokers.lab.missing import Missing
 
 LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
 PATIENCE = 20.0
 
 
+class RecordingError(Exception):
+    """A recording that broke off; the text says what the recorder said last."""
+
+
 @contextmanager
 def recording(path: Path, ports: Sequence[int]) -> Iterator[None]:
-    """Records TCP of these ports into `path` until it is left. Raises Missing where nobody may record."""
+    """Records TCP of these ports into `path` until it is left.
+
+    Raises Missing where nobody may record, RecordingError where what was begun did not go on to the end.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bell:
         bell.bind(("127.0.0.1", 0))
         at = bell.getsockname()
@@ -34,9 +42,12 @@ def recording(path: Path, ports: Sequence[int]) -> Iterator[None]:
         with log.open("wb") as said:
             process = subprocess.Popen(_command(path, taken), stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         try:
-            _until_heard(bell, process, path, log)
-            yield
-            _until_heard(bell, process, path, log)
+            with leashed(process):
+                if (why := _heard(bell, process, path, log)) is not None:
+                    raise Missing(why)
+                yield
+                if (why := _heard(bell, process, path, log)) is not None:
+                    raise RecordingError(why)
         finally:
             process.send_signal(signal.SIGINT)
             try:
@@ -54,13 +65,17 @@ def _command(path: Path, taken: str) -> list[str]:
     raise Missing("neither tcpdump nor dumpcap is installed")
 
 
-def _until_heard(bell: socket.socket, process: subprocess.Popen[bytes], path: Path, log: Path) -> None:
-    """Sends datagrams to ourselves until the recording has one of them: so it has all that came before, too."""
+def _heard(bell: socket.socket, process: subprocess.Popen[bytes], path: Path, log: Path) -> str | None:
+    """Sends datagrams to ourselves until the recording has one of them: so it has all that came before, too.
+
+    Gives None then, and where that does not come to be, why not.
+    """
     mark = secrets.token_bytes(16)
     deadline = time.monotonic() + PATIENCE
     while not (path.exists() and mark in path.read_bytes()):
         if process.poll() is not None or time.monotonic() > deadline:
             lines = log.read_text(errors="replace").splitlines() or ["it said nothing"]
-            raise Missing(f"nothing can be recorded on {LOOPBACK}: {lines[-1]}")
+            return f"nothing can be recorded on {LOOPBACK}: {lines[-1]}"
         bell.sendto(mark, bell.getsockname())
         time.sleep(0.1)
+    return None

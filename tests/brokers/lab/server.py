@@ -2,8 +2,8 @@
 
 Theory. A recipe says what to fetch, what to write into the server's folder, what to run and how to see that it is
 ready. All else is the same for all servers: ports that are free, a bounded heap, a deadline, an end by process id, and
-logs that stay in the test's folder. Nothing outlives a test run for long: where there is `timeout`, a server is started
-under it, so it ends also when nobody is left to end it.
+logs that stay in the test's folder. Nothing outlives a test run (leash.py); and where there is `timeout`, a server is
+started under it, so that one in a run that hangs ends, too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.brokers.lab.java import Java, find_java
+from tests.brokers.lab.leash import leashed
 from tests.brokers.lab.maven import Jars, fetched
 
 LIFETIME = 900
@@ -94,8 +95,9 @@ def running(recipe: Recipe, site: Site) -> Iterator[None]:
             start_new_session=True,
         )
     try:
-        _wait(process, recipe, site, log)
-        yield
+        with leashed(process):
+            _wait(process, recipe, site, log)
+            yield
     finally:
         stop(process)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.brokers.lab.missing import Missing
 from tests.brokers.lab.recorder import recording
 from tests.brokers.lab.server import Recipe, ServerError, Site, running
 
+ROOT = Path(__file__).parents[3]
 JARS = maven.Jars("made-up", ("group:name:1",))
 
 
@@ -52,6 +54,56 @@ def test_what_was_fetched_is_not_fetched_again(bare: pytest.MonkeyPatch, tmp_pat
     assert maven.fetched(JARS, sys.executable) == first
     with pytest.raises(Missing):
         maven.fetched(maven.Jars("made-up", ("group:name:2",)), sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Could not find artifact group:name:jar:1 in central (https://repo)", maven.WrongRecipe),
+        ("group:name:jar:1 was not found in https://repo during a previous attempt", maven.WrongRecipe),
+        ("Checksum validation failed, expected a but is b", maven.WrongRecipe),
+        ("Could not transfer artifact group:name:pom:1 from/to central: Unknown host repo", Missing),
+    ],
+    ids=["no such artifact", "not before either", "another content", "no network"],
+)
+def test_a_skip_hides_no_failure(
+    bare: pytest.MonkeyPatch, tmp_path: Path, said: str, expected: type[Exception]
+) -> None:
+    (tmp_path / "mvn").write_text(f"#!/bin/sh\necho '[ERROR] {said}'\nexit 1\n")
+    (tmp_path / "mvn").chmod(0o755)
+    with pytest.raises(expected, match=said[:9]):
+        maven.fetched(JARS, sys.executable)
+
+
+def test_what_was_started_ends_with_who_started_it() -> None:
+    """Killed, so that nothing is cleaned up."""
+    script = """if True:
+        import subprocess, sys, time
+        from tests.brokers.lab.leash import leashed
+        process = subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL)
+        with leashed(process):
+            print(process.pid, flush=True)
+            time.sleep(60)
+        """
+    run = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=ROOT)
+    assert run.stdout is not None
+    with run.stdout as printed:
+        started = int(printed.readline())
+    run.kill()
+    run.wait()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and _lives(started):
+        time.sleep(0.02)
+    assert not _lives(started)
+
+
+def _lives(process: int) -> bool:
+    """Whether it runs; one that ended and that nobody waited for does not."""
+    try:
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=True)
+    except subprocess.CalledProcessError:
+        return False
+    return not state.stdout.startswith("Z")
 
 
 def test_without_a_recorder_it_says_so(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:

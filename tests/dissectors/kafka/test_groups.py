@@ -13,10 +13,11 @@ from dissectors.api import Context, Role
 from dissectors.field import Tree
 from dissectors.kafka import groups
 from dissectors.kafka.tables import table
+from dissectors.wire import budget
 from dissectors.wire.embedded import Embedded
-from tests.dissectors.kafka.structured import PRODUCE, batched, both, framed, produce, unread, uvarint
+from tests.dissectors.kafka.structured import KAFKA, PRODUCE, batched, both, framed, produce, unread, uvarint
 from tests.dissectors.kafka.test_structures import ASSIGNED, SUBSCRIBED, request, sized, text
-from tests.dissectors.trees import node
+from tests.dissectors.trees import assert_tiles, every, node
 
 FILE = json.loads(Path(__file__).with_name("groups.json").read_text())
 
@@ -116,12 +117,43 @@ def test_user_data_that_does_not_fit(data: bytes, assignor: str) -> None:
     assert held.value["userData"] == data
 
 
+@pytest.mark.parametrize("protocols", [1, 3])
+def test_all_structures_of_a_tree_share_its_nodes(monkeypatch: pytest.MonkeyPatch, protocols: int) -> None:
+    """What has no room left stays bytes, or ends where the room does; that is said once."""
+    monkeypatch.setattr(budget, "_BYTES_A_NODE", budget.USUAL // 5000)
+    owning = struct.pack(">hiii", 1, 0, -1, 1000) + struct.pack(">hi", 0, 0) * 1000
+    named = (text("range") + sized(owning)) * protocols
+    frame = request(11, 0, text("g") + bytes(4) + text("m") + text("consumer") + struct.pack(">i", protocols) + named)
+    tree = KAFKA.tree(frame, Context(Role.REQUEST, 11, 0))
+    assert_tiles(tree)
+    assert sum(1 for _ in every(tree.fields)) < 5100
+    assert [finding.code for finding in tree.findings] == ["limit-exceeded"] * (protocols > 1)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.name == "AssignmentInfo"], ids=str)
 @pytest.mark.parametrize(("version", "assignor"), [(3, None), (5, None), (5, "stream")])
 def test_user_data_of_assignments(case: Case, version: int, assignor: str | None) -> None:
     held = synced(assignment(case.data), version, "consumer", assignor)
     found = held.value["userData"]
     assert (found.name, plain(found)) == (case.name, case.value)
+
+
+IDENTITY = b'{"version":1,"host":"sr-1","port":8081,"master_eligibility":true,"scheme":"http"}'
+ASSIGNMENT = b'{"error":0,"master":"sr-1-a1","master_identity":{"version":1,"host":"sr-1","port":8081},"version":1}'
+
+
+def test_what_schema_registrys_servers_say() -> None:
+    held, tree = joined("sr", "v0", IDENTITY)
+    assert (held.name, held.data, held.value) == ("SchemaRegistryIdentity", IDENTITY, json.loads(IDENTITY))
+    assert node(tree, "body", "protocols", "[0]", "metadata", "port").value == 8081
+    given = synced(ASSIGNMENT, 5, "sr", "v0")
+    assert (given.name, given.value) == ("SchemaRegistryAssignment", json.loads(ASSIGNMENT))
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[1]", b" {}", b'{"a":1}x', b'{"a":NaN}', b"{'a':1}", b'{"a":1,}',
+                                  b'{"a":' * 70 + b"1" + b"}" * 70])  # fmt: skip
+def test_what_else_schema_registrys_servers_may_say(data: bytes) -> None:
+    assert joined("sr", "v0", data)[0] == data
 
 
 def test_user_data_of_an_assignment_by_another_assignor() -> None:
@@ -189,7 +221,7 @@ def test_what_no_version_explains_stays_bytes(data: bytes) -> None:
 
 def test_a_group_of_another_kind() -> None:
     data = b'{"host":"sr","port":8081}'
-    assert joined("sr", "v0", data)[0] == data
+    assert joined("mine", "v0", data)[0] == data
     assert synced(ASSIGNED, 5, "sr", "v0") == ASSIGNED
 
 

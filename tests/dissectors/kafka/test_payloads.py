@@ -78,6 +78,8 @@ NO_TEXTS = [
     b"[" * (DEPTH + 1) + b"]" * (DEPTH + 1),
     b"[" * 50_000,
     b"[" + b"9" * 5000 + b"]",
+    b"[NaN]",
+    b'{"a":-Infinity}',
 ]
 
 
@@ -103,9 +105,12 @@ FIELDS = [("field 1", 150), ("field 2", b"abc"), ("field 3", [("field 1", 1), ("
     (b"\x06foo\x02", [("payload", b"\x06foo\x02")]),
     (b"\0" + PROTOBUF[:-2], [("payload", b"\0" + PROTOBUF[:-2])]),
     (b"\0\x12\x01a\x08\x01", [("payload", b"\0\x12\x01a\x08\x01")]),
+    (b"\0\x08\x0a\x10\x0c", [("messageIndexes", [0]), ("protobuf", [("field 1", 10), ("field 2", 12)])]),
+    (b"\0\x08\x8a\1", [("payload", b"\0\x08\x8a\1")]),
     (b"\1\x08\x01x", [("payload", b"\1\x08\x01x")]),
     (b"\x02", [("payload", b"\x02")]),
-], ids=["json", "protobuf", "later message", "avro", "cut", "descending", "no path", "one byte"])  # fmt: skip
+], ids=["json", "protobuf", "later message", "avro", "cut", "descending",
+        "two numbers", "one number", "no path", "one byte"])  # fmt: skip
 def test_schema_registry(payload: bytes, expected: list[object]) -> None:
     found = parts(registered(7, payload))
     assert outline(found) == [("magic", 0), ("schemaId", 7), *expected]
@@ -127,14 +132,26 @@ def test_schema_registry(payload: bytes, expected: list[object]) -> None:
         b"\0\xff\xff\xff\xff" + b'{"a":1}',
         "text".encode("utf-16-be"),
         bytes(16),
+        struct.pack(">i", 12) + b"length first",
+        struct.pack(">i", 17) + b"length of all",
+        struct.pack(">iq", 77, 1_700_000_000_123),
+        struct.pack(">qqi", 1_700_000_000, 1_700_000_000_123, 1),
+        struct.pack(">ihhh", 3, 7, 8, 9),
+        "text".encode("utf-32-be"),
         b"\1\0\0\0\7{}",
         b"00007{}",
     ],
     ids=["int64", "time", "large int64", "two int64", "int32", "one", "no payload", "id 0", "a large id", "negative id",
-         "utf-16", "zeros", "another magic", "ascii"],
+         "utf-16", "zeros", "a length", "a length of all", "int32 and time", "a window's key",
+         "count and shorts", "utf-32", "another magic", "ascii"],
 )  # fmt: skip
 def test_what_only_begins_with_a_zero(data: bytes) -> None:
     assert parts(data) == []
+
+
+def test_brackets_in_texts_do_not_nest() -> None:
+    inner = b'"' + b"[{" * DEPTH + b'\\"[",' + b"[" * (DEPTH - 1) + b"]" * (DEPTH - 1)
+    assert parts(b"[" + inner + b"]") != []
 
 
 def test_text_in_protobuf_is_told() -> None:
@@ -148,7 +165,9 @@ def test_a_key_is_taken_apart_too_and_a_header_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "entries", [message(1, b'{"a":1}'), wrapper(9, message(0, b'{"a":1}')), message(1, b'{"a":1}', 0)]
+    "entries",
+    [message(1, b'{"a":1}'), wrapper(9, message(0, b'{"a":1}')), message(1, b'{"a":1}', 0)],
+    ids=["magic 1", "wrapped", "magic 0"],
 )
 def test_older_messages(entries: bytes) -> None:
     _, tree = both(produce(b"orders", entries), PRODUCE)
@@ -166,9 +185,14 @@ def test_what_is_no_users_record(frame: tuple[bytes, Context]) -> None:
 
 
 def test_a_message_has_a_bound() -> None:
-    payloads, text = Payloads(), b'"' + b"x" * (MOST // 2) + b'"'
+    payloads, text = Payloads(4 * MOST), b'"' + b"x" * (MOST // 2) + b'"'
     assert [payloads.reading(b"[" + text + b"]") is not None for _ in range(3)] == [True, False, False]
     assert payloads.reading(b"{}") is not None
+
+
+def test_a_tree_without_room_has_no_payloads() -> None:
+    assert Payloads(4).reading(b"{}") is not None
+    assert Payloads(3).reading(b"{}") is None
 
 
 @given(

@@ -76,10 +76,17 @@ def test_what_is_none_stays_bytes(metrics: bytes, compression: int) -> None:
     assert pushed(metrics, compression)[0].values["metrics"] == metrics
 
 
-def test_a_bomb_stays_bytes() -> None:
-    packer = zlib.compressobj(9, wbits=31)
-    bomb = packer.compress(bytes(80 * 1024 * 1024)) + packer.flush()
+@pytest.mark.parametrize("unit", [b"\0", b"\x0a\0", b"\x78\1"], ids=["zeros", "empty messages", "unknown fields"])
+def test_a_bomb_stays_bytes(unit: bytes) -> None:
+    """Two bytes can be a message, which takes a hundred times as much as a value."""
+    packer = zlib.compressobj(1, wbits=31)
+    bomb = packer.compress(unit * (5 * 1024 * 1024)) + packer.flush()
     assert pushed(bomb, 1)[0].values["metrics"] == bomb
+
+
+def test_large_metrics_stay_bytes_uncompressed_too() -> None:
+    large = b"\x0a\0" * (3 * 1024 * 1024)
+    assert pushed(large, 0)[0].values["metrics"] == large
 
 
 @pytest.mark.parametrize(("value", "text"), [
