@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dissectors.finding import Finding, Severity
 from dissectors.holes import below, derived
-from dissectors.kafka.embed import RECORDS, RecordSite
+from dissectors.kafka.embedded.rules import RECORDS, RecordSite
 from dissectors.kafka.tables import table
 from dissectors.wire.embedded import Embedded
 

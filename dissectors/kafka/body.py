@@ -14,8 +14,8 @@ from dissectors.errors import DecodeError
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.kafka.delicate import HIDDEN, hide_broken, is_delicate
-from dissectors.kafka.embed_fields import unfold_bytes
-from dissectors.kafka.embed_values import unfolding
+from dissectors.kafka.embedded.fields import unfold_bytes
+from dissectors.kafka.embedded.values import unfolding
 from dissectors.kafka.header import BODY_START, has_client
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.notices import notices

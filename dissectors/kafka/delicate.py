@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from dissectors.field import Field, FieldSpec, Tree
-from dissectors.kafka.fits import framed_kind
+from dissectors.kafka.embedded.fits import framed_kind
 from dissectors.kafka.header import ENVELOPE, has_client
 from dissectors.kafka.schemas import apis, body_schema, record_schema
 from dissectors.kafka.tables import table
@@ -23,7 +23,7 @@ from dissectors.wire.specs import UNDECODED, Layout
 FETCH, FETCH_SNAPSHOT = 1, 59
 METADATA = "metadata"
 DELICATE_MODULES = frozenset({METADATA})
-"""Whose records hold credentials (structures.py)."""
+"""Whose records hold credentials (embedded/structures.py)."""
 
 HIDDEN = FieldSpec("payload", "undecoded", secret=True)
 """All of a body, or of a frame, that may hold a secret."""

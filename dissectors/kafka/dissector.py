@@ -68,7 +68,7 @@ class Kafka(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Topics, groups, members and errors, briefly; of a guess, that it is one."""
         if context.role is Role.RESPONSE and context.code is None:
-            from dissectors.kafka.guess import guessed_line  # hardly a capture has many
+            from dissectors.kafka.guessing.guess import guessed_line  # hardly a capture has many
 
             return guessed_line(body)
         return info_line(body, context)

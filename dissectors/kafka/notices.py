@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.embed import RECORDS
+from dissectors.kafka.embedded.rules import RECORDS
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis
 from dissectors.kafka.tables import table

@@ -5,7 +5,7 @@ can be seen only in the bytes. A broker that does not know the asked version of 
 35). Some releases wrote another layout under the same version number before it was final (tables/variants.json): such a
 variant is the reading where it takes all the bytes and the usual layout does not, for a client may leave bytes behind a
 body, but none fits exactly by chance. A version a little newer than the tables is read as the newest known one, as
-far as that goes. And an answer whose request nobody saw is guessed at (guess.py).
+far as that goes. And an answer whose request nobody saw is guessed at (guessing).
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _variant(message: bytes, plan: Plan, key: int, response: bool) -> Reading | 
 
 
 def _orphan(message: bytes) -> Reading:
-    from dissectors.kafka.guess import guess  # hardly a capture has many
+    from dissectors.kafka.guessing.guess import guess  # hardly a capture has many
 
     found = guess(message)
     if found is None:

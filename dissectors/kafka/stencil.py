@@ -12,10 +12,10 @@ from typing import Any
 from dissectors.api import Body, Context, Role, Stencil
 from dissectors.holes import Extent, Nested, Shape, Shapeless, Term
 from dissectors.kafka.body import usual
-from dissectors.kafka.embed import RECORDS, TOPIC_ID, TOPIC_NAMES, modules, modules_by_id, sites
-from dissectors.kafka.embed_values import may_tell
+from dissectors.kafka.embedded.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, modules, modules_by_id, sites
+from dissectors.kafka.embedded.values import may_tell
 from dissectors.kafka.reading import body_plan, plan_of
-from dissectors.kafka.record_stencil import read_many, read_records
+from dissectors.kafka.records.stencil import read_many, read_records
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
 from dissectors.wire.stencil import Cursor, stencil_members

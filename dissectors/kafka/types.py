@@ -46,19 +46,19 @@ def _record_values(data: bytes, budget: Budget) -> object:
 
 @cache
 def _record_reader() -> Callable[[bytes, Budget], object]:
-    from dissectors.kafka.records import record_values  # a message without records does not pay for them
+    from dissectors.kafka.records.values import record_values  # a message without records does not pay for them
 
     return record_values
 
 
 def _unfold_records(reader: Reader, stop: int) -> None:
-    from dissectors.kafka.record_fields import unfold_records
+    from dissectors.kafka.records.fields import unfold_records
 
     unfold_records(reader, stop)
 
 
 def _stencil_records(shape: Shape, extent: Extent) -> object:
-    from dissectors.kafka.record_stencil import stencil_records
+    from dissectors.kafka.records.stencil import stencil_records
 
     return stencil_records(shape, extent)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dissectors.holes import Bytes, Nested, derived, made
+from dissectors.holes import Bytes, Nested, below, derived, made
+from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.labels import labels
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
@@ -31,8 +32,7 @@ _ENDLESS = (0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF)
 _IDS = 6
 """Numbers of replicas that are said, before the rest is only counted."""
 
-_CODEC_NAMES = ("", "gzip", "snappy", "lz4", "zstd")
-_CODECS: Mapping[str | None, int] = {name: number for number, name in enumerate(_CODEC_NAMES) if name}
+_CODECS: Mapping[str | None, int] = {name: number for number, name in enumerate(CODECS)}
 _CONTROL = 8
 """Added to the number of a codec."""
 
@@ -116,6 +116,24 @@ def _committed(value: Any, _: str) -> str | None:
 
 def _leader(value: Any, _: str) -> str | None:
     return f"leader {value}" if value >= 0 else "no leader"
+
+
+def _span(value: Any, _: str) -> str | None:
+    """The offsets that a struct names, the first and the last, where these are two."""
+    first, last = value.get("firstOffset"), value.get("lastOffset")
+    if first is None or last is None:
+        return None
+    return f"{first}-{last}" if below(first, last) or below(last, first) else f"{first}"
+
+
+def _alive(value: Any, _: str) -> str | None:
+    """What a controller says of a broker; behind an error the fields mean nothing."""
+    if value.get("errorCode"):
+        return None
+    words = ["caught up" if value.get("isCaughtUp") else "behind"]
+    words += ["fenced"] if value.get("isFenced") else []
+    words += ["may shut down"] if value.get("shouldShutDown") else []
+    return ", ".join(words)
 
 
 def _ids(value: Any, _: str) -> str | None:
@@ -217,7 +235,10 @@ def _first(entries: Sequence[Mapping[str, Any]]) -> int:
 
 def _taken(entry: Mapping[str, Any]) -> int:
     """Bytes of an entry; of one before batches, all but what its key and value do not take, which is nothing."""
-    from dissectors.kafka.records import ENTRY, MESSAGE_MINIMUM  # a message without records does not pay for them
+    from dissectors.kafka.records.values import (  # a message without records does not pay for them
+        ENTRY,
+        MESSAGE_MINIMUM,
+    )
 
     if "length" in entry:
         length: int = entry["length"]
@@ -234,11 +255,12 @@ def _kind(entries: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _codec_text(kind: int) -> str:
-    name = _CODEC_NAMES[kind % _CONTROL]
-    return (f", {name}" if name else "") + (", control" if kind >= _CONTROL else "")
+    number = kind % _CONTROL
+    return (f", {CODECS[number]}" if number else "") + (", control" if kind >= _CONTROL else "")
 
 
 VERBS: Mapping[str, Verb] = {
+    "alive": _alive,
     "codec": _codec,
     "committed": _committed,
     "emptied": _emptied,
@@ -256,6 +278,7 @@ VERBS: Mapping[str, Verb] = {
     "records": _records,
     "session": _session,
     "size": _size,
+    "span": _span,
     "texts": _texts,
     "time": _time,
     "untold": _untold,

@@ -107,20 +107,21 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
     versions, current = Versions.parse(request["versions"]), Versions.parse(request.get("current", "none"))
     if "aliases" in row:
         yield "once", ", ".join(row["aliases"])
-    yield "versions", f"{listed(versions)}{_removed(versions, current)}"
-    if "unstable" in request:
-        yield "unstable", f"{request['unstable']}: only ever in early access"
+    yield "versions", f"{listed(versions)}{_removed(versions, current, row.get('unstable', ()))}"
+    if "unstable" in row:
+        yield "unstable", f"{', '.join(map(str, row['unstable']))}: only ever in early access"
     yield "flexible", _since(Versions.parse(request.get("flexible", "none")), versions)
     yield "headers", "; ".join(f"{direction} {_headers(row, direction)}" for direction in _DIRECTIONS)
     yield "listeners", ", ".join(row.get("listeners", ())) or "none any more"
 
 
-def _removed(versions: Versions, current: Versions) -> str:
+def _removed(versions: Versions, current: Versions, unstable: Sequence[int]) -> str:
     if current == NONE or current.low > current.high:
         return "; none since Kafka 4.0, which has no ZooKeeper mode"
     if current.low > versions.low:
         gone = listed(Versions(versions.low, current.low - 1))
-        return f"; the newest release takes {listed(current)}, {gone} {'are' if '-' in gone else 'is'} gone (KIP-896)"
+        why = "" if versions.low in unstable else " (KIP-896)"
+        return f"; the newest release takes {listed(current)}, {gone} {'are' if '-' in gone else 'is'} gone{why}"
     return ""
 
 
@@ -145,10 +146,10 @@ def _headers(row: Row, direction: str) -> str:
 
 def _data_facts(row: Row) -> Iterator[tuple[str, object]]:
     request = row["request"]
-    for name in ("aliases", "listeners"):
+    for name in ("aliases", "listeners", "unstable"):
         if name in row:
             yield name, row[name]
-    for name in ("versions", "flexible", "current", "unstable"):
+    for name in ("versions", "flexible", "current"):
         if name in request:
             yield name, request[name]
     yield "headers", {direction: _headers(row, direction) for direction in _DIRECTIONS}

@@ -9,7 +9,7 @@ import pytest
 from dissectors.api import PREFIX, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.bulk import TWIN
-from tests.dissectors.kafka.test_structures import (
+from tests.dissectors.kafka.embedded.test_structures import (
     ASSIGNED,
     METADATA_REQUEST,
     SUBSCRIBED,

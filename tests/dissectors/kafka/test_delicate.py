@@ -17,7 +17,7 @@ from dissectors.kafka import Kafka
 from dissectors.kafka.delicate import is_delicate
 from dissectors.kafka.labels import is_sensitive
 from dissectors.wire.secret import Secret
-from tests.dissectors.kafka.structured import METADATA_ID, OTHER_ID, batched, both, fetched, framed
+from tests.dissectors.kafka.embedded.structured import METADATA_ID, OTHER_ID, batched, both, fetched, framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 from tests.dissectors.trees import every
 

@@ -30,9 +30,9 @@ from tests.analyzer.roads import (
     record,
     taken,
 )
-from tests.dissectors.kafka.test_records import batch as attributed
-from tests.dissectors.kafka.test_records import frame as produced_7
-from tests.dissectors.kafka.test_records import message
+from tests.dissectors.kafka.records.test_values import batch as attributed
+from tests.dissectors.kafka.records.test_values import frame as produced_7
+from tests.dissectors.kafka.records.test_values import message
 
 __all__ = ["taken"]
 

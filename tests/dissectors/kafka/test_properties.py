@@ -11,7 +11,7 @@ from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.wire.message import folded
-from tests.dissectors.kafka.structured import (
+from tests.dissectors.kafka.embedded.structured import (
     FETCH,
     METADATA_ID,
     OTHER_ID,
@@ -22,7 +22,7 @@ from tests.dissectors.kafka.structured import (
     held,
     produce,
 )
-from tests.dissectors.kafka.test_structures import GROUPS, METADATA_REQUEST, PRINCIPAL, answered, envelope
+from tests.dissectors.kafka.embedded.test_structures import GROUPS, METADATA_REQUEST, PRINCIPAL, answered, envelope
 from tests.dissectors.kafka.truth import GOLDEN, Frame, faults, frames
 from tests.dissectors.trees import assert_tiles
 

@@ -12,7 +12,7 @@ from dissectors.kafka.delicate import is_delicate
 from dissectors.kafka.header import NEWER
 from dissectors.kafka.schemas import apis
 from dissectors.wire.secret import Secret
-from tests.dissectors.kafka.structured import both, framed
+from tests.dissectors.kafka.embedded.structured import both, framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 from tests.dissectors.trees import every
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Any
 
-from dissectors.kafka.fits import Fit, fit
+from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.embedded.fits import Fit, fit
 from dissectors.kafka.tables import table
 from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget, allowed
@@ -24,7 +25,6 @@ from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout
 from dissectors.wire.times import timestamp
 
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 """By compression type."""
 
 _COMPRESSED = Layout("compressed", "bytes")

@@ -13,9 +13,9 @@ from typing import Any
 
 from dissectors.field import FieldSpec
 from dissectors.kafka.delicate import is_delicate
-from dissectors.kafka.embed import INNER_KEY, INNER_VERSION, Hints
-from dissectors.kafka.embed_values import unfolding
-from dissectors.kafka.fits import Fit, fit, leading
+from dissectors.kafka.embedded.fits import Fit, fit, leading
+from dissectors.kafka.embedded.rules import INNER_KEY, INNER_VERSION, Hints
+from dissectors.kafka.embedded.values import unfolding
 from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
 from dissectors.slotted import replace, slotted
 from dissectors.wire.budget import Budget
@@ -65,7 +65,7 @@ class Message:
 
     def unfold(self, reader: Reader) -> None:
         """See fits.Content."""
-        from dissectors.kafka.embed_fields import unfold_bytes  # it unfolds envelopes, too
+        from dissectors.kafka.embedded.fields import unfold_bytes  # it unfolds envelopes, too
 
         read_members(reader, self.head.steps)
         reader.enter(_FIELDS)

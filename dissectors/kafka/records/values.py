@@ -7,7 +7,7 @@ the batch's offset and timestamp, compressed as a whole. A message of magic 0 or
 compressed one holds a message set in its value, whose offsets are relative in magic 1, unless the wrapper's own offset
 is 0, as some clients write it.
 
-This is the fast half: anything out of the ordinary raises one of emit.FAILURES, and record_fields.py, which makes nodes
+This is the fast half: anything out of the ordinary raises one of emit.FAILURES, and fields.py, which makes nodes
 of the same bytes, tells what it is.
 """
 
@@ -18,17 +18,15 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any, TypeAlias
 
-from dissectors.kafka.batches import Batch, read
-from dissectors.kafka.batches.plain import FAR, Head
-from dissectors.kafka.structures import control
+from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.embedded.structures import control
+from dissectors.kafka.records.batches import Batch, read
+from dissectors.kafka.records.batches.plain import FAR, Head
 from dissectors.wire.budget import Budget
 from dissectors.wire.checksum import crc32c
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import embedded
 from dissectors.wire.varint import Unfit
-
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-"""Compression by the lowest three bits of the attributes."""
 
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 

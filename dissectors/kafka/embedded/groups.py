@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Any
 
-from dissectors.kafka.fits import VERSION, Fit, fit, leading, structure
+from dissectors.kafka.embedded.fits import VERSION, Fit, fit, leading, structure
 from dissectors.kafka.schemas import named_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA

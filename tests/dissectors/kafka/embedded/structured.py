@@ -15,7 +15,7 @@ from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.tables import table
 from dissectors.wire.message import folded
-from tests.dissectors.kafka.test_records import batch, record
+from tests.dissectors.kafka.records.test_values import batch, record
 from tests.dissectors.kafka.truth import STRUCTURES, rows
 from tests.dissectors.trees import assert_tiles
 

@@ -10,7 +10,7 @@ from dissectors.api import Context, Role
 from dissectors.field import Tree
 from dissectors.kafka.labels import labels
 from dissectors.kafka.tables import table
-from tests.dissectors.kafka.structured import FETCH, METADATA_ID, batched, both, fetched, framed, uvarint
+from tests.dissectors.kafka.embedded.structured import FETCH, METADATA_ID, batched, both, fetched, framed, uvarint
 from tests.dissectors.trees import every
 
 

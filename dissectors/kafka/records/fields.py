@@ -1,4 +1,4 @@
-"""Record data to nodes: the twin of records.py that keeps where every value lies, and says what is broken.
+"""Record data to nodes: the twin of values.py that keeps where every value lies, and says what is broken.
 
 Theory. Offsets and timestamps stand in the tree as they are meant, absolute, on the bytes of their deltas. An entry has
 a length of its own, so what breaks inside of one is contained in it and the next is read again. What was compressed is
@@ -14,10 +14,10 @@ from functools import partial
 from dissectors.errors import Malformed, TooLarge
 from dissectors.field import Field, FieldSpec
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.batches.plain import RECORD_MINIMUM
-from dissectors.kafka.records import (
+from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.records.batches.plain import RECORD_MINIMUM
+from dissectors.kafka.records.values import (
     CHECKED_FROM,
-    CODECS,
     DEPTH,
     ENTRY,
     MAGIC_AT,

@@ -11,12 +11,12 @@ from analyzer.render.jsonable import JsonWriter
 from analyzer.render.tree_json import node_object
 from dissectors.api import Context, Role
 from dissectors.kafka.conversation import KafkaConversation
-from dissectors.kafka.enveloped import DEEPEST
+from dissectors.kafka.embedded.enveloped import DEEPEST
 from dissectors.wire import Secret
 from dissectors.wire.embedded import Embedded
-from tests.dissectors.kafka.structured import CONTROL, batched, both, framed, produce, uvarint
-from tests.dissectors.kafka.test_records import batch, record
-from tests.dissectors.kafka.test_structures import METADATA_REQUEST, answered, envelope
+from tests.dissectors.kafka.embedded.structured import CONTROL, batched, both, framed, produce, uvarint
+from tests.dissectors.kafka.embedded.test_structures import METADATA_REQUEST, answered, envelope
+from tests.dissectors.kafka.records.test_values import batch, record
 from tests.dissectors.trees import node
 
 ENVELOPE = Context(Role.REQUEST, 58, 0)

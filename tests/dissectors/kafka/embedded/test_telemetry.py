@@ -11,10 +11,10 @@ import pytest
 
 from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
+from dissectors.kafka.embedded.telemetry import CODECS, nanoseconds
 from dissectors.kafka.tables import table
-from dissectors.kafka.telemetry import CODECS, nanoseconds
-from tests.dissectors.kafka.structured import both, framed, unread, uvarint
-from tests.dissectors.kafka.test_groups import FILE
+from tests.dissectors.kafka.embedded.structured import both, framed, unread, uvarint
+from tests.dissectors.kafka.embedded.test_groups import FILE
 from tests.dissectors.trees import at_path, every, node
 
 PUSH = Context(Role.REQUEST, 72, 0)

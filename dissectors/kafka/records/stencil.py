@@ -1,4 +1,4 @@
-"""Record batches with holes: the third reader of records, beside records.py and record_fields.py.
+"""Record batches with holes: the third reader of records, beside values.py and fields.py.
 
 Theory. What stands in a batch's header may differ, and so may its records: they are a value of its own within the
 message, and those of thousands of batches are read together. What is compressed, of an older format, of control, cut,
@@ -11,9 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from dissectors.holes import Checksum, Extent, Nested, Shape, Shapeless, Term
-from dissectors.kafka.batches import Batch, read
-from dissectors.kafka.batches.plain import FAR, Head
-from dissectors.kafka.records import BATCH, CHECKED_FROM, CODECS, ENTRY, MAGIC_AT, TIMESTAMP_TYPES, fill, record_values
+from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.records.batches import Batch, read
+from dissectors.kafka.records.batches.plain import FAR, Head
+from dissectors.kafka.records.values import (
+    BATCH,
+    CHECKED_FROM,
+    ENTRY,
+    MAGIC_AT,
+    TIMESTAMP_TYPES,
+    fill,
+    record_values,
+)
 from dissectors.wire.budget import USUAL, Budget
 from dissectors.wire.emit import FAILURES
 

@@ -6,12 +6,12 @@ import struct
 
 import pytest
 
+from dissectors.kafka.guessing.weighing import Pieces, Scales, pieces
 from dissectors.kafka.header import body_offset
 from dissectors.kafka.schemas import body_schema
-from dissectors.kafka.weighing import Pieces, Scales, pieces
 from dissectors.wire import resolve
 from dissectors.wire.varint import Unfit
-from tests.dissectors.kafka.structured import batched
+from tests.dissectors.kafka.embedded.structured import batched
 from tests.dissectors.kafka.truth import GOLDEN, frames
 
 INT32: Pieces = (("number", "i"),)

@@ -15,7 +15,7 @@ from dissectors.api import Context, Role
 from dissectors.kafka.tables import table
 from dissectors.wire import Secret
 from dissectors.wire.embedded import Embedded
-from tests.dissectors.kafka.structured import (
+from tests.dissectors.kafka.embedded.structured import (
     CONTROL,
     FETCH,
     METADATA_ID,
@@ -32,7 +32,7 @@ from tests.dissectors.kafka.structured import (
     uvarint,
     vendor,
 )
-from tests.dissectors.kafka.test_records import message, wrapper
+from tests.dissectors.kafka.records.test_values import message, wrapper
 from tests.dissectors.trees import node
 from tests.golden.truth import COMPLETE, differing
 

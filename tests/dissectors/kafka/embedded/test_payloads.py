@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dissectors.api import Context
 from dissectors.field import Field, Tree
-from dissectors.kafka.payloads import MOST, Payloads
+from dissectors.kafka.embedded.payloads import MOST, Payloads
 from dissectors.wire.json_text import DEPTH
-from tests.dissectors.kafka.structured import (
+from tests.dissectors.kafka.embedded.structured import (
     CONTROL,
     FETCH,
     METADATA_ID,
@@ -24,7 +24,7 @@ from tests.dissectors.kafka.structured import (
     produce,
     unread,
 )
-from tests.dissectors.kafka.test_records import message, wrapper
+from tests.dissectors.kafka.records.test_values import message, wrapper
 from tests.dissectors.trees import every
 
 INT64 = struct.Struct(">q")

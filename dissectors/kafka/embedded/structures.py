@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from dissectors.field import FieldSpec
-from dissectors.kafka.fits import VERSION, Fit, Structure, fit, framed_kind, leading, structure
+from dissectors.kafka.embedded.fits import VERSION, Fit, Structure, fit, framed_kind, leading, structure
 from dissectors.kafka.schemas import named_schema, record_schema, variants
 from dissectors.kafka.tables import table
 from dissectors.wire.plan import Leaf

@@ -11,12 +11,12 @@ import pytest
 
 from dissectors.api import Context, Role
 from dissectors.field import Tree
-from dissectors.kafka import groups
+from dissectors.kafka.embedded import groups
 from dissectors.kafka.tables import table
 from dissectors.wire import budget
 from dissectors.wire.embedded import Embedded
-from tests.dissectors.kafka.structured import KAFKA, PRODUCE, batched, both, framed, produce, unread, uvarint
-from tests.dissectors.kafka.test_structures import ASSIGNED, SUBSCRIBED, request, sized, text
+from tests.dissectors.kafka.embedded.structured import KAFKA, PRODUCE, batched, both, framed, produce, unread, uvarint
+from tests.dissectors.kafka.embedded.test_structures import ASSIGNED, SUBSCRIBED, request, sized, text
 from tests.dissectors.trees import assert_tiles, every, node
 
 FILE = json.loads(Path(__file__).with_name("groups.json").read_text())

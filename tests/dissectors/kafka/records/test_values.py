@@ -15,7 +15,7 @@ from crc32c import crc32c
 from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.kafka import Kafka
-from dissectors.kafka.records import CODECS
+from dissectors.kafka.records.values import CODECS
 from tests.dissectors.kafka.truth import faults
 from tests.dissectors.trees import assert_tiles, at_path, node
 

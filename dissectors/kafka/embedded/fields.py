@@ -1,4 +1,4 @@
-"""The nodes of structures within bytes fields: embed.py's rules, over a tree.
+"""The nodes of structures within bytes fields: what rules.py says, over a tree.
 
 Theory. A tree is complete before its bytes fields are looked at: what one holds may depend on all records of its
 partition. Such a field then gets its content as children, behind its length, and stays what it was where nothing fits,
@@ -13,9 +13,9 @@ from functools import partial
 
 from dissectors.field import Field, Tree
 from dissectors.kafka.delicate import DELICATE_MODULES, hide_node, hide_unread
-from dissectors.kafka.embed import RECORDS, Hints, RecordSite, batches, unfold_partition, unfold_sites, whose
-from dissectors.kafka.features import name_levels
-from dissectors.kafka.fits import Fit
+from dissectors.kafka.embedded.features import name_levels
+from dissectors.kafka.embedded.fits import Fit
+from dissectors.kafka.embedded.rules import RECORDS, Hints, RecordSite, batches, unfold_partition, unfold_sites, whose
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.reader import Reader
@@ -45,7 +45,7 @@ def unfold_bytes(tree: Tree, budget: Budget, body: Field, name: str, key: int, r
 
 def _take_apart(nodes: _Nodes, partitions: Sequence[Field], place: RecordSite) -> None:
     """Takes apart what the users' records say of themselves; those of coordinators have their structure by now."""
-    from dissectors.kafka.payloads import Payloads  # a message without records does not pay for it
+    from dissectors.kafka.embedded.payloads import Payloads  # a message without records does not pay for it
 
     payloads = Payloads(nodes.budget.nodes)
     for partition in partitions:

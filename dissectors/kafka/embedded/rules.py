@@ -4,7 +4,7 @@ Theory. Which fields these are, and under what condition, is a table (`embedded`
 what is in it, `told`, members beside or around it that tell a hint, and `when`, the hints it takes. Of records the
 topic decides, which the message names, or names by an id; one topic has the same id everywhere, and what coordinators
 write is told by all of it together. Values and nodes are walked by the same rules: an Access reads and replaces either.
-embed_values.py has that of values, embed_fields.py that of nodes.
+values.py has that of values, fields.py that of nodes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from itertools import islice
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from dissectors.kafka.delicate import DELICATE_MODULES, is_delicate_record
-from dissectors.kafka.fits import Fit
-from dissectors.kafka.structures import Pair, control, records, versioned
+from dissectors.kafka.embedded.fits import Fit
+from dissectors.kafka.embedded.structures import Pair, control, records, versioned
 from dissectors.kafka.tables import table
 
 S = TypeVar("S")
@@ -92,7 +92,7 @@ def sites(name: str) -> tuple[Site, ...]:
 
 def _enveloped(response: bool) -> Callable[[str], FitTo]:
     def fits(data: bytes, hints: Hints) -> Fit | None:
-        from dissectors.kafka import enveloped  # it reads what is inside by the rules of this module
+        from dissectors.kafka.embedded import enveloped  # it reads what is inside by the rules of this module
 
         return enveloped.response_in(data, hints) if response else enveloped.request_in(data, hints)
 
@@ -100,13 +100,13 @@ def _enveloped(response: bool) -> Callable[[str], FitTo]:
 
 
 def _delicate_request(data: bytes, hints: Hints) -> bool:
-    from dissectors.kafka import enveloped  # the same
+    from dissectors.kafka.embedded import enveloped  # the same
 
     return enveloped.may_hide_request(data)
 
 
 def _delicate_response(data: bytes, hints: Hints) -> bool:
-    from dissectors.kafka import enveloped  # the same
+    from dissectors.kafka.embedded import enveloped  # the same
 
     return enveloped.may_hide_response(hints)
 
@@ -123,7 +123,7 @@ def _versioned(name: str) -> FitTo:
 
 def _of_group(form: str) -> Callable[[str], FitTo]:
     def fits(name: str) -> FitTo:
-        from dissectors.kafka import groups  # few messages have any
+        from dissectors.kafka.embedded import groups  # few messages have any
 
         read = {
             "newest": groups.versioned,
@@ -138,7 +138,7 @@ def _of_group(form: str) -> Callable[[str], FitTo]:
 
 def _metrics(_: str) -> FitTo:
     def fit(data: bytes, hints: Hints) -> Fit | None:
-        from dissectors.kafka.telemetry import metrics  # brings tables that only telemetry needs
+        from dissectors.kafka.embedded.telemetry import metrics  # brings tables that only telemetry needs
 
         return metrics(data, hints.get("compression"))
 

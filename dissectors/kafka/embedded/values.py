@@ -1,4 +1,4 @@
-"""The plain values of structures within bytes fields: embed.py's rules, behind a plan's emitted decoder.
+"""The plain values of structures within bytes fields: what rules.py says, behind a plan's emitted decoder.
 
 Theory. Most messages have none of these fields, and their decoder stays what it is. Most records are somebody's own:
 topics that hold no structure are passed over by name, and those that have but an id by a look at the first key.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dissectors.kafka.embed import (
+from dissectors.kafka.embedded.fits import Fit
+from dissectors.kafka.embedded.rules import (
     RECORDS,
     TOPIC_ID,
     TOPIC_NAMES,
@@ -21,7 +22,6 @@ from dissectors.kafka.embed import (
     unfold_partition,
     unfold_sites,
 )
-from dissectors.kafka.fits import Fit
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import embedded
 from dissectors.wire.emit import Decode
@@ -85,10 +85,10 @@ def _topic_key(plan: Plan, site: RecordSite) -> str:
 def _unfolding_records(decode: Decode, site: RecordSite, name: str) -> Decode:
     """Every message with records goes this way, and few have anything to unfold: what can be known before is.
 
-    The control batches of these values are unfolded already, in records.py.
+    The control batches of these values are unfolded already, in records/values.py.
     """
     topics, partitions, field, told = site
-    from dissectors.kafka.records import fill  # a message without records does not pay for them
+    from dissectors.kafka.records.values import fill  # a message without records does not pay for them
 
     told = told and name == TOPIC_ID
     known = modules_by_id() if name == TOPIC_ID else modules()

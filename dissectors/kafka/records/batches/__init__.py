@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dissectors.kafka.batches.plain import Head, rows
+from dissectors.kafka.records.batches.plain import Head, rows
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.varint import Unfit
 
@@ -31,7 +31,7 @@ class Batch(NamedTuple):
 def read(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
     """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
     if sum(batch.head.total for batch in batches) >= _WORTH_BULK and "numpy" in sys.modules:
-        from dissectors.kafka.batches.bulk import tables
+        from dissectors.kafka.records.batches.bulk import tables
 
         try:
             return tables([memoryview(data)[at:end] for data, at, end, _ in batches], [batch.head for batch in batches])

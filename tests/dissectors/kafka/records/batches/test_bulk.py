@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.kafka import Kafka, batches
-from dissectors.kafka.batches import bulk, plain
-from dissectors.kafka.batches.plain import Head
+from dissectors.kafka import Kafka
 from dissectors.kafka.body import read as read_tree
 from dissectors.kafka.labels import error_name
+from dissectors.kafka.records import batches
+from dissectors.kafka.records.batches import bulk, plain
+from dissectors.kafka.records.batches.plain import Head
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.message import folded
-from tests.dissectors.kafka.structured import PRODUCE, batched, both, produce
-from tests.dissectors.kafka.test_records import CONTEXT, batch, frame, record
+from tests.dissectors.kafka.embedded.structured import PRODUCE, batched, both, produce
+from tests.dissectors.kafka.records.test_values import CONTEXT, batch, frame, record
 
 KAFKA = Kafka()
 CONTENT = st.none() | st.binary(max_size=6) | st.integers(60, 20_000).map(bytes)

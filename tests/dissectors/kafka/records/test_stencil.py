@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dissectors.holes import Checksum, Extent, Integer, Nested, Shape, Shapeless, Term
-from dissectors.kafka import record_stencil
-from dissectors.kafka.record_stencil import LARGE, MOST_BATCHES, MOST_FIELDS, read_many, read_records, stencil_records
-from dissectors.kafka.records import record_values
+from dissectors.kafka.records import stencil as record_stencil
+from dissectors.kafka.records.stencil import LARGE, MOST_BATCHES, MOST_FIELDS, read_many, read_records, stencil_records
+from dissectors.kafka.records.values import record_values
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
 from tests.analyzer.roads import batch, record

@@ -13,11 +13,11 @@ from analyzer.pasted import by_looks, cut
 from analyzer.session import Session
 from dissectors.api import Context, Role, State
 from dissectors.kafka import Kafka
-from dissectors.kafka.guess import Guessed, candidates, guess, layout
+from dissectors.kafka.guessing.guess import Guessed, candidates, guess, layout
 from dissectors.kafka.labels import error_name
 from dissectors.wire import Secret
 from dissectors.wire.message import folded
-from tests.dissectors.kafka.structured import both, framed
+from tests.dissectors.kafka.embedded.structured import both, framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 from tests.dissectors.trees import assert_tiles
 
@@ -129,7 +129,7 @@ def judged(message: bytes, key: int, version: int) -> str:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_real_answers_without_their_requests(name: str) -> None:
-    path = Path(__file__).parents[2] / "golden" / "kafka" / f"{name}.pcap.zst"
+    path = Path(__file__).parents[3] / "golden" / "kafka" / f"{name}.pcap.zst"
     counts: Counter[str] = Counter()
     with Session([path]) as session:
         session.load()
