@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from analyzer import cells
+from analyzer.bounds import bounded
 from analyzer.cells import Cells
 from analyzer.columns import Bools, Ints
 from analyzer.row_columns import Values
@@ -121,6 +122,7 @@ class Template:
         for term in shape.varints:
             segment, inside = self.place(term.at)
             self.varints[segment].append((inside, term.size))
+        self.bounds, self.conditions = bounded(shape.conditions, self.place)
 
     @property
     def cost(self) -> int:
@@ -240,7 +242,9 @@ class Laid:
     def _all_meet(self, nested: bool) -> Bools:
         """Which messages meet the conditions about nested values, or all others."""
         good = np.ones(len(self.rows), bool)
-        for condition in self.template.shape.conditions:
+        for block in () if nested else self.template.bounds:
+            good &= block.met(self.segments[block.segment])
+        for condition in self.template.conditions:
             if nested == any(isinstance(term, Derived) and not term.nested.settled for term in condition.terms):
                 good &= self._meets(condition)
         return good

@@ -44,6 +44,7 @@ CODES: dict[str, str] = {
     "duplicate-sequence": "an idempotent producer sent a batch again",
     "out-of-order-sequence": "a sequence number of an idempotent producer is not the next one",
     "fenced-producer": "a producer writes with an epoch that a newer one has ended",
+    "error-answer": "an answer reports an error (only doctor counts these)",
     "far-timestamp": "the time of a record is far from that of the capture",
     "oversized-batch": "a batch is longer than what the consumer may fetch at once",
     "inconsistent-batch": "a record batch contradicts itself, or the version of its message",

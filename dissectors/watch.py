@@ -10,17 +10,26 @@ says at each what is wrong with that one in the light of those before it. Nobody
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dissectors.api import Context, Role
 from dissectors.finding import Finding
+from dissectors.lesson import Path
+
+
+def unnamed(kind: str, key: str) -> str | None:
+    """The name of an id that nobody explained."""
+    return None
 
 
 class Seen(NamedTuple):
     """A message in its place. stream: the number of its connection. time: of its completion, ns since 1970.
 
-    request: what Watch.kept of the request that it answers; None for a request, and where that is not known.
+    request: what Watch.kept of the request that it answers; None for a request.
+    server: address and port of the connection's server. losses: how often bytes of the connection were missing from
+    the capture up to this message. name: what people call an id of a kind, as other messages told it
+    (dissectors.lesson).
     """
 
     context: Context
@@ -28,15 +37,20 @@ class Seen(NamedTuple):
     stream: int
     time: int
     request: object = None
+    server: str = ""
+    losses: int = 0
+    name: Callable[[str, str], str | None] = unnamed
 
 
 class Watch(ABC):
     """Looks at some messages of a capture, one after the other.
 
-    wants: codes and roles of the messages that see() is to get; a response comes behind its request.
+    wants: codes and roles of the messages that see() is to get; a response only behind a request of which
+    something was kept. paths: the fields that are looked at, in any of them; others may be missing from Seen.values.
     """
 
     wants: frozenset[tuple[int, Role]]
+    paths: frozenset[Path]
 
     @abstractmethod
     def see(self, seen: Seen) -> Iterable[Finding]:

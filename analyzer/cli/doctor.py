@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import gc
+import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import click
 import numpy as np
 
 from analyzer.capture.packets import Reader
-from analyzer.cli.inputs import files_options, open_session, progress
+from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
 from analyzer.cli.options import decode_as_option
-from analyzer.insight.checkup import Found, checkup
+from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.render.jsonable import JsonWriter
 from analyzer.rows import Rows
 from analyzer.session import Session
@@ -26,14 +27,21 @@ FAILED = 1
 SHOWN, EXAMPLES = 6, 2
 """Messages that are named, and sentences that are shown, of each kind of finding."""
 
+ERRORS = 12
+"""Errors in answers, by operation, that stand for themselves."""
+
+LONGEST = 400
+"""Characters of a sentence."""
+
 _LEVELS = [each.name.lower() for each in Severity]
 
 
 class Kind(NamedTuple):
-    """What findings are counted together by, the gravest first."""
+    """What findings are counted together by; of errors in answers, which error it is of which operation."""
 
     severity: Severity
     code: str
+    error: str = ""
 
 
 @click.command("doctor")
@@ -59,18 +67,25 @@ def command(
 ) -> None:
     """Examine captures: everything there is to say about messages, connections and files, the gravest first.
 
-    Besides what `list` and `show` say of single messages these are findings across messages, such as sequence numbers
-    of producers that come twice or are missing.
+    Besides what `list` and `show` say of single messages these are the errors that answers report, counted, and
+    findings across messages, such as sequence numbers of producers that come twice or are missing.
     """
     gc.freeze()  # what was imported stays
     least = Severity[severity.upper()]
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
             pass
-        found = (each for each in checkup(session) if each.finding.severity >= least)
-        worst = _print_lines(session, found) if form == "ndjson" else _print_summary(session, found)
+        with patiently() as bar:
+            found = (each for each in _checked(session, bar) if each.finding.severity >= least)
+            worst = _print_lines(session, found) if form == "ndjson" else _print_summary(session, files, found)
     if fail_on is not None and worst is not None and worst >= Severity[fail_on.upper()]:
         raise SystemExit(FAILED)
+
+
+def _checked(session: Session, bar: Bar) -> Iterator[Found]:
+    """The checkup, and how far it has got."""
+    total = len(session.rows)
+    return checkup(session, lambda rows: bar("messages examined", rows, lambda: total))
 
 
 def _print_lines(session: Session, found: Iterable[Found]) -> Severity | None:
@@ -92,44 +107,63 @@ class _Group:
     def __init__(self) -> None:
         self.count = 0
         self.rows: list[int] = []
+        self.more = False
         self.findings: list[Found] = []
 
     def add(self, found: Found) -> None:
         self.count += 1
-        if found.row is not None and len(self.rows) <= SHOWN and found.row not in self.rows[-1:]:
-            self.rows.append(found.row)
-        texts = {each.finding.text for each in self.findings}
-        if len(self.findings) < EXAMPLES and found.finding.text not in texts:
+        if found.row is not None and found.row not in self.rows:
+            self.more = self.more or len(self.rows) == SHOWN
+            self.rows += [found.row] * (not self.more)
+        if len(self.findings) < EXAMPLES and found.finding.text not in {each.finding.text for each in self.findings}:
             self.findings.append(found)
 
 
-def _print_summary(session: Session, found: Iterable[Found]) -> Severity | None:
-    """The kinds of findings with examples; returns the gravest severity."""
+def _print_summary(session: Session, files: Sequence[str], found: Iterable[Found]) -> Severity | None:
+    """The kinds of findings with examples, the gravest first; returns the gravest severity."""
     groups: dict[Kind, _Group] = {}
     for each in found:
-        groups.setdefault(Kind(each.finding.severity, each.finding.code), _Group()).add(each)
-    kinds = sorted(groups, key=lambda kind: (-kind.severity, -groups[kind].count, kind.code))
-    for kind in kinds:
+        groups.setdefault(_kind(each.finding), _Group()).add(each)
+    kinds = sorted(groups, key=lambda kind: (-kind.severity, kind.code == ERROR_ANSWER, -groups[kind].count, kind))
+    for kind in _fewer(kinds, groups):
         click.echo("\n".join(_lines(kind, groups[kind])))
     streams, messages = len(session.engine.streams), len(session.rows)
     total = sum(group.count for group in groups.values())
-    click.echo(f"{total:,} findings in {messages:,} messages of {streams:,} streams")
+    findings = f"{total:,} finding{'' if total == 1 else 's'}" if total else "nothing to say"
+    click.echo(f"{findings} in {messages:,} messages of {streams:,} streams")
+    if any(group.rows for group in groups.values()) and "-" not in files:
+        click.echo(f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)")
     return max((kind.severity for kind in kinds), default=None)
+
+
+def _kind(finding: Finding) -> Kind:
+    return Kind(finding.severity, finding.code, finding.text if finding.code == ERROR_ANSWER else "")
+
+
+def _fewer(kinds: Sequence[Kind], groups: dict[Kind, _Group]) -> Iterator[Kind]:
+    """The same, of errors in answers the most frequent ones; the others as one."""
+    errors = [kind for kind in kinds if kind.error]
+    yield from (kind for kind in kinds if not kind.error or kind in errors[:ERRORS])
+    if len(errors) > ERRORS:
+        rest = Kind(errors[0].severity, ERROR_ANSWER, f"{len(errors) - ERRORS:,} others")
+        groups[rest] = _Group()
+        groups[rest].rows = sorted({row for kind in errors[ERRORS:] for row in groups[kind].rows})[:SHOWN]
+        groups[rest].more = True
+        groups[rest].count = sum(groups[kind].count for kind in errors[ERRORS:])
+        yield rest
 
 
 def _lines(kind: Kind, group: _Group) -> Iterator[str]:
     yield f"{kind.severity.name.lower():<8} {kind.code:<24} {group.count:>7,}  {_places(group)}".rstrip()
+    if kind.error:
+        yield f"         {safe_text(kind.error, LONGEST)}"
+        return
     for row, finding in group.findings:
-        yield f"         {'' if row is None else f'{row + 1}: '}{_sentence(finding)}"
+        yield f"         {'' if row is None else f'{row + 1}: '}{safe_text(finding.text, LONGEST)}"
 
 
 def _places(group: _Group) -> str:
     if not group.rows:
         return ""
-    numbers = ", ".join(f"{row + 1}" for row in group.rows[:SHOWN])
-    more = ", ..." if group.count > len(group.rows[:SHOWN]) else ""
-    return f"message {numbers}{more}"
-
-
-def _sentence(finding: Finding) -> str:
-    return safe_text(finding.text, 400)
+    numbers = ", ".join(f"{row + 1}" for row in group.rows)
+    return f"message{'s' if len(group.rows) > 1 else ''} {numbers}{', ...' if group.more else ''}"

@@ -15,6 +15,7 @@ from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.columns import Ints
 from analyzer.errors import UserError
 from analyzer.messages import FROM_CLIENT, FROM_SERVER
+from analyzer.naming import Naming
 from analyzer.render.dialogue import KEYS, dump_lines, field_lines, message_line
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line, print_lines
@@ -83,9 +84,9 @@ def find_stream(session: Session, wanted: str) -> int:
 
 def _lines(session: Session, stream: int, numbers: Ints, began: int, form: str, limits: Limits) -> Iterator[Line]:
     yield (("title", f"stream {stream}: {safe_text(session.stream_id(stream))}, {len(numbers):,} messages"),)
-    reading, times = Rows(session), session.rows.column("time")
+    reading, naming, times = Rows(session), Naming(session), session.rows.column("time")
     for part in chunks(session, numbers):
-        for row, cells in zip(part.tolist(), reading.objects(KEYS, part), strict=True):
+        for row, cells in zip(part.tolist(), reading.objects(KEYS, part, naming.named), strict=True):
             yield message_line(cells, int(times[row]) - began)
             if form == "fields":
                 yield from field_lines(session.tree(row), limits)

@@ -6,9 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -72,41 +72,49 @@ def say(findings: Sequence[Finding]) -> None:
 
 def progress(session: Session) -> Iterator[range]:
     """session.grow(), with a bar on stderr where that is a terminal and it takes longer than PATIENCE."""
-    if not sys.stderr.isatty():
-        yield from session.grow()
-        return
-    began, bar = time.monotonic(), None
-    try:
+    with patiently() as bar:
         for rows in session.grow():
-            if bar is None and time.monotonic() - began > PATIENCE:
-                bar = _bar(_total(session))
-            if bar is not None:
-                bar(session)
+            text = f"{session.packets.counts.packets:,} packets, {len(session.rows):,} messages"
+            bar(text, session.packets.counts.bytes, lambda: _total(session), True)
             yield rows
-    finally:
-        if bar is not None:
-            bar(None)
 
 
-def _bar(total: int | None) -> Callable[[Session | None], None]:
-    """A function that shows how far a session has got; with None it takes the bar away."""
-    from rich.console import Console  # only a long read on a terminal pays for it
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+class Bar(Protocol):
+    """Shows how far something has got."""
 
-    shown = Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=Console(stderr=True), transient=True
-    )
-    shown.start()
+    def __call__(self, text: str, done: int, total: Callable[[], int | None], in_bytes: bool = False) -> None:
+        """`text` says what has been done, `done` of `total` how much; None where nobody knows."""
+
+
+@contextmanager
+def patiently() -> Iterator[Bar]:
+    """A bar on stderr that appears after PATIENCE, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda text, done, total, in_bytes=False: None
+        return
+    began, shown = time.monotonic(), ExitStack()
+    show: list[Callable[[str, int], None]] = []
+
+    def bar(text: str, done: int, total: Callable[[], int | None], in_bytes: bool = False) -> None:
+        if not show and time.monotonic() - began > PATIENCE:
+            show.append(_shown(shown, total(), in_bytes))
+        for each in show:
+            each(text, done)
+
+    with shown:
+        yield bar
+
+
+def _shown(until: ExitStack, total: int | None, in_bytes: bool) -> Callable[[str, int], None]:
+    """Shows a bar until the stack is left; the function moves it."""
+    from rich.console import Console  # only what takes long on a terminal pays for it
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
+
+    amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), amount)
+    shown = until.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
     task = shown.add_task("reading", total=total)
-
-    def update(session: Session | None) -> None:
-        if session is None:
-            shown.stop()
-            return
-        text = f"{session.packets.counts.packets:,} packets, {len(session.rows):,} messages"
-        shown.update(task, completed=session.packets.counts.bytes, description=text)
-
-    return update
+    return lambda text, done: shown.update(task, completed=done, description=text)
 
 
 def _total(session: Session) -> int | None:

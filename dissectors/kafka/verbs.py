@@ -128,9 +128,9 @@ def _span(value: Any, _: str) -> str | None:
 
 def _alive(value: Any, _: str) -> str | None:
     """What a controller says of a broker; behind an error the fields mean nothing."""
-    if value.get("errorCode"):
+    if value.get("errorCode") or "isCaughtUp" not in value:
         return None
-    words = ["caught up" if value.get("isCaughtUp") else "behind"]
+    words = ["caught up" if value["isCaughtUp"] else "behind"]
     words += ["fenced"] if value.get("isFenced") else []
     words += ["may shut down"] if value.get("shouldShutDown") else []
     return ", ".join(words)

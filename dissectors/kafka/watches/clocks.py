@@ -12,7 +12,7 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.watches.produced import PRODUCE, produced
+from dissectors.kafka.watches.produced import PRODUCE, of_batch, produced
 from dissectors.watch import Seen, Watch
 
 _HOUR = 3_600_000
@@ -27,20 +27,21 @@ class Clocks(Watch):
     """See the module."""
 
     wants = frozenset({(PRODUCE, Role.REQUEST), (PRODUCE, Role.ONEWAY)})
+    paths = of_batch("baseTimestamp", "maxTimestamp", "timestamp")
 
     def see(self, seen: Seen) -> Iterator[Finding]:
         """The first batch of a request that is far off, in each direction."""
         now = seen.time // _NS
         early = late = False
-        for topic, partition, batch in produced(seen.values):
-            first, last = _times(batch)
+        for each in produced(seen.values):
+            first, last = _times(each.batch)
             if last is not None and last - now > AHEAD and not late:
                 late = True
-                text = f"{topic}[{partition}]: a record's time is {_span(last - now)} ahead of the capture's"
+                text = f"{each.place(seen.name)}: a record's time is {_span(last - now)} ahead of the capture's"
                 yield Finding(Severity.WARNING, "far-timestamp", text)
             if first is not None and now - first > BEHIND and not early:
                 early = True
-                text = f"{topic}[{partition}]: a record's time is {_span(now - first)} before the capture's"
+                text = f"{each.place(seen.name)}: a record's time is {_span(now - first)} before the capture's"
                 yield Finding(Severity.NOTE, "far-timestamp", text)
 
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from dissectors.lesson import Path
+
 PRODUCE = 0
-_TOPIC = ("name", "topicId")
+_DATA = "topicData"
+_RECORDS = (_DATA, "partitionData", "records")
+
+WHERE = frozenset({(_DATA, "name"), (_DATA, "topicId"), (_DATA, "partitionData", "index")})
+"""The fields that tell topic and partition."""
+
+
+def of_batch(*names: str) -> frozenset[Path]:
+    """The paths of a batch's fields, and of WHERE."""
+    return WHERE | {(*_RECORDS, name) for name in names}
 
 
 class Produced(NamedTuple):
@@ -15,19 +26,25 @@ class Produced(NamedTuple):
     topic: str
     partition: int
     batch: Mapping[str, Any]
+    by_id: bool
+
+    def place(self, name: Callable[[str, str], str | None]) -> str:
+        """`topic[partition]` for people, with the topic's name (Seen.name)."""
+        known = name("topic", self.topic) if self.by_id else None
+        return f"{known or self.topic}[{self.partition}]"
 
 
 def produced(values: Mapping[str, Any]) -> Iterator[Produced]:
     """The entries of all partitions, as far as they could be read."""
-    for topic in _structs(values.get("topicData")):
-        name = next((topic[key] for key in _TOPIC if isinstance(topic.get(key), str)), None)
-        for partition in _structs(topic.get("partitionData")):
+    for topic in _structs(values.get(_DATA)):
+        name = topic.get("name", topic.get("topicId"))
+        for partition in _structs(topic.get("partitionData")) if isinstance(name, str) else ():
             index = partition.get("index")
-            for entry in _structs(partition.get("records")):
-                if name is not None and index is not None:
-                    yield Produced(name, index, entry)
+            if index is not None:
+                for entry in _structs(partition.get("records")):
+                    yield Produced(name, index, entry, "name" not in topic)
 
 
-def _structs(value: object) -> Iterator[Mapping[str, Any]]:
+def _structs(value: object) -> list[Mapping[str, Any]]:
     """The structs of an array; nothing of what is none, or was not read."""
-    return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

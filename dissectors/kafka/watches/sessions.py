@@ -19,6 +19,9 @@ FETCH = 1
 MOST = 100_000
 """Sessions that are remembered."""
 
+_OPENING = 0, 0
+"""Session and epoch of a request for a session."""
+
 _LAST = (1 << 31) - 1
 
 
@@ -26,9 +29,11 @@ class Sessions(Watch):
     """See the module."""
 
     wants = frozenset({(FETCH, Role.REQUEST), (FETCH, Role.RESPONSE)})
+    paths = frozenset({("sessionId",), ("sessionEpoch",), ("errorCode",)})
 
     def __init__(self) -> None:
-        self._epochs: OrderedDict[tuple[int, int], int] = OrderedDict()
+        self._epochs: OrderedDict[tuple[int, int], tuple[int, int]] = OrderedDict()
+        """By connection and session the epoch that is next, and Seen.losses of who said so."""
         self._without: set[int] = set()
 
     def see(self, seen: Seen) -> Iterator[Finding]:
@@ -42,30 +47,30 @@ class Sessions(Watch):
         if epoch <= 0:
             self._epochs.pop((seen.stream, session), None)
             return
-        expected = self._epochs.get((seen.stream, session), epoch)
-        if epoch != expected:
+        expected, losses = self._epochs.get((seen.stream, session), (epoch, seen.losses))
+        if epoch != expected and losses == seen.losses:  # else the capture may lack what came between
             text = f"session {session} is used with epoch {epoch} where {expected} is next"
             yield Finding(Severity.WARNING, "fetch-session", text)
-        self._remember(seen.stream, session, 1 if epoch == _LAST else epoch + 1)
+        self._remember(seen, session, 1 if epoch == _LAST else epoch + 1)
 
     def kept(self, seen: Seen) -> object:
-        """The session and epoch of a request."""
-        return _session(seen)
+        """That a request asks for a session."""
+        return _OPENING if _session(seen) == _OPENING else None
 
     def _answer(self, seen: Seen) -> Iterator[Finding]:
         session = seen.values.get("sessionId")
-        if seen.request != (0, 0) or seen.values.get("errorCode") or session is None:
+        if seen.request != _OPENING or seen.values.get("errorCode") or session is None:
             return
         if session:
-            self._remember(seen.stream, session, 1)
+            self._remember(seen, session, 1)
         elif seen.stream not in self._without:
             self._without.add(seen.stream)
             text = "the broker gives no fetch session, its cache of them may be full: each fetch names all partitions"
             yield Finding(Severity.NOTE, "fetch-session", text)
 
-    def _remember(self, stream: int, session: int, epoch: int) -> None:
-        self._epochs[stream, session] = epoch
-        self._epochs.move_to_end((stream, session))
+    def _remember(self, seen: Seen, session: int, epoch: int) -> None:
+        self._epochs[seen.stream, session] = epoch, seen.losses
+        self._epochs.move_to_end((seen.stream, session))
         if len(self._epochs) > MOST:
             self._epochs.popitem(last=False)
 

@@ -17,10 +17,23 @@ WELL = str(GOLDEN / "k4_py_aio.pcap.zst")
 
 def test_a_summary() -> None:
     result = CliRunner().invoke(command, ["--severity", "warning", FENCED])
-    kind, example, total = result.stdout.splitlines()
+    kind, example, total, further = result.stdout.splitlines()
     assert kind.split() == ["warning", "fenced-producer", "1", "message", "115"]
-    assert example.strip().startswith("115: HReS_a5XSlu_HndJDj2uVg[0]: producer 1000, epoch 3, writes behind epoch 4")
-    assert total == "1 findings in 184 messages of 20 streams"
+    assert example.strip().startswith("115: jt[0]: producer 1000 (jtx-1), epoch 3, writes behind epoch 4")
+    assert total == "1 finding in 184 messages of 20 streams"
+    assert further == f"(wireanalyze show {FENCED} NUMBER shows a message)"
+
+
+def test_errors_in_answers_are_counted_by_operation() -> None:
+    lines = CliRunner().invoke(command, [FENCED]).stdout.splitlines()
+    place = lines.index("         InitProducerId: COORDINATOR_LOAD_IN_PROGRESS")
+    assert lines[place - 1].split()[:3] == ["note", "error-answer", "1"]
+
+
+def test_nothing() -> None:
+    result = CliRunner().invoke(command, ["--severity", "error", WELL])
+    assert result.stdout.startswith("nothing to say in ")
+    assert result.stdout.count("\n") == 1
 
 
 def test_lines() -> None:

@@ -29,6 +29,16 @@ def test_a_dialogue_has_a_line_for_each_message() -> None:
     assert "759us after 9" in found[1]
 
 
+def test_topics_have_names_as_in_the_list() -> None:
+    produced = [line for line in lines("3", "--only", "client") if "> Produce" in line]
+    listed = run("list", CAPTURE).stdout.decode()
+    assert produced
+    for line in produced:
+        info = line.split(" bytes  ", 1)[1]
+        assert "jg[" in info
+        assert info in listed
+
+
 def test_a_stream_may_be_named_by_its_id() -> None:
     assert lines("127.0.0.1:33890>127.0.0.1:29092") == lines("2")
 

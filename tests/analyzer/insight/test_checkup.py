@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.insight.checkup import checkup
+from analyzer.insight.checkup import Found, checkup
+from analyzer.insight.watching import losses
 from analyzer.session import Session
-from dissectors.api import Dissector, Role
+from dissectors.api import Body, Context, Dissector, Role
 from dissectors.finding import Finding
 from dissectors.watch import Seen, Watch
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
@@ -48,8 +49,55 @@ def test_rows_in_order_then_what_belongs_to_none(tmp_path: Path) -> None:
     assert said == [(2, "orphan-response"), (2, "guessed-layout"), (3, "unanswered"), (None, "conflicting-overlap")]
 
 
+CAPTURES = sorted(GOLDEN.glob("*.pcap.zst"))
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_alike_rows_together_and_each_for_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Session([path]).load() as session:
+        monkeypatch.setattr("analyzer.stencils.WORTH", 1 << 60)
+        plain = list(checkup(session))
+        monkeypatch.setattr("analyzer.stencils.WORTH", 2)
+        assert [_comparable(each) for each in checkup(session)] == [_comparable(each) for each in plain]
+
+
+def _comparable(found: Found) -> tuple[object, ...]:
+    return found.row, found.finding.severity, found.finding.code, found.finding.text
+
+
+def test_rows_with_nothing_to_say_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Session([GOLDEN / "k4_election.pcap.zst"]).load() as session:
+        decoded: list[int] = []
+
+        def counted(dissector: Dissector, message: bytes, context: Context) -> Body:
+            decoded.append(len(message))
+            return dissector.values(message, context)
+
+        monkeypatch.setattr("analyzer.defects.values", counted)
+        assert sum(1 for _ in checkup(session))
+        assert len(decoded) < len(session.rows) // 2
+
+
+def test_where_bytes_of_a_connection_are_missing(tmp_path: Path) -> None:
+    segments = [
+        *opening(),
+        Segment(CLIENT, 0, REQUEST),
+        Segment(SERVER, 0, ANSWER),
+        Segment(CLIENT, 44, REQUEST),  # behind one that is lost, and was acknowledged
+        Segment(SERVER, 40, ANSWER),
+        Segment(CLIENT, 66, REQUEST),
+    ]
+    with Session([capture(tmp_path / "a.pcap", segments)]).load() as session:
+        found = losses(session).tolist()
+        sides = session.rows.column("side").tolist()
+    assert found[0] == 0
+    assert found == sorted(found)
+    assert found[-1] == len(set(sides))
+
+
 class Failing(Watch):
     wants = frozenset({(3, Role.REQUEST)})
+    paths = frozenset({("topics",)})
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         raise ValueError("a defect")

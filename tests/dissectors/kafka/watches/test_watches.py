@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -31,7 +32,28 @@ def fetch(session: int, epoch: int, stream: int = 1) -> Seen:
     return Seen(Context(Role.REQUEST, 1, 12), {"sessionId": session, "sessionEpoch": epoch}, stream, 0)
 
 
-def fetched(session: int, asked: tuple[int, int], error: int = 0) -> Seen:
+def lossy(seen: Seen) -> Seen:
+    """The same behind bytes that are missing."""
+    return seen._replace(losses=1)
+
+
+def at(server: str, seen: Seen) -> Seen:
+    """The same, sent to another server on another connection."""
+    return seen._replace(server=server, stream=5)
+
+
+def named(seen: Seen) -> Seen:
+    """The same where all ids have names."""
+    return seen._replace(name=lambda kind, key: f"{kind} of {key}")
+
+
+def by_id(seen: Seen) -> Seen:
+    """The same with an id in the place of the topic's name."""
+    (topic,) = seen.values["topicData"]
+    return seen._replace(values={"topicData": [{"topicId": "AAA", "partitionData": topic["partitionData"]}]})
+
+
+def fetched(session: int, asked: tuple[int, int] | None, error: int = 0) -> Seen:
     return Seen(Context(Role.RESPONSE, 1, 12), {"sessionId": session, "errorCode": error}, 1, 0, asked)
 
 
@@ -60,10 +82,41 @@ CASES: dict[str, tuple[type[Watch], list[Seen], str | None]] = {
     "an epoch begins": (Sequences, [produce(batch(50)), produce(batch(0, epoch=1))], None),
     "an epoch begins late": (Sequences, [produce(batch(0)), produce(batch(5, epoch=1))], "begins with sequence 5"),
     "an old epoch": (Sequences, [produce(batch(0, epoch=2)), produce(batch(10, epoch=1))], "behind epoch 2"),
+    "a hole where bytes were lost": (Sequences, [produce(batch(0)), lossy(produce(batch(20)))], None),
+    "behind where bytes were lost": (
+        Sequences,
+        [produce(batch(0)), lossy(produce(batch(20))), lossy(produce(batch(40)))],
+        "skips 10 records",
+    ),
+    "a hole on another connection": (Sequences, [produce(batch(0)), produce(batch(20))._replace(stream=2)], None),
+    "sent again on another connection": (
+        Sequences,
+        [produce(batch(0)), produce(batch(0))._replace(stream=2)],
+        "sends sequence 0 again: a retry",
+    ),
+    "before all that is known": (Sequences, [produce(batch(500)), produce(batch(0))], None),
+    "sent again in parts": (Sequences, [produce(batch(0)), produce(batch(0, 4))], "again, in a smaller batch"),
+    "the second part": (Sequences, [produce(batch(0)), produce(batch(0, 4)), produce(batch(4, 6))], None),
+    "two clusters": (Sequences, [produce(batch(0)), at("b", produce(batch(0)))], None),
+    "a partition that moved": (Sequences, [produce(batch(0)), at("b", produce(batch(10))), produce(batch(50))], None),
+    "an old epoch, and another cluster in between": (
+        Sequences,
+        [produce(batch(0, epoch=2)), at("b", produce(batch(0))), produce(batch(10, epoch=1))],
+        "behind epoch 2",
+    ),
+    "an old epoch of another cluster": (Sequences, [produce(batch(0, epoch=2)), at("b", produce(batch(10)))], None),
+    "an epoch begins late behind lost bytes": (Sequences, [produce(batch(0)), lossy(produce(batch(5, epoch=1)))], None),
+    "transactions by name": (
+        Sequences,
+        [produce(batch(0, epoch=2)), named(produce(batch(10, epoch=1)))],
+        "t[0]: producer 7 (producer of 7), epoch 1, writes",
+    ),
+    "topics by name": (Clocks, [named(by_id(times(NOW + 3 * DAY, NOW + 3 * DAY)))], "topic of AAA[0]: a record's"),
     "no producer": (Sequences, [produce(batch(-1, producer=-1)), produce(batch(-1, producer=-1))], None),
     "a batch that was not read": (Sequences, [produce({"partial": True, "length": 5})], None),
     "epochs count": (Sessions, [fetched(9, (0, 0)), fetch(9, 1), fetch(9, 2)], None),
     "an epoch is left out": (Sessions, [fetch(9, 5), fetch(9, 7)], "session 9 is used with epoch 7 where 6 is next"),
+    "epochs that were lost": (Sessions, [fetch(9, 5), lossy(fetch(9, 9)), lossy(fetch(9, 10))], None),
     "an epoch comes twice": (Sessions, [fetch(9, 5), fetch(9, 5)], "with epoch 5 where 6 is next"),
     "not from the beginning": (Sessions, [fetched(9, (0, 0)), fetch(9, 2)], "with epoch 2 where 1 is next"),
     "epochs go on at 1": (Sessions, [fetch(9, LAST), fetch(9, 1)], None),
@@ -71,7 +124,7 @@ CASES: dict[str, tuple[type[Watch], list[Seen], str | None]] = {
     "another connection": (Sessions, [fetch(9, 5), fetch(9, 9, stream=2)], None),
     "no session": (Sessions, [fetch(0, 0), fetched(0, (0, 0))], "the broker gives no fetch session"),
     "no session, told once": (Sessions, [fetched(0, (0, 0)), fetched(0, (0, 0))], None),
-    "none was asked for": (Sessions, [fetched(0, (0, -1))], None),
+    "none was asked for": (Sessions, [fetched(0, None)], None),
     "an error": (Sessions, [fetched(0, (0, 0), 71)], None),
     "no such field": (Sessions, [Seen(Context(Role.REQUEST, 1, 4), {}, 1, 0)], None),
     "in time": (Clocks, [times(NOW - DAY, NOW + 60_000)], None),
@@ -116,3 +169,22 @@ def test_values_may_lack_anything(kind: type[Watch], values: dict[str, Any]) -> 
 def test_a_session_that_the_request_kept() -> None:
     watch = Sessions()
     assert watch.kept(fetch(0, 0)) == (0, 0)
+    assert watch.kept(fetch(9, 1)) is None
+
+
+@pytest.mark.parametrize("kind", [Sequences, Sessions, Clocks])
+def test_no_other_fields_are_looked_at(kind: type[Watch]) -> None:
+    for _, all_seen, expected in (case for case in CASES.values() if case[0] is kind):
+        watch = kind()
+        cut = [seen._replace(values=_only(seen.values, watch.paths)) for seen in all_seen]
+        *_, said = [list(watch.see(seen)) for seen in cut]
+        assert len(said) == (expected is not None)
+
+
+def _only(value: Any, paths: Iterable[tuple[str, ...]]) -> Any:
+    if isinstance(value, list):
+        return [_only(each, paths) for each in value]
+    if not isinstance(value, dict):
+        return value
+    inside = {path[0]: [rest[1:] for rest in paths if rest[:1] == path[:1]] for path in paths if path}
+    return {name: _only(value[name], rest) for name, rest in inside.items() if name in value}

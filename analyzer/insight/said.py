@@ -1,0 +1,147 @@
+"""What there is to say of each row's body, alike rows together: the fast way to look at all bodies of a capture.
+
+Theory. Most rows have nothing to say for themselves. What a checkup asks of a body (its error, its findings, the few
+fields that watches look at) is made a text, as a cell of a table would be, so that analyzer.stencils gives it for many
+alike rows at once. Where that text is the same for all of them it is read once, and rows with nothing to say are never
+looked at. All others are decoded; tests/analyzer/insight/test_checkup.py holds the two equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from analyzer import cells, defects
+from analyzer.columns import Ints
+from analyzer.render.limits import Limits
+from analyzer.render.ndjson import MarkingWriter
+from analyzer.row_findings import findings_of
+from analyzer.rows import Rows, chunks
+from analyzer.session import Analysis
+from analyzer.stencils import Group, Said, Stencils
+from dissectors.api import Body, Context, Dissector
+from dissectors.finding import Finding, Severity
+from dissectors.holes import Nested
+from dissectors.lesson import Path
+
+Watched = Callable[[Dissector, Context], Collection[Path]]
+"""The paths of fields that somebody wants of such a message; none where nobody looks at it."""
+
+_SAID, _SEEN = "said", "seen"
+
+
+class About(NamedTuple):
+    """A row with something to say, or that is watched. seen: at least the fields that are; None for other rows."""
+
+    row: int
+    dissector: Dissector | None
+    context: Context
+    error: tuple[int, str] | None
+    findings: tuple[Finding, ...]
+    seen: bytes | Mapping[str, Any] | None
+
+    def values(self) -> Mapping[str, Any]:
+        """What is seen; as a text of JSON it is read now."""
+        found: Mapping[str, Any] = orjson.loads(self.seen) if isinstance(self.seen, bytes) else self.seen or {}
+        return found
+
+
+class Saying:
+    """Reads the rows of a loaded session."""
+
+    def __init__(self, session: Analysis, watched: Watched) -> None:
+        self._session, self._watched = session, watched
+        self._writer = MarkingWriter(Limits())
+        self._reader = Rows(session, hindsight=True)
+        self._stencils = Stencils(self._reader, self._said)
+
+    def about(self, rows: Ints) -> Iterator[About]:
+        """Those of `rows`, in order, of which there is anything to say."""
+        groups = self._stencils.groups(rows)
+        left, asked = np.ones(len(rows), bool), np.ones(len(rows), bool)
+        known = np.empty(len(rows), object)
+        for group in groups:
+            left[group.places] = False
+            told = list(self._of_group(group, rows))
+            asked[group.places] = len(told) > 0
+            for place, about in zip(group.places.tolist(), told, strict=False):
+                known[place] = about
+        plain = self._plain(rows[left])
+        for place in np.flatnonzero(asked).tolist():
+            found = known[place]
+            yield next(plain) if found is None else found
+
+    def _of_group(self, group: Group, rows: Ints) -> Iterator[About]:
+        """One for each row; none at all where the same text stands for all, and says nothing."""
+        session, every = self._session, rows[group.places].tolist()
+        dissector, context = session.dissector(every[0]), session.context(every[0])
+        said, seen = (_texts(group, slot, len(every)) for slot in (_SAID, _SEEN))
+        if len(set(said)) == 1:
+            if said[0] == _NOTHING and seen[0] == b"null":
+                return
+            said_by_all = _read(said[0])
+            rest: Iterator[_Told] = repeat(said_by_all)
+        else:
+            rest = map(_read, said)
+        watched = seen[0] != b"null"
+        for row, (error, findings), values in zip(every, rest, seen, strict=False):
+            yield About(row, dissector, context, error, findings, values if watched else None)
+
+    def _said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+        findings = [[int(each.severity), each.code, each.text] for each in body.findings]
+        error = None if body.error is None else list(body.error)
+        paths = self._watched(dissector, context)
+        seen = _only(body.values, paths) if paths else None
+        return {slot: self._writer.dumps(value).decode() for slot, value in ((_SAID, [error, findings]), (_SEEN, seen))}
+
+    def _plain(self, rows: Ints) -> Iterator[About]:
+        session = self._session
+        for part in chunks(session, rows):
+            remarks = self._reader.remarks(part).tolist()
+            for row, bits, (dissector, message, context) in zip(
+                part.tolist(), remarks, session.readable(part), strict=True
+            ):
+                body = session.raw_body(message) if dissector is None else defects.values(dissector, message, context)
+                findings = session.remarked(row, body, findings_of(bits)).findings
+                watched = dissector is not None and self._watched(dissector, context)
+                yield About(row, dissector, context, body.error, findings, body.values if watched else None)
+
+
+_NOTHING = orjson.dumps([None, []])
+_Told = tuple[tuple[int, str] | None, tuple[Finding, ...]]
+
+
+def _read(text: bytes) -> _Told:
+    error, findings = orjson.loads(text)
+    told = tuple(Finding(Severity(severity), code, said) for severity, code, said in findings)
+    return None if error is None else (error[0], error[1]), told
+
+
+def _texts(group: Group, slot: str, count: int) -> list[bytes]:
+    """The text of a slot for each row."""
+    parts = group.laid.parts(slot)
+    if all(type(part) is bytes for part in parts):
+        return [b"".join(part for part in parts if type(part) is bytes)] * count
+    return cells.text_of(cells.beside([*parts, b"\n"], count)).splitlines()
+
+
+class _Apart(Exception):
+    """A field that is wanted has a value of its own in each message, and no text."""
+
+
+def _only(value: Any, paths: Collection[Path]) -> Any:
+    """The part of a value that some paths lead to; arrays on the way are implicit. Raises _Apart."""
+    if type(value) is Nested:
+        raise _Apart
+    if isinstance(value, list):
+        return [_only(each, paths) for each in value]
+    if not isinstance(value, dict):
+        return value
+    inside: dict[str, list[Path]] = {}
+    for first, *rest in filter(None, paths):
+        inside.setdefault(first, []).append(tuple(rest))
+    return {name: _only(value[name], rest) for name, rest in inside.items() if name in value}
