@@ -42,6 +42,10 @@ class Recognised(NamedTuple):
 
 def recognise(data: bytes, dissectors: Iterable[Dissector], response_told: bool = False) -> Recognised:
     """The dissector that is surest of these bytes; the first of those that are equally sure."""
+    return _fitting(_surest(data, dissectors, response_told), data)
+
+
+def _surest(data: bytes, dissectors: Iterable[Dissector], response_told: bool) -> Recognised:
     prefix, from_client = data[:PREFIX], False if response_told else None
     probed = ((each, each.probe(prefix, from_client)) for each in dissectors)
     surest, sure = max(probed, key=lambda found: found[1])
@@ -51,10 +55,14 @@ def recognise(data: bytes, dissectors: Iterable[Dissector], response_told: bool 
 def recognise_any(data: bytes, response_told: bool = False) -> Recognised:
     """The same among all dissectors there are; those that can't be surer than the first are not imported."""
     first, *others = registry.names()
-    found = recognise(data, (registry.by_name(first),), response_told)
+    found = _surest(data, (registry.by_name(first),), response_told)
     if found.confidence >= ENOUGH:
         others = [name for name in others if may_be_surer(name, data[:PREFIX])]
-    found = recognise(data, map(registry.by_name, (first, *others)), response_told) if others else found
+    found = _surest(data, map(registry.by_name, (first, *others)), response_told) if others else found
+    return _fitting(found, data)
+
+
+def _fitting(found: Recognised, data: bytes) -> Recognised:
     return found if found.fits else found._replace(fits=_is_told_answer(found.dissector, data))
 
 
