@@ -15,10 +15,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dissectors.api import Dissector
-from dissectors.guide import Guide
+
+if TYPE_CHECKING:
+    from dissectors.guide import Guide
 
 GROUP = "wireanalyze.dissectors"
 
@@ -101,6 +103,8 @@ def operations(dissector: Dissector) -> Mapping[int, Operation]:
 def guide(dissector: Dissector) -> Guide | None:
     """What tells of a protocol's layouts; None where nothing does."""
     found = _load(GUIDES[dissector.name]) if dissector.name in GUIDES else getattr(dissector, "guide", None)
+    from dissectors.guide import Guide  # only who prints layouts has use for it
+
     return found if isinstance(found, Guide) else None
 
 

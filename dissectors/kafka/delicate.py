@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from dissectors.field import Field, FieldSpec, Tree
-from dissectors.kafka.embedded.fits import framed_kind
 from dissectors.kafka.header import ENVELOPE, has_client
 from dissectors.kafka.schemas import apis, body_schema, record_schema
 from dissectors.kafka.tables import table
@@ -85,6 +84,8 @@ def _metadata_topics() -> tuple[bytes, ...]:
 
 def is_delicate_record(value: bytes) -> bool:
     """Whether a record of the metadata that fits no layout may hold a secret: by its type, if that is known."""
+    from dissectors.kafka.embedded.fits import framed_kind  # only a record that fits nothing asks
+
     kind = framed_kind(value)
     schema = None if kind is None else record_schema(METADATA, METADATA, kind[0])
     return schema is None or holds_secrets(resolve(schema, schema.versions.high).steps)

@@ -9,17 +9,20 @@ tree alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from dissectors.field import Field, Tree
 from dissectors.kafka.delicate import DELICATE_MODULES, hide_node, hide_unread
-from dissectors.kafka.embedded.features import name_levels
-from dissectors.kafka.embedded.fits import Fit
 from dissectors.kafka.embedded.rules import RECORDS, Hints, RecordSite, batches, unfold_partition, unfold_sites, whose
+from dissectors.kafka.tables import table
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout, Parted, Wrapping
+
+if TYPE_CHECKING:
+    from dissectors.kafka.embedded.fits import Fit
 
 _LENGTHS = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "varint")}
 
@@ -28,7 +31,7 @@ def unfold_bytes(tree: Tree, budget: Budget, body: Field, name: str, key: int, r
     """Unfolds the bytes fields of a body, a node of `tree` of the schema `name`, that hold a structure."""
     nodes = _Nodes(tree, budget)
     unfold_sites(nodes, body, name, hints)
-    name_levels(nodes, body, name)
+    _name_levels(nodes, body, name)
     place = RECORDS.get((key, response))
     if place is None:
         return
@@ -72,6 +75,19 @@ def _members(struct: Field) -> Iterator[Field]:
                 yield from node.children
 
 
+@cache
+def _featured() -> frozenset[str]:
+    """The messages and structures that have levels of features."""
+    return frozenset(row["at"].partition(".")[0] for row in table("quirks")["features"]["levels"])
+
+
+def _name_levels(nodes: _Nodes, struct: Field, schema: str) -> None:
+    if schema in _featured():
+        from dissectors.kafka.embedded.features import name_levels  # few messages have any
+
+        name_levels(nodes, struct, schema)
+
+
 class _Nodes:
     """Access to a tree's nodes."""
 
@@ -106,7 +122,7 @@ class _Nodes:
             reader.above = _down_to(self.tree.fields, node)
         self.full = not reader.guard(partial(_unfold, fit=fit), reader.end)
         unfold_sites(self, node, fit.structure.name, hints)
-        name_levels(self, node, fit.structure.name)
+        _name_levels(self, node, fit.structure.name)
 
     def hide(self, struct: Field, name: str) -> None:
         node = self.find(struct, name)

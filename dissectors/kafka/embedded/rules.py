@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from dissectors.kafka.delicate import DELICATE_MODULES, is_delicate_record
-from dissectors.kafka.embedded.fits import Fit
-from dissectors.kafka.embedded.structures import Pair, control, records, versioned
 from dissectors.kafka.tables import table
+
+if TYPE_CHECKING:
+    from dissectors.kafka.embedded.fits import Fit
+    from dissectors.kafka.embedded.structures import Pair
 
 S = TypeVar("S")
 Hints: TypeAlias = Mapping[str, object]
@@ -46,7 +48,7 @@ class Access(Protocol[S]):
         """After the last put() or hide() in a batch."""
 
 
-FitTo: TypeAlias = Callable[[bytes, Hints], Fit | None]
+FitTo: TypeAlias = "Callable[[bytes, Hints], Fit | None]"
 
 
 class Site(NamedTuple):
@@ -118,6 +120,8 @@ _DELICATE: Mapping[str, Callable[[bytes, Hints], bool]] = {
 
 
 def _versioned(name: str) -> FitTo:
+    from dissectors.kafka.embedded.structures import versioned  # most messages have nothing that it reads
+
     return lambda data, hints: versioned(name, data)
 
 
@@ -213,6 +217,8 @@ def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: 
 
     told: where there is no module, the records may tell it.
     """
+    from dissectors.kafka.embedded.structures import control, records  # the same
+
     held: list[tuple[S, list[S]]] = []
     for batch, rows in batches(access, partition, site.field):
         if access.get(batch, "control"):

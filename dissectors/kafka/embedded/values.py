@@ -7,9 +7,8 @@ topics that hold no structure are passed over by name, and those that have but a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dissectors.kafka.embedded.fits import Fit
 from dissectors.kafka.embedded.rules import (
     RECORDS,
     TOPIC_ID,
@@ -28,6 +27,9 @@ from dissectors.wire.emit import Decode
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.plan import Array, Plan, Struct, Tags
 from dissectors.wire.secret import Secret
+
+if TYPE_CHECKING:
+    from dissectors.kafka.embedded.fits import Fit
 
 
 class _Values:
