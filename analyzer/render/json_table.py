@@ -111,8 +111,9 @@ class _Window(NamedTuple):
 def _written(columns: Columns, start: int, stop: int, lines: Bytes, first: Ints) -> _Window:
     """The text of rows in `lines`; those of a row begin at its place in `first`."""
     ends = np.zeros(len(lines) + 1, np.int64)
-    np.cumsum(np.count_nonzero(lines, axis=1), out=ends[1:])
-    text = lines.tobytes().translate(None, b"\0")
+    written = lines != 0
+    np.cumsum(np.add.reduce(written.view(np.uint8), axis=1, dtype=np.uint32), out=ends[1:])
+    text = lines[written].tobytes()
     closing = _closing(columns)
     plain = text.isascii() and b"\x7f" not in text
     return _Window(columns, start, stop, text, ends[first].tolist(), closing, len(closing) + 1, plain)
