@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.kafka import java_tools, transactions_client, vendor
+from tests.brokers.kafka import java_tools, transactions, vendor
 from tests.brokers.kafka.decoded import Decoded, rows_of
 from tests.brokers.kafka.journal import CODECS, RECORDS, Journal, of_python
 from tests.brokers.kafka.recipe import COMPILER, KAFKA, PASSWORD, TOOLS
@@ -92,7 +92,7 @@ def test_every_record_that_it_sent(recorded: Recording, journal: Journal) -> Non
     assert sorted(map(repr, recorded.decoded.produced(journal.client))) == sorted(map(repr, journal.produced))
     count, codecs = {
         java_tools.CLIENT: (len(CODECS) * len(java_tools.LINES), set(CODECS)),
-        transactions_client.CLIENT: (len(transactions_client.OUTCOMES) * len(RECORDS), {"lz4"}),
+        transactions.CLIENT: (len(transactions.OUTCOMES) * len(RECORDS), {"lz4"}),
     }.get(journal.client, (len(CODECS) * len(RECORDS), set(CODECS)))
     assert len(journal.produced) == count
     assert recorded.decoded.codecs(journal.client) == codecs
@@ -101,7 +101,7 @@ def test_every_record_that_it_sent(recorded: Recording, journal: Journal) -> Non
 def test_every_record_that_it_got(recorded: Recording, journal: Journal) -> None:
     (topic,) = journal.created
     kept = set(journal.produced)
-    if journal.client == transactions_client.CLIENT:
+    if journal.client == transactions.CLIENT:
         # What was aborted is fetched, and kept from the application by its client.
         kept -= {each for each in kept if len(RECORDS) < each.offset <= 2 * len(RECORDS)}
     assert set(journal.consumed) == kept
@@ -109,15 +109,15 @@ def test_every_record_that_it_got(recorded: Recording, journal: Journal) -> None
 
 
 def test_how_transactions_end(recorded: Recording) -> None:
-    ends = [request["committed"] for request, _ in recorded.decoded.exchanges("EndTxn", transactions_client.CLIENT)]
-    assert ends == [outcome == "commit" for outcome in transactions_client.OUTCOMES]
-    assert recorded.decoded.markers(transactions_client.TOPIC) == list(transactions_client.OUTCOMES)
+    ends = [request["committed"] for request, _ in recorded.decoded.exchanges("EndTxn", transactions.CLIENT)]
+    assert ends == [outcome == "commit" for outcome in transactions.OUTCOMES]
+    assert recorded.decoded.markers(transactions.TOPIC) == list(transactions.OUTCOMES)
 
 
 def test_no_password_and_no_token_is_printed(recorded: Recording) -> None:
     tokens = [
         body["authBytes"]
-        for exchange in recorded.decoded.exchanges("SaslAuthenticate", transactions_client.CLIENT)
+        for exchange in recorded.decoded.exchanges("SaslAuthenticate", transactions.CLIENT)
         for body in exchange
     ]
     assert len(tokens) >= 4

@@ -11,10 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.brokers.kafka.journal import FIRST, RECORDS, Journal, Sent, said
 from tests.brokers.kafka.recipe import PASSWORD, USER
-
-TOPIC, GROUP, CLIENT = "in-transactions", "transactions-group", "transactions-client"
-OUTCOMES = ("commit", "abort", "commit")
-"""How the transactions end, one after the other, each with all records."""
+from tests.brokers.kafka.transactions import CLIENT, GROUP, OUTCOMES, TOPIC
 
 
 def main(address: str) -> Journal:
