@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 HEAD = ("work", "capture", "ours", "beside", "its figure", "ratio", "goal")
-_NUMBERS_FROM = 2
 
 
 class Line(NamedTuple):

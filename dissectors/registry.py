@@ -102,9 +102,9 @@ def operations(dissector: Dissector) -> Mapping[int, Operation]:
 
 def guide(dissector: Dissector) -> Guide | None:
     """What tells of a protocol's layouts; None where nothing does."""
-    found = _load(GUIDES[dissector.name]) if dissector.name in GUIDES else getattr(dissector, "guide", None)
     from dissectors.guide import Guide  # only who prints layouts has use for it
 
+    found = _load(GUIDES[dissector.name]) if dissector.name in GUIDES else getattr(dissector, "guide", None)
     return found if isinstance(found, Guide) else None
 
 

@@ -51,9 +51,7 @@ class TableTexts:
             stop = min(table.stop, window.stop)
             parts.append(window.text(at, stop))
             at = stop
-        text = b"".join(parts)
-        closing = _closing(columns)
-        return b"[%b%b]" % (text[len(closing) + 1 :], closing if text else b"")
+        return _listed(b"".join(parts), columns)
 
     def ready(self, table: Table, most: int) -> bytes | None:
         """The same where it is made already, safe for terminals, and the list has no more than `most` rows; else None.
@@ -66,9 +64,7 @@ class TableTexts:
         first, last = table.start - window.start, table.stop - window.start
         if first < 0 or last >= len(window.begins) or last - first > most:
             return None
-        if first == last:
-            return b"[]"
-        return b"[%b%b]" % (window.rows[window.begins[first] + window.skip : window.begins[last]], window.closing)
+        return _listed(window.text(table.start, table.stop), window.columns)
 
     def _next(self, columns: Columns, at: int, stop: int) -> _Window:
         """A window that begins at a row. Where a row in it can't be written, the others do not go with it."""
@@ -90,7 +86,6 @@ class TableTexts:
 class _Window(NamedTuple):
     """The text of the rows of `columns` from `start` up to `stop`; that of each begins at its place in `begins`.
 
-    closing: what ends the last row of a list; skip: what is left out before the first one, which has none to close.
     plain: nothing in it could act on a terminal.
     """
 
@@ -99,8 +94,6 @@ class _Window(NamedTuple):
     stop: int
     rows: bytes
     begins: list[int]
-    closing: bytes
-    skip: int
     plain: bool
 
     def text(self, start: int, stop: int) -> bytes:
@@ -114,9 +107,14 @@ def _written(columns: Columns, start: int, stop: int, lines: Bytes, first: Ints)
     written = lines != 0
     np.cumsum(np.add.reduce(written.view(np.uint8), axis=1, dtype=np.uint32), out=ends[1:])
     text = lines[written].tobytes()
-    closing = _closing(columns)
     plain = text.isascii() and b"\x7f" not in text
-    return _Window(columns, start, stop, text, ends[first].tolist(), closing, len(closing) + 1, plain)
+    return _Window(columns, start, stop, text, ends[first].tolist(), plain)
+
+
+def _listed(rows: bytes, columns: Columns) -> bytes:
+    """Rows as a list: the first one has none before it to close, and nothing closes the last one yet."""
+    closing = _closing(columns)
+    return b"[%b%b]" % (rows[len(closing) + 1 :], closing) if rows else b"[]"
 
 
 def _closing(columns: Columns) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -35,14 +36,8 @@ def labels(enum: str) -> Label | None:
     """The label function of an enum in the tables; a number without a name has none."""
     if enum in _TIMES:
         return _time_label(enum)
-    if enum == "error":
-        return error_name
-    if enum == "api":
-        return _api
-    if enum == "authorizedOperations":
-        return authorized_operations
-    if enum == "utf8":
-        return _utf8
+    if enum in _MADE:
+        return _MADE[enum]
     names = _names(enum)
     if enum == "listOffsetsTimestamp":
         time = _time_label("timestamp")
@@ -92,3 +87,12 @@ def _api(key: Any) -> str | None:
     from dissectors.kafka.schemas import operation  # the schemas are made with these labels
 
     return operation(key)
+
+
+_MADE: Mapping[str, Label] = {
+    "api": _api,
+    "authorizedOperations": authorized_operations,
+    "error": error_name,
+    "utf8": _utf8,
+}
+"""Labels that are more than a name in a table."""

@@ -113,11 +113,8 @@ def wire_type(name: str, flexible: bool, nullable: bool) -> str:
 
 def span(versions: Versions, whole: Versions) -> str:
     """A range as text: `4`, `0-12`, and `13+` for one that the newest version belongs to."""
-    if versions.low > versions.high:
-        return "none"
-    if versions.high >= whole.high and whole.low != whole.high:
-        return f"{versions.low}+"
-    return str(versions.low) if versions.low == versions.high else f"{versions.low}-{versions.high}"
+    open_ended = versions.low <= versions.high >= whole.high and whole.low != whole.high
+    return f"{versions.low}+" if open_ended else listed(versions)
 
 
 def listed(versions: Versions) -> str:

@@ -217,7 +217,7 @@ def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: 
 
     told: where there is no module, the records may tell it.
     """
-    from dissectors.kafka.embedded.structures import control, records  # the same
+    from dissectors.kafka.embedded.structures import control, records  # most messages have no records
 
     held: list[tuple[S, list[S]]] = []
     for batch, rows in batches(access, partition, site.field):

@@ -25,8 +25,6 @@ from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout
 from dissectors.wire.times import timestamp
 
-"""By compression type."""
-
 _COMPRESSED = Layout("compressed", "bytes")
 _NANO = 1_000_000
 _SHARE = 16

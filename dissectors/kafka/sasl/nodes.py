@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dissectors.api import Context, Role
+from dissectors.api import Context
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.kafka.sasl.parts import Part
-from dissectors.kafka.sasl.read import read_token
+from dissectors.kafka.sasl.read import is_from_client, read_token
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Layout, Parted
 
@@ -23,8 +23,7 @@ def unfold_token(tree: Tree, context: Context) -> None:
     for path, node in _nodes(tree):
         token = node.value.reveal() if node.spec.name in TOKENS and isinstance(node.value, Secret) else None
         if isinstance(token, bytes) and not node.children:
-            from_client = None if context.role is Role.RAW else context.role is Role.REQUEST
-            found = read_token(token, from_client, context.extra or {})
+            found = read_token(token, is_from_client(context), context.extra or {})
             if found is not None:
                 _unfold(tree, node, path, len(token), found.parts)
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from dissectors.api import Context, Role
 from dissectors.kafka.sasl.bearer import BEARER, IAM, client_bearer, client_iam, server_bearer, server_iam
 from dissectors.kafka.sasl.gssapi import GSSAPI, gssapi_token
 from dissectors.kafka.sasl.memory import CLIENT, SASL_MECHANISM, SASL_SENDER
@@ -48,13 +49,19 @@ _FORMS: tuple[Sequence[Read], Sequence[Read]] = (
 )
 
 
+def is_from_client(context: Context) -> bool | None:
+    """Whether the client sent a message; None for a bare token of which the conversation has not told."""
+    if context.role is not Role.RAW:
+        return context.role is Role.REQUEST
+    hints = context.extra or {}
+    return hints[SASL_SENDER] == CLIENT if SASL_SENDER in hints else None
+
+
 def read_token(data: bytes, from_client: bool | None, hints: Mapping[str, str]) -> Token | None:
     """What a token says; None where it is empty, or in no form that it may have."""
     if not data or len(data) > LARGEST:
         return None
     known = hints.get(SASL_MECHANISM)
-    if from_client is None and SASL_SENDER in hints:
-        from_client = hints[SASL_SENDER] == CLIENT
     if known is None:
         forms = _FORMS
     else:

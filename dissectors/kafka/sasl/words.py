@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dissectors.api import Context, Role
-from dissectors.kafka.sasl.memory import CLIENT, SASL_AGAIN, SASL_MECHANISM, SASL_ROUND, SASL_SENDER
+from dissectors.api import Context
+from dissectors.kafka.sasl.memory import SASL_AGAIN, SASL_MECHANISM, SASL_ROUND
 from dissectors.kafka.sasl.nodes import TOKENS
-from dissectors.kafka.sasl.read import read_token
+from dissectors.kafka.sasl.read import is_from_client, read_token
 from dissectors.wire.secret import Secret
 from dissectors.wire.times import milliseconds
 
@@ -27,7 +27,7 @@ def _token_words(values: Mapping[str, Any], context: Context) -> Iterator[str]:
     hints = context.extra or {}
     secret = next((values[name] for name in TOKENS if name in values), None)
     data = secret.reveal() if isinstance(secret, Secret) else b""
-    from_client = _from_client(context, hints)
+    from_client = is_from_client(context)
     token = read_token(data, from_client, hints) if isinstance(data, bytes) else None
     mechanism = hints.get(SASL_MECHANISM) if token is None else token.mechanism
     if mechanism is not None:
@@ -57,9 +57,3 @@ def _handshake_words(values: Mapping[str, Any], context: Context) -> Iterator[st
         yield "offers " + ", ".join(f"{name}" for name in offered[:_MOST_OFFERED])
     if SASL_AGAIN in (context.extra or {}):
         yield "re-authentication"
-
-
-def _from_client(context: Context, hints: Mapping[str, str]) -> bool | None:
-    if context.role is not Role.RAW:
-        return context.role is Role.REQUEST
-    return hints[SASL_SENDER] == CLIENT if SASL_SENDER in hints else None

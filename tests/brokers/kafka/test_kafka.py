@@ -15,7 +15,7 @@ import pytest
 from tests.brokers.kafka import java_tools, transactions, vendor
 from tests.brokers.kafka.decoded import Decoded, rows_of
 from tests.brokers.kafka.journal import CODECS, RECORDS, Journal, of_python
-from tests.brokers.kafka.recipe import COMPILER, KAFKA, PASSWORD, TOOLS
+from tests.brokers.kafka.recipe import KAFKA, PASSWORD, TOOLS
 from tests.brokers.lab.java import Java
 from tests.brokers.lab.maven import fetched
 from tests.brokers.lab.missing import Missing
@@ -144,12 +144,7 @@ def test_the_offsets_that_it_committed(recorded: Recording, journal: Journal) ->
 
 
 def test_every_message_beside_what_the_servers_own_classes_read(recorded: Recording, tmp_path: Path) -> None:
-    try:
-        compiler = fetched(COMPILER, recorded.server.path)
-    except Missing as missing:
-        pytest.skip(str(missing))
-    found, values = vendor.compare(recorded.capture, vendor.reader(recorded.server, compiler, tmp_path))
-    print(found.report(), f"{values} values", sep="\n")
+    found, values = vendor.compared(recorded.capture, recorded.server, tmp_path)
     assert found.compared == len(recorded.decoded.rows)
     assert values > 5_000
     assert found.causes == {}, found.report()

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session
+from tests.brokers.kafka.recipe import COMPILER
 from tests.brokers.lab.java import Java, compiled
+from tests.brokers.lab.maven import fetched
+from tests.brokers.lab.missing import Missing
 from tests.golden.truth import COMPLETE, Difference, differing
 
 KEYS = (*ROW_KEYS, "fields")
@@ -27,6 +31,17 @@ def reader(server: Java, compiler: Path, folder: Path) -> Java:
             text = text.replace("common.record.internal.", "common.record.")
     source.write_text(text)
     return compiled(source, server, compiler, folder / "classes")
+
+
+def compared(capture: Path, server: Java, folder: Path) -> tuple[Difference, int]:
+    """compare() with the classes of a server's release; skips the test where they cannot be compiled."""
+    try:
+        compiler = fetched(COMPILER, server.path)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    found, values = compare(capture, reader(server, compiler, folder))
+    print(found.report(), f"{values} values", sep="\n")
+    return found, values
 
 
 def compare(capture: Path, vendor: Java) -> tuple[Difference, int]:

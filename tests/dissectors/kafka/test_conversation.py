@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from analyzer.session import Session
-from dissectors.api import Role, State
+from dissectors.api import Outcome, Role, State
 from dissectors.kafka.conversation import JOIN_GROUP, KAFKA, KafkaConversation, protocol_type
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
@@ -99,23 +100,26 @@ def from_client(message: Message) -> bool:
     return message.client if isinstance(message, Token) else isinstance(message, Ask)
 
 
+def outcomes(messages: Sequence[Message], cut: int | None = None) -> list[Outcome]:
+    """What a conversation says of each, all of them cut; it travels between two of them."""
+    conversation, found = KafkaConversation(), []
+    for handle, message in enumerate(messages):
+        conversation = pickle.loads(pickle.dumps(conversation))
+        found.append(conversation.step(handle, message.frame[:cut], from_client(message)))
+    return found
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_partners(case: str) -> None:
     messages, expected = CASES[case]
-    conversation = KafkaConversation()
-    found = []
-    for handle, message in enumerate(messages):
-        conversation = pickle.loads(pickle.dumps(conversation))
-        found.append(conversation.step(handle, message.frame, from_client(message)).partner)
-    assert found == expected
+    assert [outcome.partner for outcome in outcomes(messages)] == expected
 
 
 @pytest.mark.parametrize("case", [name for name in CASES if "SASL" in name or name == "bare GSSAPI"])
 def test_tokens_are_raw_and_complete(case: str) -> None:
     messages, _ = CASES[case]
-    conversation = KafkaConversation()
-    for handle, message in enumerate(messages):
-        header = conversation.step(handle, message.frame, from_client(message)).header
+    for message, outcome in zip(messages, outcomes(messages), strict=True):
+        header = outcome.header
         if isinstance(message, Token):
             assert (header.role, header.state, header.operation, header.correlation) == (
                 Role.RAW,

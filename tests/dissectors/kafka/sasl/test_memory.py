@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -10,9 +9,8 @@ import pytest
 import analyzer.capture.records
 import analyzer.engine
 from analyzer.session import Session
-from dissectors.kafka.conversation import KafkaConversation
 from dissectors.kafka.sasl.memory import Sasl
-from tests.dissectors.kafka.test_conversation import GOLDEN, Answer, Ask, Message, Token, from_client
+from tests.dissectors.kafka.test_conversation import GOLDEN, Answer, Ask, Message, Token, outcomes
 
 ACCEPTED = b"\0\0\xff\xff" + bytes(4)
 FAILED = b"\0\x3a\xff\xff" + bytes(4)
@@ -82,19 +80,18 @@ CASES: dict[str, tuple[list[Message], list[Mapping[str, str] | None]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_hints(case: str) -> None:
     messages, expected = CASES[case]
-    conversation = KafkaConversation()
-    found = []
-    for handle, message in enumerate(messages):
-        conversation = pickle.loads(pickle.dumps(conversation))
-        found.append(conversation.step(handle, message.frame, from_client(message)).extra)
-    assert found == expected
+    assert [outcome.extra for outcome in outcomes(messages)] == expected
 
 
 @pytest.mark.parametrize("cut", [8, 12, 14, 16, 20])
 def test_cut_messages(cut: int) -> None:
-    conversation = KafkaConversation()
-    for handle, message in enumerate(CASES["two rounds, and again"][0]):
-        conversation.step(handle, message.frame[:cut], from_client(message))
+    """What is cut of a handshake is at most not told: no other mechanism, and nobody else's round."""
+    messages, whole = CASES["two rounds, and again"]
+    for outcome, expected in zip(outcomes(messages, cut), whole, strict=True):
+        told = outcome.extra or {}
+        assert told.keys() <= {"sender", "mechanism", "round", "again"}
+        assert told.get("sender") in (None, (expected or {}).get("sender"))
+        assert told.get("mechanism") in (None, (expected or {}).get("mechanism"))
 
 
 @pytest.mark.parametrize("name", ["k24_sasl_v0", "k4_errors"])
