@@ -51,7 +51,8 @@ class TableTexts:
             stop = min(table.stop, window.stop)
             parts.append(window.text(at, stop))
             at = stop
-        return _listed(b"".join(parts), columns)
+        text = b"".join(parts)
+        return _listed(text, 0, len(text), columns)
 
     def ready(self, table: Table, most: int) -> bytes | None:
         """The same where it is made already, safe for terminals, and the list has no more than `most` rows; else None.
@@ -64,7 +65,7 @@ class TableTexts:
         first, last = table.start - window.start, table.stop - window.start
         if first < 0 or last >= len(window.begins) or last - first > most:
             return None
-        return _listed(window.text(table.start, table.stop), window.columns)
+        return _listed(window.rows, window.begins[first], window.begins[last], window.columns)
 
     def _next(self, columns: Columns, at: int, stop: int) -> _Window:
         """A window that begins at a row. Where a row in it can't be written, the others do not go with it."""
@@ -111,10 +112,10 @@ def _written(columns: Columns, start: int, stop: int, lines: Bytes, first: Ints)
     return _Window(columns, start, stop, text, ends[first].tolist(), plain)
 
 
-def _listed(rows: bytes, columns: Columns) -> bytes:
-    """Rows as a list: the first one has none before it to close, and nothing closes the last one yet."""
+def _listed(rows: bytes, begin: int, end: int, columns: Columns) -> bytes:
+    """The rows from `begin` to `end` as a list: the first has none before it to close, and nothing closes the last."""
     closing = _closing(columns)
-    return b"[%b%b]" % (rows[len(closing) + 1 :], closing) if rows else b"[]"
+    return b"[%b%b]" % (rows[begin + len(closing) + 1 : end], closing) if begin < end else b"[]"
 
 
 def _closing(columns: Columns) -> bytes:
