@@ -20,6 +20,7 @@ from analyzer.render.jsonable import JsonWriter
 from analyzer.rows import STATES, Rows, chunks, picked
 from analyzer.session import Analysis
 from dissectors.api import Role
+from dissectors.wire.budget import allow
 from dissectors.wire.bulk import NULL
 
 NOTES = "notes"
@@ -50,6 +51,7 @@ class Found(NamedTuple):
 
 def tables(session: Analysis, origins: Origins, options: Options) -> Iterator[Found]:
     """All rows of a loaded analysis, as `messages` and `exchanges`."""
+    allow(options.decompressed)
     reader, errors = Rows(session), dict[int, Mapping[str, Any]]()
     writer = JsonWriter(options.limits) if options.fields else None
     for rows in chunks(session, range(len(session.rows))):
