@@ -16,17 +16,18 @@ repeat a number, dissectors.wire.message what decoding a message has in common e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from dissectors.field import Tree
 from dissectors.finding import Finding
 from dissectors.slotted import slotted
 
 if TYPE_CHECKING:
+    from dissectors.catalog import Catalog
     from dissectors.holes import Shape
-    from dissectors.lesson import Exchange, Lesson, Reference, Standing, Taught, Teacher
+    from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
     from dissectors.watch import Watch
 
 
@@ -120,6 +121,11 @@ class Body(NamedTuple):
     values: dict[str, Any]
     error: tuple[int, str] | None
     findings: tuple[Finding, ...] = ()
+
+
+Pick: TypeAlias = "Callable[[bytes], dict[str, Any] | None]"
+"""A whole message to its values, of which only the fields that were picked are sure to be there: what the paths lead
+to is the same as in values(). None where only values() can tell. Never raises."""
 
 
 class Stencil(NamedTuple):
@@ -265,6 +271,17 @@ class Dissector(ABC):
 
         None, as by default, where nothing is known that could be left open. message: as values() gets it.
         """
+        return None
+
+    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
+        """What reads only some fields of messages of such a context; for speed alone.
+
+        None, as by default, where nothing is faster than values(). The same for equal contexts and paths.
+        """
+        return None
+
+    def catalog(self) -> Catalog | None:
+        """The names by which its messages may be asked; None, as by default, where nobody wrote them down."""
         return None
 
     @abstractmethod
