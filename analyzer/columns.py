@@ -117,6 +117,10 @@ class Names:
             self.texts.append(text)
         return found
 
+    def known(self, text: str) -> int:
+        """The number of `text`; -1, which is nobody's, where it was never given one."""
+        return self._numbers.get(text, -1)
+
     def text(self, number: int) -> str | None:
         """The string of a number; None for NULL."""
         return None if number == NULL else self.texts[number]

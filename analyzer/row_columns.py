@@ -56,6 +56,10 @@ class Texts:
         values: Values = self._table[numbers].tolist()
         return values
 
+    def value(self, number: int) -> str | None:
+        """The text of one number."""
+        return self._text(number)
+
     def cells(self, numbers: Ints, style: Style) -> Cells:
         """The same as cells."""
         self._make(numbers)

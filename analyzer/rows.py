@@ -133,13 +133,13 @@ class Rows:
 
     def partner_ids(self, rows: Ints) -> Joined:
         """The id of the other half of the exchange."""
-        partners = self._partners(rows)
+        partners = self.partner_rows(rows)
         null = partners == NULL64
         return replace(self.ids(np.where(null, 0, partners)), null=null)
 
     def partners(self, rows: Ints) -> Integers:
         """The number of the other half of the exchange."""
-        partners = self._partners(rows)
+        partners = self.partner_rows(rows)
         return Integers(partners + 1, partners == NULL64)
 
     def correlations(self, rows: Ints) -> Column:
@@ -159,7 +159,7 @@ class Rows:
         told = self.take("marks", rows) & Mark.CLIENT_TOLD_LATER != 0
         return Picked(named.texts, np.where(told, 0, named.numbers))
 
-    def _partners(self, rows: Ints) -> Ints:
+    def partner_rows(self, rows: Ints) -> Ints:
         """Rows of partners, NULL64 for none."""
         partners = self.take("partner", rows).astype(np.int64)
         unknown = (partners == NULL) | (partners > rows) if self.streaming else partners == NULL
@@ -167,7 +167,7 @@ class Rows:
 
     def latencies(self, rows: Ints) -> Integers:
         """Nanoseconds, of responses whose request is known."""
-        partners = self._partners(rows)
+        partners = self.partner_rows(rows)
         answer = (partners != NULL64) & (self.take("role", rows) == Role.RESPONSE)
         request = self._index.column("time")[np.where(answer, partners, 0)]
         return Integers(self.take("time", rows) - request, ~answer)

@@ -10,8 +10,9 @@ Body.values has them; arrays on the way are implicit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from dissectors.api import Context, Role
@@ -36,7 +37,9 @@ class Member(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The fields of one operation in one role; `role` None where the roles have the same."""
+    """The fields of one operation. role: RESPONSE, or REQUEST for whatever is none (a oneway message has the body of a
+    request); None where all have the same.
+    """
 
     operation: str
     role: Role | None
@@ -61,9 +64,10 @@ class Short(NamedTuple):
 
 
 class Alias(NamedTuple):
-    """Another program's name for something: keys of a row and paths of ours, any of which it may mean.
+    """Another program's name for something: a key of a row, or paths of ours.
 
-    keys: names of a row's keys (`code`), with the roles that have it; None: all. paths: as of a Short.
+    key: of a row (`code`), with the roles that have it; None: all. paths: as of a Short. add: to a number, where the
+    other counts otherwise. made: what the other makes of a value at one of the paths, None for nothing.
     """
 
     name: str
@@ -73,6 +77,8 @@ class Alias(NamedTuple):
     paths: Callable[[Context], Sequence[Path]] | None = None
     label: Callable[[int], str | None] | None = None
     about: str | None = None
+    add: int = 0
+    made: Callable[[Any], Any] | None = None
 
 
 class Catalog(ABC):
@@ -89,3 +95,37 @@ class Catalog(ABC):
     def aliases(self) -> Mapping[str, Alias]:
         """What others call things, by whole name (`kafka.api_key`); by default nothing."""
         return {}
+
+
+def merged(*lists: Iterable[Member]) -> list[Member]:
+    """The members of several structs that may stand in one place, each name once, in the order of their coming.
+
+    Of a name that has several types the first is told, its labels only where all have them.
+    """
+    named: dict[str, list[Member]] = {}
+    for members in lists:
+        for member in members:
+            named.setdefault(member.name, []).append(member)
+    return [found[0] if len(found) == 1 else _united(found) for found in named.values()]
+
+
+def _united(found: Sequence[Member]) -> Member:
+    first = found[0]
+    inside = [each.members for each in found if each.members is not None]
+    return first._replace(
+        repeated=any(each.repeated for each in found),
+        label=first.label if all(each.label is first.label for each in found) else None,
+        members=partial(_all_inside, inside) if inside else None,
+        open=any(each.open for each in found),
+    )
+
+
+def _all_inside(inside: Sequence[Callable[[], Sequence[Member]]]) -> list[Member]:
+    return merged(*(members() for members in inside))
+
+
+def holding(member: Member, structures: Callable[[], Sequence[Member]], open_: bool = False) -> Member:
+    """A bytes field that may hold a structure: what that is called, and below `value` its members."""
+    return member._replace(
+        members=lambda: (Member("as", "string"), Member("value", "struct", members=structures, open=open_))
+    )

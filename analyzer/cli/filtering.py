@@ -1,0 +1,32 @@
+"""The option -Y, for every command that takes rows: a display filter, checked before a capture is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def filter_option(command: _Command) -> Callable[..., Any]:
+    """Adds -Y; the command gets `wanted`, the Filter or None."""
+
+    @click.option("-Y", "--filter", "text", metavar="FILTER", help="Only messages that fulfil it: 'latency > 50ms'.")
+    @wraps(command)
+    def with_filter(*args: Any, text: str | None, **rest: Any) -> Any:
+        return command(*args, wanted=None if text is None else compiled_filter(text), **rest)
+
+    return with_filter
+
+
+def compiled_filter(text: str) -> Filter:
+    """The filter that a user wrote, who may refer to those in the configuration. Raises FilterError."""
+    from analyzer.filter import compiled  # who filters nothing does not pay for it
+
+    return compiled(text)

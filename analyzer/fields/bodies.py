@@ -1,0 +1,236 @@
+"""Values of body fields for many rows, each message decoded once, and of it only what is asked.
+
+Theory. Rows of one kind (protocol, operation, role, version, what earlier messages told) are read alike: which paths
+they may have, and what reads just these (Dissector.picker), is asked once for all of them. What was read is kept until
+forget(), for an expression asks for one field after the other, each for the rows that the last one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer import defects
+from analyzer.columns import Bools, Ints, given, runs
+from analyzer.fields.keys import OF_BODY
+from analyzer.fields.leaves import leaves, texts_in
+from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
+from analyzer.row_findings import findings_of
+from analyzer.rows import Rows, chunks
+from dissectors.api import Body, Context, Dissector, Pick, Role
+from dissectors.lesson import Path
+
+Found = Sequence[Sequence[Any]]
+"""For each of the wanted fields its values in a row."""
+
+_NOTHING: Sequence[Any] = ()
+_Get = Callable[[Mapping[str, Any]], Sequence[Any]]
+
+_KIND = ("protocol", "role", "code", "version", "extra", "operation")
+"""Columns of the index in which rows are alike that are read alike."""
+
+
+class _Plan(NamedTuple):
+    """How rows of one kind are read. get: of each field, from values; whole: fields that need all of the body."""
+
+    dissector: Dissector | None
+    context: Context
+    pick: Pick | None
+    get: Sequence[_Get | None]
+    whole: Sequence[Callable[[Body, Sequence[Any]], Sequence[Any]] | None]
+
+
+class Bodies:
+    """Reads the fields that need messages. Of shorts and aliases what a message says itself."""
+
+    def __init__(self, reader: Rows, fields: Sequence[FieldPath]) -> None:
+        self._reader, self._session = reader, reader.session
+        self._fields = list(dict.fromkeys(fields))
+        self._places = {field: place for place, field in enumerate(self._fields)}
+        self._wants_whole = any(isinstance(field.origin, Key) and field.origin.name in OF_BODY for field in fields)
+        self._plans: dict[tuple[int, ...], _Plan] = {}
+        self._found: dict[int, Found] = {}
+
+    def forget(self) -> None:
+        """Lets go of what was read."""
+        self._found.clear()
+
+    def values(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
+        """The values of a field in each of `rows`."""
+        place, found = self._places[field], self._found
+        numbers = rows.tolist()
+        missing = [row for row in numbers if row not in found]
+        if missing:
+            self._read(np.array(missing, np.int64))
+        return [found[row][place] for row in numbers]
+
+    def _read(self, rows: Ints) -> None:
+        """Reads rows, those of a kind together."""
+        table = self._session.rows
+        columns = [table.column(name)[rows] for name in _KIND]
+        remarks = self._reader.remarks(rows) if self._wants_whole else np.zeros(len(rows), np.int64)
+        columns.append(remarks)
+        order = np.lexsort(columns)
+        changed = np.zeros(len(rows), bool)
+        for column in columns:
+            changed[1:] |= column[order][1:] != column[order][:-1]
+        for begin, end in zip(*(edge.tolist() for edge in runs(np.cumsum(changed))), strict=True):
+            places = np.sort(order[begin:end])
+            kind = tuple(int(column[places[0]]) for column in columns)
+            for part in chunks(self._session, rows[places]):
+                self._read_alike(self._plan(kind[:-1]), part, kind[-1])
+
+    def _read_alike(self, plan: _Plan, rows: Ints, remarks: int) -> None:
+        messages, found = self._session.messages(rows), self._found
+        if any(plan.whole):
+            for row, message in zip(rows.tolist(), messages, strict=True):
+                found[row] = self._of_whole(plan, row, message, remarks)
+            return
+        get, dissector = plan.get, plan.dissector
+        if not any(get) or dissector is None:
+            found.update(dict.fromkeys(rows.tolist(), (_NOTHING,) * len(get)))
+            return
+        pick = plan.pick or _no_pick
+        only = get[0] if len(get) == 1 else None
+        for row, message in zip(rows.tolist(), messages, strict=True):
+            values = pick(message)
+            if values is None:
+                values = defects.values(dissector, message, plan.context).values
+            if only is not None:
+                found[row] = (only(values),)
+            else:
+                found[row] = [_NOTHING if each is None else each(values) for each in get]
+
+    def _of_whole(self, plan: _Plan, row: int, message: bytes, remarks: int) -> Found:
+        session, dissector = self._session, plan.dissector
+        body = session.raw_body(message) if dissector is None else defects.values(dissector, message, plan.context)
+        if remarks:
+            body = session.remarked(row, body, findings_of(remarks))
+        info: list[Any] = []
+        if any(whole in (_info, _text) for whole in plan.whole):
+            line = session.raw_info(message, body) if dissector is None else defects.info(dissector, body, plan.context)
+            info.append(line)
+        return [
+            whole(body, info) if whole is not None else _NOTHING if get is None else get(body.values)
+            for get, whole in zip(plan.get, plan.whole, strict=True)
+        ]
+
+    def _plan(self, kind: tuple[int, ...]) -> _Plan:
+        found = self._plans.get(kind)
+        if found is None:
+            found = self._plans[kind] = self._made(*kind)
+        return found
+
+    def _made(self, protocol: int, role: int, code: int, version: int, extra: int, operation: int) -> _Plan:
+        session = self._session
+        dissector = session.engine.dissector(protocol)
+        told = None if given(extra) is None else session.engine.extras[extra]
+        context = Context(Role(role), given(code), given(version), told)
+        name = session.names.text(operation)
+        paths = [_paths(field, dissector, context, name) for field in self._fields]
+        whole = [_WHOLE.get(field.origin.name) if isinstance(field.origin, Key) else None for field in self._fields]
+        every = frozenset(path for each in paths for path in each)
+        pick = dissector.picker(context, every) if dissector is not None and every and not any(whole) else None
+        return _Plan(dissector, context, pick, [_getter(each) for each in paths], whole)
+
+    def may_have(self, field: FieldPath, rows: Ints) -> Bools:
+        """Which rows can have a value of a field, as far as the index tells."""
+        origin, table = field.origin, self._session.rows
+        if isinstance(origin, Key):
+            return np.ones(len(rows), bool)
+        found: Bools = table.column("protocol")[rows] == self._number(origin.protocol)
+        if isinstance(origin, BodyField):
+            if origin.operation is not None:
+                found &= table.column("operation")[rows] == self._session.names.known(origin.operation)
+            if origin.roles is not None:
+                found &= np.isin(table.column("role")[rows], [int(role) for role in origin.roles])
+        if isinstance(origin, AliasField) and origin.alias.roles is not None:
+            found &= np.isin(table.column("role")[rows], [int(role) for role in origin.alias.roles])
+        return found
+
+    def _number(self, protocol: str) -> int:
+        dissectors = self._session.engine.known.dissectors
+        return next((number for number, each in enumerate(dissectors) if each.name == protocol), len(dissectors))
+
+
+def _no_pick(message: bytes) -> None:
+    return None
+
+
+def _paths(field: FieldPath, dissector: Dissector | None, context: Context, operation: str | None) -> Sequence[Path]:
+    """Where a field stands in messages of a context."""
+    origin = field.origin
+    if dissector is None or isinstance(origin, Key) or origin.protocol != dissector.name:
+        return ()
+    if isinstance(origin, BodyField):
+        fits = origin.operation == operation and (origin.roles is None or context.role in origin.roles)
+        return (origin.path,) if fits and origin.path else ()
+    ask: Callable[[Context], Sequence[Path]] | None
+    if isinstance(origin, ShortField):
+        ask = origin.short.paths
+        ids = _references(dissector, context, origin.short.kind)
+    else:
+        ask, ids = origin.alias.paths, []
+    return () if ask is None else (*defects.told(partial(ask, context)), *ids)
+
+
+def _references(dissector: Dissector, context: Context, kind: str | None) -> list[Path]:
+    """Where there are ids of a kind."""
+    if kind is None:
+        return []
+    return [each.path for each in defects.told(partial(dissector.references, context)) if each.kind == kind]
+
+
+def _getter(paths: Sequence[Path]) -> _Get | None:
+    if not paths:
+        return None
+    if len(paths) == 1:
+        return partial(_leaves_at, path=paths[0])
+    return partial(_leaves_of, paths=paths)
+
+
+def _leaves_at(values: Mapping[str, Any], path: Path) -> Sequence[Any]:
+    return leaves(values, path)
+
+
+def _leaves_of(values: Mapping[str, Any], paths: Sequence[Path]) -> Sequence[Any]:
+    return [leaf for path in paths for leaf in leaves(values, path)]
+
+
+def _error(body: Body, info: Sequence[Any]) -> Sequence[Any]:
+    return () if body.error is None else (Error(*body.error),)
+
+
+class Error(NamedTuple):
+    """An error that a message reports: compared by name or by number."""
+
+    code: int
+    name: str
+
+
+def _info(body: Body, info: Sequence[Any]) -> Sequence[Any]:
+    return info
+
+
+def _text(body: Body, info: Sequence[Any]) -> Sequence[Any]:
+    return (*info, *texts_in(body.values))
+
+
+def _findings(part: Callable[[Any], str]) -> Callable[[Body, Sequence[Any]], Iterator[str] | list[str]]:
+    return lambda body, info: [part(finding) for finding in body.findings]
+
+
+_WHOLE: Mapping[str, Any] = {
+    "error": _error,
+    "error.code": lambda body, info: () if body.error is None else (body.error[0],),
+    "error.name": lambda body, info: () if body.error is None else (body.error[1],),
+    "info": _info,
+    "text": _text,
+    "findings": _findings(lambda finding: finding.code),
+    "findings.severity": _findings(lambda finding: finding.severity.name.lower()),
+    "findings.text": _findings(lambda finding: finding.text),
+}
+assert set(_WHOLE) == OF_BODY

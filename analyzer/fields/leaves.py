@@ -1,0 +1,83 @@
+"""The values that a path leads to in a decoded body.
+
+Theory. A path is names from the body inwards; lists on the way, and at its end, mean each of their elements. Bytes have
+the members that JSON shows of them (`hex`, `length`), and those that hold a structure also `as` and `value`. Null is no
+value. An empty list at a path's end is there and has no element: it is given as it is, so that asking for presence
+finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dissectors.lesson import Path
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.flat import Table
+from dissectors.wire.secret import Secret
+
+Leaves = Callable[[Any], list[Any]]
+
+_OF_BYTES: dict[str, Callable[[Any], Any]] = {"length": len, "hex": bytes.hex}
+
+
+def leaves(value: Any, path: Path) -> list[Any]:
+    """The values at the end of a path, in the order of the message."""
+    found: list[Any] = []
+    _collect(value, path, 0, found)
+    return found
+
+
+def _collect(value: Any, path: Path, at: int, found: list[Any]) -> None:
+    while at < len(path):
+        if type(value) is dict:
+            value = value.get(path[at])
+        elif isinstance(value, list | tuple | Table):
+            for each in value:
+                _collect(each, path, at, found)
+            return
+        else:
+            value = _member(value, path[at])
+        if value is None:
+            return
+        at += 1
+    if isinstance(value, list | tuple | Table):
+        if len(value):
+            for each in value:
+                _collect(each, path, at, found)
+        else:
+            found.append([])
+    elif value is not None:
+        found.append(value)
+
+
+def _member(value: Any, name: str) -> Any:
+    """What bytes, a structure in bytes, or a secret has under a name."""
+    if isinstance(value, dict):
+        return value.get(name)
+    if isinstance(value, Embedded):
+        if name in ("value", "as"):
+            return value.value if name == "value" else value.name
+        value = value.data
+    if isinstance(value, bytes) and name in _OF_BYTES:
+        return _OF_BYTES[name](value)
+    return len(value) if isinstance(value, Secret) and name == "length" else None
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """All that a decoded value says as text: its texts, numbers, and bytes that are text; secrets say nothing."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from texts_in(each)
+    elif isinstance(value, list | tuple | Table):
+        for each in value:
+            yield from texts_in(each)
+    elif isinstance(value, Embedded):
+        yield from texts_in(value.value)
+        yield from texts_in(value.data)
+    elif isinstance(value, bytes):
+        yield value.decode("utf-8", "replace")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)

@@ -1,0 +1,122 @@
+"""What a field path means: the name as it was asked, what kind of values it has, and where they come from.
+
+Theory. Four things have values in a row: its keys, of which the index tells most; the fields of its body; what people
+ask of any message of a protocol wherever it stands (a topic, a group); and what other programs call these things. A
+path names one of them and is checked before any row is read, so a slip of the pen is an error and no empty answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from dissectors.api import Role
+from dissectors.catalog import Alias, Short
+from dissectors.lesson import Path
+
+
+class Kind(Enum):
+    """What may be asked of a value; the word is for people. ANY: only the values tell."""
+
+    NUMBER = "number"
+    DURATION = "duration"
+    TIME = "time"
+    TEXT = "text"
+    FLAG = "true or false"
+    BYTES = "bytes"
+    ADDRESS = "address"
+    STRUCT = "struct"
+    ANY = "any"
+    PRESENCE = "presence"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a row, or what is made of one: an entry of analyzer.fields.keys."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BodyField:
+    """A field in the bodies of an operation; roles: those whose layout has it. At an empty path the message itself."""
+
+    protocol: str
+    operation: str | None
+    roles: frozenset[Role] | None
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ShortField:
+    """What is asked of any message of a protocol."""
+
+    protocol: str
+    short: Short
+
+
+@dataclass(frozen=True, slots=True)
+class AliasField:
+    """What another program calls it."""
+
+    protocol: str
+    alias: Alias
+
+
+Origin: TypeAlias = Key | BodyField | ShortField | AliasField
+Label: TypeAlias = Callable[[int], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPath:
+    """A checked path. repeated: a row may have several values. label: of numbers that have names.
+
+    scale: nanoseconds of one unit of a number that counts time; None where it does not.
+    """
+
+    name: str
+    kind: Kind
+    origin: Origin
+    repeated: bool = False
+    label: Label | None = None
+    about: str | None = None
+    scale: int | None = None
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether the index alone tells its values, so that no message is read."""
+        from analyzer.fields.keys import NEEDS_MESSAGE
+
+        origin = self.origin
+        if isinstance(origin, BodyField):
+            return not origin.path
+        if isinstance(origin, AliasField):
+            return origin.alias.paths is None
+        return isinstance(origin, Key) and origin.name not in NEEDS_MESSAGE
+
+
+_KINDS = {
+    **dict.fromkeys(("boolean", "bool", "json_boolean"), Kind.FLAG),
+    **dict.fromkeys(("bytes", "buffer", "records", "undecoded", "gap"), Kind.BYTES),
+    **dict.fromkeys(("struct", "map", "array", "message", "json_object", "json_array"), Kind.STRUCT),
+    **dict.fromkeys(("float", "float32", "float64", "double", "long", "int", "short", "byte"), Kind.NUMBER),
+    **dict.fromkeys(("varint", "varlong", "uvarint", "json_number"), Kind.NUMBER),
+    **dict.fromkeys(("string", "ustring", "uuid", "text", "json_string"), Kind.TEXT),
+}
+_UNITS = {"Ms": 10**6, "_ms": 10**6, "Millis": 10**6, "_millis": 10**6, "MilliSec": 10**6}
+
+
+def kind_of(type_: str) -> Kind:
+    """The kind of a protocol's type; ANY for one that this table does not know."""
+    plain = type_.removeprefix("compact_").removeprefix("nullable_")
+    found = _KINDS.get(plain)
+    if found is None and plain.removeprefix("u").removeprefix("s").startswith(("int", "fixed")):
+        return Kind.NUMBER
+    return Kind.ANY if found is None else found
+
+
+def scale_of(name: str) -> int | None:
+    """Nanoseconds that a number called so counts in, where its name says that it is a time."""
+    return next((scale for suffix, scale in _UNITS.items() if name.endswith(suffix)), None)

@@ -1,0 +1,60 @@
+"""The display filter: a text that says which rows are wanted, checked once and asked of any number of rows.
+
+text -> parse (nodes) -> check (names looked up, literals read) -> bound (functions over columns) -> mask
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from analyzer.columns import Bools, Ints
+from analyzer.fields.path import FieldPath
+from analyzer.fields.reading import Reading
+from analyzer.filter.checked import check
+from analyzer.filter.errors import FilterError, Span
+from analyzer.filter.masks import Mask, bound, fields_of
+from analyzer.filter.parse import parse
+from analyzer.rows import Rows
+
+__all__ = ["Filter", "FilterError", "Span", "compiled"]
+
+AT_ONCE = 1 << 16
+"""Rows whose messages are remembered while an expression asks for one field after the other."""
+
+
+class Filter:
+    """A checked filter. Of the reader that it was asked with last it keeps what it learned."""
+
+    def __init__(self, text: str, named: Mapping[str, str] | None = None) -> None:
+        self.text = text
+        self._checked = check(parse(text, named), text)
+        self._reading: Reading | None = None
+        self._mask: Mask | None = None
+
+    @property
+    def fields(self) -> list[FieldPath]:
+        """The fields that it asks for."""
+        return fields_of(self._checked)
+
+    def mask(self, reader: Rows, rows: Ints) -> Bools:
+        """Which of `rows` it keeps."""
+        if self._reading is None or self._reading.reader is not reader or self._mask is None:
+            self._reading = Reading(reader, self.fields)
+            self._mask = bound(self._checked, self._reading)
+        found = np.empty(len(rows), bool)
+        for first in range(0, len(rows), AT_ONCE):
+            found[first : first + AT_ONCE] = self._mask(rows[first : first + AT_ONCE])
+            self._reading.forget()
+        return found
+
+    def rows(self, reader: Rows, rows: Ints | range) -> Ints:
+        """Those of `rows` that it keeps."""
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+        return numbers[self.mask(reader, numbers)]
+
+
+def compiled(text: str, named: Mapping[str, str] | None = None) -> Filter:
+    """A filter; `named` are those that it may refer to as $name. Raises FilterError."""
+    return Filter(text, named)

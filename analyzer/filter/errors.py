@@ -1,0 +1,27 @@
+"""What is wrong with a filter, and where in it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from analyzer.errors import UserError
+
+SHOWN = 40
+"""Characters of a filter that an error repeats."""
+
+
+class Span(NamedTuple):
+    """Characters `start` up to `stop` of a filter's text, from 0."""
+
+    start: int
+    stop: int
+
+
+class FilterError(UserError):
+    """`why` says what is wrong at `span` of `text`, for whoever underlines it; as a text all of it in one sentence."""
+
+    def __init__(self, text: str, span: Span, why: str) -> None:
+        self.text, self.span, self.why = text, span, why
+        cut = text[span.start : span.stop]
+        shown = f" at {cut[:SHOWN]}{'...' if len(cut) > SHOWN else ''}" if cut else " at its end"
+        super().__init__(f"filter, character {span.start + 1}{shown}: {why}")

@@ -1,0 +1,224 @@
+"""A checked filter over many rows: which of them it keeps.
+
+Theory. A filter becomes functions from row numbers to yes or no. What the index tells is compared a column at a time.
+Of parts that are joined the cheap ones are asked first, and a part is asked only of the rows that the ones before it
+left open: so messages are read only where columns do not decide, and of each only what is asked.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from analyzer.columns import Array, Bools, Ints
+from analyzer.fields.dense import Dense, Numbers, Verdicts
+from analyzer.fields.path import BodyField, FieldPath, Key
+from analyzer.fields.reading import Reading
+from analyzer.filter.checked import Both, Checked, Step, Test
+from analyzer.filter.nodes import Cut
+from analyzer.filter.operators import OPERATORS, Against, applied
+
+Mask: TypeAlias = Callable[[Ints], Bools]
+Judge: TypeAlias = Callable[[Any], bool]
+
+
+def fields_of(checked: Checked) -> list[FieldPath]:
+    """All fields that a filter asks for."""
+    if isinstance(checked, Test):
+        return [checked.field]
+    return [field for part in checked.parts for field in fields_of(part)]
+
+
+def cost(checked: Checked) -> int:
+    """What a part costs beside others: 0 columns, 1 some fields of messages, 2 whole messages."""
+    if isinstance(checked, Both):
+        return max(map(cost, checked.parts))
+    if checked.field.is_cheap:
+        return 0
+    return 2 if isinstance(checked.field.origin, Key) else 1
+
+
+def bound(checked: Checked, reading: Reading) -> Mask:
+    """The function of a filter for the rows of one reading."""
+    if isinstance(checked, Test):
+        return _Bound(checked, reading).mask
+    parts = [bound(part, reading) for part in sorted(checked.parts, key=cost)]
+    if checked.word == "not":
+        return lambda rows: ~parts[0](rows)
+    if checked.word == "xor":
+        return lambda rows: np.logical_xor.reduce([part(rows) for part in parts])
+    return lambda rows: _in_turn(parts, rows, until=checked.word == "or")
+
+
+def _in_turn(parts: Sequence[Mask], rows: Ints, until: bool) -> Bools:
+    """Asks each part of the rows that are not decided: decided is who got `until` from one of them."""
+    found = np.full(len(rows), not until)
+    places: Ints | None = None
+    for part in parts:
+        left = rows if places is None else rows[places]
+        if not len(left):
+            break
+        said = part(left) == until
+        if not said.any():
+            continue
+        decided = np.flatnonzero(said) if places is None else places[said]
+        found[decided] = until
+        places = np.flatnonzero(~said) if places is None else places[~said]
+    return found
+
+
+class _Bound:
+    """One comparison, for one reading. Keeps its verdicts on what the index has few of."""
+
+    def __init__(self, test: Test, reading: Reading) -> None:
+        self._test, self._reading = test, reading
+        self._judge = _judge(test)
+        self._verdicts: dict[int, Verdicts] = {}
+
+    def mask(self, rows: Ints) -> Bools:
+        """Which of `rows` fulfil it."""
+        test, reading = self._test, self._reading
+        if isinstance(test.field.origin, BodyField) and not test.field.origin.path:
+            return reading.may_have(test.field, rows)
+        if test.field.is_cheap and not test.steps:
+            allowed = reading.may_have(test.field, rows)
+            columns = reading.columns(test.field, rows)
+            if columns is not None:
+                return self._over(columns) & allowed
+        return self._one_by_one(rows)
+
+    def _over(self, columns: Sequence[Dense]) -> Bools:
+        """A row has one value in each column."""
+        said = [self._of_column(place, column) for place, column in enumerate(columns)]
+        if len(said) == 1:
+            return said[0]
+        found: Bools = (np.logical_and if self._test.every else np.logical_or).reduce(said)
+        return found
+
+    def _of_column(self, place: int, column: Dense) -> Bools:
+        if isinstance(column, Numbers):
+            numbers, null = column
+            said = _compared(self._test, numbers)
+            return said if null is None else said & ~null
+        verdicts = self._verdicts.get(place)
+        if verdicts is None:
+            verdicts = self._verdicts[place] = column.choices.verdicts(self._judge)
+        return verdicts.of(column.numbers)
+
+    def _one_by_one(self, rows: Ints) -> Bools:
+        found = self._reading.by_row(self._test.field, rows)
+        steps, judge, every = self._test.steps, self._judge, self._test.every
+        known: dict[tuple[type, Any], bool] = {}
+        said = np.zeros(len(rows), bool)
+        for place, values in enumerate(found):
+            if not values:
+                continue
+            for step in steps:
+                values = _stepped(step, list(values))
+            verdicts = (_remembered(known, judge, value) for value in values)
+            said[place] = bool(values) and (all(verdicts) if every else any(verdicts))
+        return said
+
+
+_MOST_KNOWN = 100_000
+
+
+def _remembered(known: dict[tuple[type, Any], bool], judge: Judge, value: Any) -> bool:
+    """A judge's verdict, asked once for texts and numbers that come again and again."""
+    kind = type(value)
+    if kind is not str and kind is not int:
+        return judge(value)
+    said = known.get((kind, value))
+    if said is None:
+        said = judge(value)
+        if len(known) < _MOST_KNOWN:
+            known[kind, value] = said
+    return said
+
+
+def _judge(test: Test) -> Judge:
+    if test.operator is None:
+        return lambda value: True
+    if test.operator == "in":
+        return lambda value: _is_in(value, test.wanted) is not test.negated
+    judge = OPERATORS[test.operator].judge
+    (against,) = test.wanted
+    assert isinstance(against, Against)
+    return lambda value: judge(value, against)
+
+
+def _is_in(value: Any, wanted: Sequence[Against | tuple[Against, Against]]) -> bool:
+    equal, least, most = (OPERATORS[name].judge for name in ("eq", "ge", "le"))
+    return any(
+        equal(value, each) if isinstance(each, Against) else least(value, each[0]) and most(value, each[1])
+        for each in wanted
+    )
+
+
+def _stepped(step: Step, values: list[Any]) -> list[Any]:
+    if step.function is not None:
+        return applied(step.function, values)
+    return [part for value in values if (part := _cut(value, step.cuts)) is not None]
+
+
+def _cut(value: Any, cuts: Sequence[Cut]) -> Any:
+    """The parts of a text or of bytes; None where one of them is not wholly there."""
+    value = getattr(value, "data", value)  # an Embedded is its bytes
+    if not isinstance(value, str | bytes):
+        return None
+    parts = []
+    for cut in cuts:
+        begin = cut.start if cut.start >= 0 else len(value) + cut.start
+        stop = len(value) if cut.length is None else begin + cut.length
+        if begin < 0 or stop > len(value) or begin > len(value):
+            return None
+        parts.append(value[begin:stop])
+    return value[:0].join(parts)  # type: ignore[arg-type]
+
+
+# ---- columns of numbers
+
+
+def _compared(test: Test, numbers: Array) -> Bools:
+    """The same verdicts for a column of integers."""
+    if test.operator is None:
+        return np.ones(len(numbers), bool)
+    if test.operator == "in":
+        said = np.zeros(len(numbers), bool)
+        for each in test.wanted:
+            said |= (
+                _beside("eq", numbers, each)
+                if isinstance(each, Against)
+                else _beside("ge", numbers, each[0]) & _beside("le", numbers, each[1])
+            )
+        return ~said if test.negated else said
+    (against,) = test.wanted
+    assert isinstance(against, Against)
+    name = OPERATORS[test.operator].compares
+    if name is not None:
+        return _beside(name, numbers, against)
+    judge = _judge(test)
+    return np.fromiter(map(judge, numbers.tolist()), bool, len(numbers))
+
+
+_ROUNDED = {"lt": ("lt", ceil), "ge": ("ge", ceil), "le": ("le", floor), "gt": ("gt", floor)}
+
+
+def _beside(name: str, numbers: Array, against: Against) -> Bools:
+    """Integers beside an exact number: no integer lies between it and what it is rounded to."""
+    wanted = Fraction(against.number) if against.number is not None else None
+    if wanted is None:
+        return np.full(len(numbers), name == "ne")
+    if wanted.denominator != 1 and name in ("eq", "ne"):
+        return np.full(len(numbers), name == "ne")
+    number = int(wanted) if wanted.denominator == 1 else _ROUNDED[name][1](wanted)
+    bounds = np.iinfo(numbers.dtype)
+    if not bounds.min <= number <= bounds.max:
+        return np.full(len(numbers), getattr(operator, name)(0, number))
+    said: Bools = getattr(operator, name)(numbers, number)
+    return said

@@ -1,0 +1,97 @@
+"""A filter as a tree: what was written, and where; no name in it has been looked up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from analyzer.filter.errors import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value as it was written. text: what it says; data: the same as bytes; raw: with its escapes, for patterns."""
+
+    text: str
+    data: bytes
+    raw: str
+    quoted: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`low..high` in a set, both ends included."""
+
+    low: Literal
+    high: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A field."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One range of a slice: `length` bytes or characters from `start` on, None for all; negative: from the end."""
+
+    start: int
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Parts of a value, put together."""
+
+    value: Value
+    cuts: tuple[Cut, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of a value."""
+
+    function: str
+    value: Value
+    span: Span
+
+
+Value: TypeAlias = Name | Slice | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A value and what it is compared with; without an operator: whether it is there.
+
+    operator: its name in analyzer.filter.operators. every: whether all values must fulfil it; None: as the operator
+    has it.
+    """
+
+    value: Value
+    operator: str | None
+    operands: tuple[Literal | Range, ...]
+    every: bool | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The other rows."""
+
+    part: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Several parts by `and`, `or` or `xor`."""
+
+    word: str
+    parts: tuple[Node, ...]
+
+
+Node: TypeAlias = Comparison | Not | Joined

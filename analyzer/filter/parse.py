@@ -1,0 +1,358 @@
+"""The language of display filters, as Wireshark's users know it.
+
+    expression  = conjunction { ("or" | "||" | "xor" | "^^") conjunction }
+    conjunction = negation { ("and" | "&&") negation }
+    negation    = ("not" | "!") negation | "(" expression ")" | "$" NAME | "${" NAME "}" | comparison
+    comparison  = [ "any" | "all" ] value [ operator literal | [ "not" ] "in" "{" member { [","] member } "}" ]
+    value       = FIELD [ "[" cut { "," cut } "]" ] | FUNCTION "(" value ")"
+    member      = literal [ ".." literal ]
+    cut         = N | N ":" LENGTH | N "-" LAST | ":" LENGTH | N ":"
+    literal     = "text" | 'text' | r"text" | a run of characters that are none of white space ( ) { } , " ' = ! < > & |
+
+Theory. The language has no words that a field could be called, and what stands behind an operator is never a field: so
+a bare word there is a text, as `role == response` wants it, and one function for each rule reads a filter from left to
+right without ever going back. Where it can't go on it says where, and what it expected. A named filter stands for its
+text in parentheses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from analyzer.fields.catalog import near
+from analyzer.filter.errors import FilterError, Span
+from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Node, Not, Range, Slice, Value
+from analyzer.filter.operators import FUNCTIONS, IN, OPERATORS, SYMBOLS
+from analyzer.filter.units import UNITS
+
+DEEPEST = 100
+"""Parentheses, negations and named filters within each other."""
+
+LONGEST = 100_000
+"""Characters of a filter."""
+
+_SPACE = re.compile(r"\s*")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_@#-]*(?:\.[A-Za-z0-9_@#$%-]+)*")
+_SYMBOL = re.compile("|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True)))
+_BARE = re.compile(r"(?:(?!\.\.)[^\s(){},\"'=!<>&|])+")
+_QUOTED = re.compile(r"""(r?)(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""", re.DOTALL)
+_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_NUMBER = re.compile(r"-?\d+")
+_MACRO = re.compile(r"\$(?:\{([A-Za-z_][\w.-]*)\}|([A-Za-z_][\w-]*))")
+_SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
+
+
+def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
+    """The tree of a filter; `named` are the filters that it may refer to. Raises FilterError."""
+    return _Parser(text, named or {}, ()).whole()
+
+
+class _Parser:
+    """Reads one text. `within`: named filters that this one is part of."""
+
+    def __init__(self, text: str, named: Mapping[str, str], within: tuple[str, ...]) -> None:
+        self._text, self._named, self._within = text, named, within
+        self._at, self._depth = 0, len(within)
+
+    def whole(self) -> Node:
+        if len(self._text) > LONGEST:
+            raise FilterError(self._text, Span(LONGEST, LONGEST), f"longer than {LONGEST:,} characters")
+        self._skip()
+        if self._at == len(self._text):
+            raise self._error("it is empty: write a field, as in error or latency > 50ms")
+        found = self._expression()
+        if self._at < len(self._text):
+            raise self._error(f"expected and, or, or the end{self._operator_hint(found)}")
+        return found
+
+    # ---- rules, from the loosest to the tightest
+
+    def _expression(self) -> Node:
+        self._deeper()
+        found = self._conjunction()
+        while (word := self._one_of("or", "||", "xor", "^^")) is not None:
+            found = _joined("or" if word in ("or", "||") else "xor", found, self._conjunction())
+        self._depth -= 1
+        return found
+
+    def _conjunction(self) -> Node:
+        found = self._negation()
+        while self._one_of("and", "&&") is not None:
+            found = _joined("and", found, self._negation())
+        return found
+
+    def _negation(self) -> Node:
+        if self._one_of("not", "!") is not None:
+            self._deeper()
+            found: Node = Not(self._negation())
+            self._depth -= 1
+            return found
+        if self._take("("):
+            found = self._expression()
+            self._expect(")", "a closing parenthesis")
+            return found
+        return self._macro() if self._text.startswith("$", self._at) else self._comparison()
+
+    def _macro(self) -> Node:
+        begin = self._at
+        match = _MACRO.match(self._text, begin)
+        if match is None:
+            raise self._error("expected the name of a filter behind $")
+        name = match[1] or match[2]
+        self._at = match.end()
+        span = Span(begin, self._at)
+        if name not in self._named:
+            raise FilterError(self._text, span, f"no filter is called {name}{_meant(near(name, self._named))}")
+        if name in self._within:
+            raise FilterError(self._text, span, f"the filter {name} refers to itself")
+        self._skip()
+        try:
+            return _Parser(self._named[name], self._named, (*self._within, name)).whole()
+        except FilterError as error:
+            raise FilterError(self._text, span, f"in the filter {name}: {error.why}") from None
+
+    def _comparison(self) -> Comparison:
+        begin = self._at
+        word = self._one_of("any", "all")
+        value = self._value()
+        every = None if word is None else word == "all"
+        operator, operands = self._operation()
+        if operator is None and word is not None:
+            raise self._error(f"expected an operator: {word} says how many values must fulfil it")
+        return Comparison(value, operator, operands, every, Span(begin, self._end()))
+
+    def _operation(self) -> tuple[str | None, tuple[Literal | Range, ...]]:
+        symbol = _SYMBOL.match(self._text, self._at)
+        if symbol is not None:
+            self._at = symbol.end()
+            self._skip()
+            return SYMBOLS[symbol[0]], (self._literal(),)
+        begin, word = self._at, self._word()
+        if word == "not" and self._one_of("in") is not None:
+            return f"not_{IN}", self._set()
+        if word == IN:
+            return IN, self._set()
+        if word in OPERATORS:
+            self._skip()
+            return word, (self._literal(),)
+        self._at = begin
+        return None, ()
+
+    def _set(self) -> tuple[Literal | Range, ...]:
+        self._expect("{", "a set, as in {1, 2, 5..9}")
+        found: list[Literal | Range] = []
+        while not self._take("}"):
+            low = self._literal()
+            found.append(Range(low, self._literal()) if self._take("..") else low)
+            self._take(",")
+        if not found:
+            raise self._error("the set is empty: write its values between the braces", self._at - 1)
+        return tuple(found)
+
+    def _value(self) -> Value:
+        begin = self._at
+        field = _FIELD.match(self._text, begin)
+        if field is None:
+            found = self._found()
+            raise self._error(f"expected a field, found {found}{_field_hint(found)}")
+        self._at = field.end()
+        name = field[0]
+        if name in FUNCTIONS and self._text.startswith("(", self._at):
+            return self._call(name, begin)
+        value: Value = Name(name, Span(begin, self._at))
+        self._skip()
+        if self._take("["):
+            value = Slice(value, self._cuts(), Span(begin, self._end()))
+        elif self._text.startswith("(", self._at):
+            raise FilterError(
+                self._text, Span(begin, self._at), f"there is no function {name}; there are {', '.join(FUNCTIONS)}"
+            )
+        return value
+
+    def _call(self, name: str, begin: int) -> Value:
+        self._expect("(", "a parenthesis")
+        self._deeper()
+        inner = self._value()
+        self._depth -= 1
+        self._expect(")", "a closing parenthesis")
+        found: Value = Call(name, inner, Span(begin, self._end()))
+        return Slice(found, self._cuts(), Span(begin, self._end())) if self._take("[") else found
+
+    def _cuts(self) -> tuple[Cut, ...]:
+        found = [self._cut()]
+        while self._take(","):
+            found.append(self._cut())
+        self._expect("]", "a closing bracket")
+        return tuple(found)
+
+    def _cut(self) -> Cut:
+        begin = self._at
+        if self._take(":"):
+            return Cut(0, self._size(begin))
+        start = self._integer()
+        if self._take(":"):
+            return Cut(start, None if self._text.startswith(("]", ","), self._at) else self._size(begin))
+        if self._take("-"):
+            last = self._integer()
+            if (start < 0) != (last < 0) or last < start:
+                raise FilterError(self._text, Span(begin, self._end()), "a slice [first-last] goes forward")
+            return Cut(start, last - start + 1)
+        return Cut(start, 1)
+
+    def _size(self, begin: int) -> int:
+        size = self._integer()
+        if size <= 0:
+            raise FilterError(self._text, Span(begin, self._end()), "a slice takes at least one: [start:length]")
+        return size
+
+    def _integer(self) -> int:
+        match = _NUMBER.match(self._text, self._at)
+        if match is None or len(match[0]) > 18:
+            raise self._error("expected a number, as in [0:4], [2], [1-3], [:4] or [4:]")
+        self._at = match.end()
+        self._skip()
+        return int(match[0])
+
+    def _literal(self) -> Literal:
+        begin = self._at
+        quoted = _QUOTED.match(self._text, begin)
+        if quoted is not None:
+            self._at = quoted.end()
+            self._skip()
+            raw = quoted[2] if quoted[2] is not None else quoted[3]
+            plain = raw if quoted[1] else None
+            text = _unescaped(raw) if plain is None else plain
+            data = _bytes_of(raw) if plain is None else plain.encode("utf-8", "surrogatepass")
+            return Literal(text, data, raw, True, Span(begin, quoted.end()))
+        bare = _BARE.match(self._text, begin)
+        if bare is None:
+            open_quote = self._text[begin : begin + 1] in ('"', "'")
+            raise self._error(
+                "the closing quote is missing" if open_quote else f"expected a value, found {self._found()}"
+            )
+        self._at = bare.end()
+        text = bare[0]
+        self._skip()
+        if text[-1].isdigit() and (unit := _WORD.match(self._text, self._at)) is not None and unit[0] in UNITS:
+            text, self._at = text + unit[0], unit.end()
+        stop = self._at if text != bare[0] else bare.end()
+        self._skip()
+        return Literal(text, text.encode("utf-8", "surrogatepass"), text, False, Span(begin, stop))
+
+    # ---- characters
+
+    def _skip(self) -> None:
+        match = _SPACE.match(self._text, self._at)
+        assert match is not None
+        self._at = match.end()
+
+    def _end(self) -> int:
+        """Where what was read last ends, without the space behind it."""
+        return len(self._text[: self._at].rstrip())
+
+    def _word(self) -> str | None:
+        match = _WORD.match(self._text, self._at)
+        if match is None:
+            return None
+        self._at = match.end()
+        self._skip()
+        return match[0]
+
+    def _take(self, symbol: str) -> bool:
+        if not self._text.startswith(symbol, self._at):
+            return False
+        self._at += len(symbol)
+        self._skip()
+        return True
+
+    def _one_of(self, *words: str) -> str | None:
+        """Takes a word or a symbol, if one of these is next. `!` is none where it begins `!=`."""
+        for word in words:
+            if not self._text.startswith(word, self._at):
+                continue
+            stop = self._at + len(word)
+            if word[0].isalpha():
+                field = _FIELD.match(self._text, self._at)
+                if field is None or field[0] != word or (word in ("any", "all") and self._text[stop : stop + 1] == "("):
+                    continue
+            self._at = stop
+            self._skip()
+            return word
+        return None
+
+    def _expect(self, symbol: str, what: str) -> None:
+        if not self._take(symbol):
+            raise self._error(f"expected {what}, found {self._found()}")
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self._error(f"more than {DEEPEST} levels")
+
+    def _found(self) -> str:
+        """What stands here, for an error."""
+        if self._at >= len(self._text):
+            return "the end"
+        match = re.compile(r"\w+|.").match(self._text, self._at)
+        return self._text[self._at] if match is None else match[0]
+
+    def _operator_hint(self, found: Node) -> str:
+        """What a word could have been that stands behind a field."""
+        if self._text.startswith("=", self._at):
+            return ", found =; did you mean ==?"
+        word = _WORD.match(self._text, self._at)
+        if word is None or not isinstance(found, Comparison) or found.operator is not None:
+            return f", found {self._found()}"
+        known = [*OPERATORS, IN, "and", "or"]
+        return f", found {word[0]}{_meant(near(word[0], known))}"
+
+    def _error(self, why: str, at: int | None = None) -> FilterError:
+        begin = self._at if at is None else at
+        match = re.compile(r"\w+|\S|$").search(self._text, begin)
+        stop = begin if match is None or match.start() != begin else match.end()
+        return FilterError(self._text, Span(begin, stop), why)
+
+
+def _joined(word: str, one: Node, other: Node) -> Node:
+    """Parts in a row are one node, so that many of them are not deep."""
+    if isinstance(one, Joined) and one.word == word:
+        return Joined(word, (*one.parts, other))
+    return Joined(word, (one, other))
+
+
+def _meant(close: list[str]) -> str:
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _field_hint(found: str) -> str:
+    if found in ('"', "'") or found[:1].isdigit():
+        return "; the field stands first, as in version == 3"
+    return ""
+
+
+def _unescaped(raw: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(_code(match[1])) if _is_code(match[1]) else match[1], raw)
+
+
+def _bytes_of(raw: str) -> bytes:
+    """The same as bytes: an escape is one byte, all else is UTF-8."""
+    parts: list[bytes] = []
+    last = 0
+    for match in _ESCAPE.finditer(raw):
+        parts.append(raw[last : match.start()].encode("utf-8", "surrogatepass"))
+        escape = match[1]
+        parts.append(bytes([_code(escape) & 0xFF]) if _is_code(escape) else escape.encode("utf-8", "surrogatepass"))
+        last = match.end()
+    return b"".join([*parts, raw[last:].encode("utf-8", "surrogatepass")])
+
+
+def _is_code(escape: str) -> bool:
+    return escape in _SHORT or escape[0] in "01234567" or len(escape) > 1
+
+
+def _code(escape: str) -> int:
+    if escape in _SHORT:
+        return _SHORT[escape]
+    return int(escape[1:], 16) if escape[0] == "x" else int(escape, 8)
