@@ -14,13 +14,16 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from analyzer.errors import UserError
-from analyzer.fields.keys import FIELDS, NAMES
+from analyzer.fields.keys import FIELDS, NAMES, NEEDS_MESSAGE
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, Kind, ShortField, kind_of, scale_of
 from dissectors import registry
 from dissectors.api import Role
-from dissectors.catalog import Catalog, Layout, Member
+from dissectors.catalog import Alias, Catalog, Layout, Member
 
-_ROLES = {role.name.lower(): role for role in Role}
+_ROLES = {"request": Role.REQUEST, "response": Role.RESPONSE}
+_ASKING = frozenset(Role) - {Role.RESPONSE}
+"""Roles of messages that have the body of a request: a oneway message has, too."""
+
 _NEAR = 3
 _DEEPEST = 24
 """Steps of a path: more than any layout has, few enough for a hostile one."""
@@ -49,16 +52,13 @@ def find(name: str) -> FieldPath:
     if protocol not in registry.names():
         raise UnknownField(name, near(name, [*NAMES, *registry.names()]), "; wireanalyze fields lists them")
     if not rest:
-        return FieldPath(name, Kind.PRESENCE, BodyField(protocol, None, None, ()), about=f"messages of {protocol}")
+        return _whole(name, BodyField(protocol, None, None, ()), f"messages of {protocol}")
     catalog = registry.by_name(protocol).catalog()
     if catalog is None:
         raise UnknownField(name, (), f"; nobody wrote down what messages of {protocol} have")
     alias = catalog.aliases().get(name)
     if alias is not None:
-        kind = FIELDS[alias.key].kind if alias.key is not None else kind_of(alias.type)
-        return FieldPath(
-            name, kind, AliasField(protocol, alias), alias.paths is not None, alias.label, alias.about, scale_of(name)
-        )
+        return _of_alias(name, protocol, alias)
     for short in catalog.shorts():
         if short.name == rest:
             origin = ShortField(protocol, short)
@@ -69,7 +69,20 @@ def find(name: str) -> FieldPath:
 def _of_row(name: str) -> FieldPath:
     key = NAMES[name]
     field = FIELDS[key]
-    return FieldPath(name, field.kind, Key(key), field.repeated, None, field.about)
+    cheap = key not in NEEDS_MESSAGE
+    return FieldPath(name, field.kind, Key(key), field.repeated, None, field.about, is_cheap=cheap)
+
+
+def _whole(name: str, origin: BodyField, about: str) -> FieldPath:
+    return FieldPath(name, Kind.PRESENCE, origin, about=about, is_cheap=True)
+
+
+def _of_alias(name: str, protocol: str, alias: Alias) -> FieldPath:
+    kind = FIELDS[alias.key].kind if alias.key is not None else kind_of(alias.type)
+    many, cheap = alias.paths is not None, alias.paths is None
+    return FieldPath(
+        name, kind, AliasField(protocol, alias), many, alias.label, alias.about, scale_of(name), is_cheap=cheap
+    )
 
 
 def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> FieldPath:
@@ -84,16 +97,16 @@ def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> Fi
     role = _ROLES.get(path[0]) if path else None
     if role is not None and any(each.role in (role, None) for each in layouts):
         layouts, path = [each for each in layouts if each.role in (role, None)], path[1:]
-        roles: frozenset[Role] | None = frozenset({role})
+        roles: frozenset[Role] | None = _with_body_of(role)
     else:
-        roles = None if any(each.role is None for each in layouts) else frozenset(_known(layouts))
+        roles = _all_of(each.role for each in layouts)
     if not path:
-        return FieldPath(name, Kind.PRESENCE, BodyField(protocol, operation, roles, ()))
+        return _whole(name, BodyField(protocol, operation, roles, ()), f"messages of {operation}")
     found = [(each.role, member) for each in layouts for member in [_walk(each, path)] if member is not None]
     if not found:
         raise _no_member(name, layouts, path)
     if roles is not None and len(found) < len(layouts):
-        roles = frozenset(of for of, _ in found if of is not None)
+        roles = _all_of(of for of, _ in found)
     (kind, label), *others = [(_kind(member), member.label) for _, (member, _) in found]
     kind = kind if all(other[0] is kind for other in others) else Kind.ANY
     many = any(repeated for _, (_, repeated) in found)
@@ -101,8 +114,16 @@ def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> Fi
     return FieldPath(name, kind, origin, many, label, found[0][1][0].about, scale_of(path[-1]))
 
 
-def _known(layouts: Iterable[Layout]) -> Iterator[Role]:
-    return (each.role for each in layouts if each.role is not None)
+def _with_body_of(role: Role | None) -> frozenset[Role] | None:
+    """The roles of messages that have a layout; None for all."""
+    return None if role is None else frozenset({role}) if role is Role.RESPONSE else _ASKING
+
+
+def _all_of(roles: Iterable[Role | None]) -> frozenset[Role] | None:
+    """The roles of messages that have one of several layouts."""
+    found = [_with_body_of(role) for role in roles]
+    every: frozenset[Role] = frozenset().union(*(each for each in found if each is not None))
+    return None if None in found or every == frozenset(Role) else every
 
 
 def _kind(member: Member) -> Kind:
@@ -192,7 +213,7 @@ def _prefix(protocol: str, layout: Layout) -> str:
 
 
 def _of_layout(protocol: str, layout: Layout, word: str | None) -> Iterator[FieldPath]:
-    roles = None if layout.role is None else frozenset({layout.role})
+    roles = _with_body_of(layout.role)
     whole = FieldPath("", Kind.PRESENCE, BodyField(protocol, layout.operation, roles, ()))
     for path, member, repeated in _every(layout.members(), (), False):
         name = f"{_prefix(protocol, layout)}.{'.'.join(path)}"

@@ -22,14 +22,14 @@ class Numbers(NamedTuple):
 
 
 class Choices:
-    """What each of a few small numbers stands for, made when first asked for; None is no value."""
+    """What each of a few small numbers stands for; None is no value. Of equal `source` they stand for the same."""
 
-    def __init__(self, value: Callable[[int], Any]) -> None:
-        self.value = value
+    def __init__(self, value: Callable[[int], Any], source: object = None) -> None:
+        self.value, self.source = value, source
 
     def verdicts(self, judge: Callable[[Any], bool]) -> Verdicts:
         """What a judge says of each of them."""
-        return Verdicts(lambda number: _judged(self.value(number), judge))
+        return Verdicts(lambda number: _judged(self.value(number), judge), self.source)
 
 
 class Chosen(NamedTuple):
@@ -52,8 +52,8 @@ _NEW, _NO, _YES = 0, 1, 2
 class Verdicts:
     """Yes or no for each of a few small numbers, each asked for once."""
 
-    def __init__(self, ask: Callable[[int], bool]) -> None:
-        self._ask = ask
+    def __init__(self, ask: Callable[[int], bool], source: object) -> None:
+        self._ask, self.source = ask, source
         self._known = np.zeros(0, np.int8)
 
     def of(self, numbers: Ints) -> Bools:

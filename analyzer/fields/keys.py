@@ -67,6 +67,10 @@ FIELDS: Mapping[str, RowField] = {
     "destination.port": RowField(N, "port of the receiver", also=("tcp.dstport",)),
     "ip": RowField(Kind.ADDRESS, "address of either side", True, also=("ip.addr", "ipv6.addr")),
     "port": RowField(N, "port of either side", True, also=("tcp.port",)),
+    "source.name": RowField(T, "what the capture calls the sender's address"),
+    "destination.name": RowField(T, "what the capture calls the receiver's address"),
+    "name": RowField(T, "what the capture calls the address of either side", True),
+    "comment": RowField(T, "comments on its packets, of a pcapng", True, also=("frame.comment", "pkt_comment")),
     "bytes": RowField(B, "the message as it is on the wire", also=("frame", "tcp.payload")),
     "text": RowField(T, "all that the decoded message says, with its info line: for searching"),
 }
@@ -80,6 +84,10 @@ NAMES: Mapping[str, str] = {
 OF_BODY = frozenset(
     {"error", "error.code", "error.name", "info", "findings", "findings.severity", "findings.text", "text"}
 )
+
+APART = frozenset({"bytes", "comment"})
+"""What is read neither as columns nor out of the body: see Reading."""
+
 NEEDS_MESSAGE = OF_BODY | {"bytes"}
 
 _Read = Callable[[Rows, Ints], Sequence[Dense]]
@@ -97,13 +105,21 @@ def _dense(column: Column) -> Sequence[Dense] | list[Any]:
     if isinstance(column, Times):
         return (Numbers(column.times),)
     if isinstance(column, Picked):
-        return (Chosen(Choices(column.texts.value), column.numbers),)
+        return (_named(column),)
     if isinstance(column, Flags):
         return (Chosen(_FLAGS, column.flags.astype(np.int64)),)
     return column.values()
 
 
 _FLAGS = Choices(bool)
+
+
+def _named(column: Picked) -> Chosen:
+    return Chosen(Choices(column.texts.value, column.texts), column.numbers)
+
+
+def _names(*senders: bool) -> _Read:
+    return lambda reader, rows: tuple(_named(reader.session.hosts.names(rows, sender)) for sender in senders)
 
 
 def _sides(part: Callable[[str], Any], *senders: bool) -> _Read:
@@ -116,7 +132,8 @@ def _sides(part: Callable[[str], Any], *senders: bool) -> _Read:
 
 
 def _part(endpoints: Picked, part: Callable[[str], Any]) -> Chosen:
-    return Chosen(Choices(lambda number: part(endpoints.texts.value(number) or "")), endpoints.numbers)
+    texts = endpoints.texts
+    return Chosen(Choices(lambda number: part(texts.value(number) or ""), texts), endpoints.numbers)
 
 
 def address(endpoint: str) -> str:
@@ -134,8 +151,11 @@ COLUMNS: Mapping[str, _Read] = {
     "source.port": _sides(port, True),
     "destination.ip": _sides(address, False),
     "destination.port": _sides(port, False),
+    "source.name": _names(True),
+    "destination.name": _names(False),
+    "name": _names(True, False),
     "ip": _sides(address, True, False),
     "port": _sides(port, True, False),
 }
 
-assert set(FIELDS) == set(KEYS) | NEEDS_MESSAGE | set(COLUMNS)
+assert set(FIELDS) == set(KEYS) | OF_BODY | APART | set(COLUMNS)

@@ -73,7 +73,8 @@ Label: TypeAlias = Callable[[int], str | None]
 class FieldPath:
     """A checked path. repeated: a row may have several values. label: of numbers that have names.
 
-    scale: nanoseconds of one unit of a number that counts time; None where it does not.
+    scale: nanoseconds of one unit of a number that counts time; None where it does not. is_cheap: the index alone tells
+    its values, no message is read.
     """
 
     name: str
@@ -83,18 +84,7 @@ class FieldPath:
     label: Label | None = None
     about: str | None = None
     scale: int | None = None
-
-    @property
-    def is_cheap(self) -> bool:
-        """Whether the index alone tells its values, so that no message is read."""
-        from analyzer.fields.keys import NEEDS_MESSAGE
-
-        origin = self.origin
-        if isinstance(origin, BodyField):
-            return not origin.path
-        if isinstance(origin, AliasField):
-            return origin.alias.paths is None
-        return isinstance(origin, Key) and origin.name not in NEEDS_MESSAGE
+    is_cheap: bool = False
 
 
 _KINDS = {

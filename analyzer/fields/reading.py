@@ -15,13 +15,15 @@ import numpy as np
 from analyzer.columns import Bools, Ints
 from analyzer.fields import keys
 from analyzer.fields.bodies import Bodies
-from analyzer.fields.dense import Chosen, Dense
+from analyzer.fields.dense import Chosen, Dense, Numbers
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
 from analyzer.lore import Lore
 from analyzer.rows import Rows
 from dissectors.api import Role
-from dissectors.catalog import Short
+from dissectors.catalog import Alias, Short
 from dissectors.wire.bulk import NULL64
+
+_BY_VALUE = keys.NEEDS_MESSAGE | keys.APART
 
 
 class Occurrences(NamedTuple):
@@ -50,8 +52,10 @@ class Reading:
     def columns(self, field: FieldPath, rows: Ints) -> Sequence[Dense] | None:
         """A field as columns, of which each row has the values; None for one that must be read value by value."""
         name = _key(field)
-        found = None if name is None or name in keys.NEEDS_MESSAGE else keys.read(self.reader, name, rows)
-        return None if found is None or isinstance(found, list) else found
+        found = None if name is None or name in _BY_VALUE else keys.read(self.reader, name, rows)
+        if found is None or isinstance(found, list):
+            return None
+        return [_added(column, field) for column in found] if _adds(field) else found
 
     def by_row(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
         """The values of a field in each of `rows`; nulls and what is missing left out."""
@@ -65,19 +69,30 @@ class Reading:
             values = self._of_bodies(field, mine)
         elif name == "bytes":
             values = [(message,) for message in self.reader.session.messages(mine)]
+        elif name == "comment":
+            values = self._comments(mine)
         elif name in keys.NEEDS_MESSAGE:
             values = self._bodies.values(field, mine)
         else:
             values = _rowwise(keys.read(self.reader, name, mine))
         for place, each in zip(places.tolist(), values, strict=True):
             found[place] = each
-        return found
+        return [_made(field.origin.alias, each) for each in found] if isinstance(field.origin, AliasField) else found
 
     def of(self, field: FieldPath, rows: Ints) -> Occurrences:
         """The same as one list with the place of each value."""
         found = self.by_row(field, rows)
         counts = np.fromiter(map(len, found), np.int64, len(found))
         return Occurrences(np.repeat(np.arange(len(rows)), counts), [value for each in found for value in each])
+
+    def _comments(self, rows: Ints) -> list[Sequence[Any]]:
+        found: list[Sequence[Any]] = [()] * len(rows)
+        comments = self.reader.session.comments
+        if comments.any:
+            places, texts = comments.of_rows(rows)
+            for place, text in zip(places.tolist(), texts, strict=True):
+                found[place] = (*found[place], text)
+        return found
 
     def _of_bodies(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
         if isinstance(field.origin, ShortField):
@@ -127,6 +142,22 @@ def _key(field: FieldPath) -> str | None:
     if isinstance(origin, Key):
         return origin.name
     return origin.alias.key if isinstance(origin, AliasField) else None
+
+
+def _adds(field: FieldPath) -> int:
+    """What another program counts more than we do."""
+    return field.origin.alias.add if isinstance(field.origin, AliasField) else 0
+
+
+def _added(column: Dense, field: FieldPath) -> Dense:
+    return column._replace(numbers=column.numbers + _adds(field)) if isinstance(column, Numbers) else column
+
+
+def _made(alias: Alias, values: Sequence[Any]) -> Sequence[Any]:
+    """What another program makes of our values."""
+    if alias.made is not None:
+        return [made for value in values if (made := alias.made(value)) is not None]
+    return [value + alias.add if type(value) is int else value for value in values] if alias.add else values
 
 
 def _once(values: Sequence[Any]) -> Sequence[Any]:

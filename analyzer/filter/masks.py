@@ -106,7 +106,7 @@ class _Bound:
             said = _compared(self._test, numbers)
             return said if null is None else said & ~null
         verdicts = self._verdicts.get(place)
-        if verdicts is None:
+        if verdicts is None or verdicts.source is not column.choices.source:
             verdicts = self._verdicts[place] = column.choices.verdicts(self._judge)
         return verdicts.of(column.numbers)
 

@@ -1,0 +1,51 @@
+"""`wireanalyze fields`: what a filter and -e can ask for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from analyzer.errors import UserError
+from analyzer.fields.catalog import every, near
+from analyzer.fields.keys import NAMES
+from analyzer.fields.path import FieldPath
+from analyzer.render.jsonable import JsonWriter
+from analyzer.text import safe_text
+
+_NAME, _KIND = 48, 14
+
+
+@click.command("fields")
+@click.argument("word", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def command(word: str | None, as_json: bool) -> None:
+    """List the fields of filters (-Y) and columns (-e): all, or those with WORD in their names.
+
+    A path of a body works with .request, with .response, and without either; arrays are implicit.
+    """
+    found = every(word)
+    first = next(found, None)
+    if first is None:
+        assert word is not None
+        meant = near(word, NAMES)
+        hint = f"; did you mean {' or '.join(meant)}?" if meant else "; wireanalyze fields lists all of them"
+        raise UserError(f"no field has {word} in its name{hint}")
+    write = sys.stdout.buffer.write
+    for line in _objects(first, found) if as_json else _lines(first, found):
+        write(line)
+
+
+def _lines(first: FieldPath, rest: Iterator[FieldPath]) -> Iterator[bytes]:
+    for field in (first, *rest):
+        kind = f"{field.kind.value}{', many' if field.repeated else ''}"
+        line = f"{safe_text(field.name):<{_NAME}}  {kind:<{_KIND}}  {safe_text(field.about or '')}"
+        yield f"{line.rstrip()}\n".encode()
+
+
+def _objects(first: FieldPath, rest: Iterator[FieldPath]) -> Iterator[bytes]:
+    writer = JsonWriter()
+    for field in (first, *rest):
+        about = {} if field.about is None else {"about": field.about}
+        yield writer.line({"name": field.name, "type": field.kind.value, "repeated": field.repeated, **about})
