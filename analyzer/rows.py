@@ -45,9 +45,11 @@ class Rows:
     """
 
     def __init__(self, session: Analysis, *, streaming: bool = False, hindsight: bool = False) -> None:
-        self.streaming, self._hindsight = streaming, hindsight
+        self.streaming, self.hindsight = streaming, hindsight
         self.session = session
         self._index = session.rows
+        self._latest: Ints | None = None
+        self._run = slice(0, 0)
         self._names = Texts(lambda number: session.names.text(number - 1) if number else None)
         self._stream_ids = Texts(session.stream_id)
         self._endpoints = Texts(lambda number: session.endpoint(number // 2, number % 2))
@@ -102,11 +104,17 @@ class Rows:
 
     def remarks(self, rows: Ints) -> Ints:
         """What the index itself has to say of rows, as bits; see row_findings."""
-        return self.session.remarks_of(rows, late=self._hindsight and self.session.ended)
+        return self.session.remarks_of(rows, late=self.hindsight and self.session.ended)
 
     def take(self, name: str, rows: Ints) -> Array:
         """One column of the index."""
-        return self._index.column(name)[rows]
+        column = self._index.column(name)
+        return column[self._run] if rows is self._latest else column[rows]
+
+    def between(self, first: int, stop: int) -> Ints:
+        """The rows from `first` to before `stop`, of which columns are sooner cut out than gathered."""
+        self._latest, self._run = np.arange(first, stop), slice(first, stop)
+        return self._latest
 
     def integers(self, name: str, rows: Ints) -> Integers:
         """The same as numbers that may be null."""
@@ -167,10 +175,15 @@ class Rows:
 
     def latencies(self, rows: Ints) -> Integers:
         """Nanoseconds, of responses whose request is known."""
-        partners = self.partner_rows(rows)
-        answer = (partners != NULL64) & (self.take("role", rows) == Role.RESPONSE)
-        request = self._index.column("time")[np.where(answer, partners, 0)]
-        return Integers(self.take("time", rows) - request, ~answer)
+        partners = self.take("partner", rows)
+        answer = self.take("role", rows) == Role.RESPONSE
+        answer &= partners >= 0
+        if self.streaming:
+            answer &= partners <= rows
+        places = np.flatnonzero(answer)
+        found = np.zeros(len(rows), np.int64)
+        found[places] = self.take("time", rows)[places] - self._index.column("time")[partners[places]]
+        return Integers(found, ~answer)
 
     def endpoints(self, rows: Ints, sender: bool) -> Picked:
         """`address:port` of who sent the row, or of who received it."""

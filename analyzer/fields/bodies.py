@@ -7,14 +7,14 @@ forget(), for an expression asks for one field after the other, each for the row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from analyzer import defects
-from analyzer.columns import Bools, Ints, given, runs
+from analyzer.columns import Array, Bools, Ints, given, runs
 from analyzer.fields.keys import OF_BODY
 from analyzer.fields.leaves import leaves, texts_in
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
@@ -138,22 +138,27 @@ class Bodies:
 
     def may_have(self, field: FieldPath, rows: Ints) -> Bools:
         """Which rows can have a value of a field, as far as the index tells."""
-        origin, table = field.origin, self._session.rows
+        origin = field.origin
         if isinstance(origin, Key):
             return np.ones(len(rows), bool)
-        found: Bools = table.column("protocol")[rows] == self._number(origin.protocol)
+        found: Bools = self._reader.take("protocol", rows) == self._number(origin.protocol)
         if isinstance(origin, BodyField):
             if origin.operation is not None:
-                found &= table.column("operation")[rows] == self._session.names.known(origin.operation)
+                found &= self._reader.take("operation", rows) == self._session.names.known(origin.operation)
             if origin.roles is not None:
-                found &= np.isin(table.column("role")[rows], [int(role) for role in origin.roles])
+                found &= _one_of(self._reader.take("role", rows), origin.roles)
         if isinstance(origin, AliasField) and origin.alias.roles is not None:
-            found &= np.isin(table.column("role")[rows], [int(role) for role in origin.alias.roles])
+            found &= _one_of(self._reader.take("role", rows), origin.alias.roles)
         return found
 
     def _number(self, protocol: str) -> int:
         dissectors = self._session.engine.known.dissectors
         return next((number for number, each in enumerate(dissectors) if each.name == protocol), len(dissectors))
+
+
+def _one_of(column: Array, roles: Iterable[Role]) -> Bools:
+    found: Bools = np.logical_or.reduce([column == int(role) for role in roles])
+    return found
 
 
 def _no_pick(message: bytes) -> None:

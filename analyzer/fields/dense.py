@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from analyzer.columns import Array, Bools, Ints
+from analyzer.columns import Array, Bools
 
 
 class Numbers(NamedTuple):
@@ -33,20 +33,22 @@ class Choices:
 
 
 class Chosen(NamedTuple):
-    """One of few values in each row, by number."""
+    """One of few values in each row, by number; a number below zero is no value."""
 
     choices: Choices
-    numbers: Ints
+    numbers: Array
 
     def values(self) -> list[Any]:
         """The values of all rows."""
-        known = {number: self.choices.value(number) for number in distinct(self.numbers)}
-        return [known[number] for number in self.numbers.tolist()]
+        numbers = self.numbers.tolist()
+        known = {number: self.choices.value(number) if number >= 0 else None for number in set(numbers)}
+        return [known[number] for number in numbers]
 
 
 Dense: TypeAlias = Numbers | Chosen
 
-_NEW, _NO, _YES = 0, 1, 2
+_FEW = 3
+"""Numbers that are sooner compared with than looked up."""
 
 
 class Verdicts:
@@ -54,26 +56,28 @@ class Verdicts:
 
     def __init__(self, ask: Callable[[int], bool], source: object) -> None:
         self._ask, self.source = ask, source
-        self._known = np.zeros(0, np.int8)
+        self._known = np.zeros(0, bool)
+        self._yes: list[int] = []
 
-    def of(self, numbers: Ints) -> Bools:
-        """The verdict on each of many."""
+    def of(self, numbers: Array) -> Bools:
+        """The verdict on each of many; no for those below zero."""
         most = int(numbers.max(initial=-1)) + 1
         if most > len(self._known):
-            self._known = np.concatenate((self._known, np.zeros(most, np.int8)))
-        found = self._known[numbers]
-        if not found.all():
-            for number in distinct(numbers[found == _NEW]):
-                self._known[number] = _YES if self._ask(number) else _NO
-            found = self._known[numbers]
-        said: Bools = found == _YES
-        return said
-
-
-def distinct(numbers: Ints) -> list[int]:
-    """Each of several small numbers once, in order."""
-    found: list[int] = np.flatnonzero(np.bincount(numbers)).tolist() if len(numbers) else []
-    return found
+            new = range(len(self._known), most)
+            said = np.fromiter(map(self._ask, new), bool, len(new))
+            self._known = np.concatenate((self._known, said))
+            self._yes = np.flatnonzero(self._known).tolist()
+        found: Bools
+        if len(self._yes) <= _FEW:
+            found = np.zeros(len(numbers), bool)
+            for number in self._yes:
+                found |= numbers == number
+            return found
+        if int(numbers.min(initial=0)) >= 0:
+            found = self._known.take(numbers)
+            return found
+        found = self._known.take(np.maximum(numbers, 0))
+        return found & (numbers >= 0)
 
 
 def _judged(value: Any, judge: Callable[[Any], bool]) -> bool:

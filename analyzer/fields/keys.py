@@ -107,7 +107,7 @@ def _dense(column: Column) -> Sequence[Dense] | list[Any]:
     if isinstance(column, Picked):
         return (_named(column),)
     if isinstance(column, Flags):
-        return (Chosen(_FLAGS, column.flags.astype(np.int64)),)
+        return (Chosen(_FLAGS, column.flags.view(np.int8)),)
     return column.values()
 
 
@@ -146,7 +146,21 @@ def port(endpoint: str) -> int:
     return int(endpoint.rpartition(":")[2])
 
 
+def _operations(reader: Rows, rows: Ints) -> Sequence[Dense]:
+    names = reader.session.names
+    return (Chosen(Choices(names.texts.__getitem__, names), reader.take("operation", rows)),)
+
+
+def _clients(reader: Rows, rows: Ints) -> Sequence[Dense]:
+    names = reader.session.names
+    if reader.streaming:
+        return (_named(reader.clients(rows)),)
+    return (Chosen(Choices(names.texts.__getitem__, names), reader.take("client", rows)),)
+
+
 COLUMNS: Mapping[str, _Read] = {
+    "operation": _operations,
+    "client": _clients,
     "source.ip": _sides(address, True),
     "source.port": _sides(port, True),
     "destination.ip": _sides(address, False),

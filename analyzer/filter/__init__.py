@@ -40,19 +40,36 @@ class Filter:
 
     def mask(self, reader: Rows, rows: Ints) -> Bools:
         """Which of `rows` it keeps."""
-        if self._reading is None or self._reading.reader is not reader or self._mask is None:
-            self._reading = Reading(reader, self.fields)
-            self._mask = bound(self._checked, self._reading)
+        mask = self._bound(reader)
         found = np.empty(len(rows), bool)
         for first in range(0, len(rows), AT_ONCE):
-            found[first : first + AT_ONCE] = self._mask(rows[first : first + AT_ONCE])
-            self._reading.forget()
+            found[first : first + AT_ONCE] = mask(rows[first : first + AT_ONCE])
         return found
 
     def rows(self, reader: Rows, rows: Ints | range) -> Ints:
         """Those of `rows` that it keeps."""
-        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
-        return numbers[self.mask(reader, numbers)]
+        if not isinstance(rows, range):
+            return rows[self.mask(reader, rows)]
+        mask = self._bound(reader)
+        kept: list[Ints] = []
+        for first in range(rows.start, rows.stop, AT_ONCE):
+            some = reader.between(first, min(first + AT_ONCE, rows.stop))
+            kept.append(np.flatnonzero(mask(some)) + first)
+        return np.concatenate(kept) if kept else np.empty(0, np.int64)
+
+    def _bound(self, reader: Rows) -> Mask:
+        """The function for a reader's rows, which remembers what it decoded until it is asked again."""
+        if self._reading is None or self._reading.reader is not reader or self._mask is None:
+            self._reading = Reading(reader, self.fields)
+            self._mask = bound(self._checked, self._reading)
+        reading, mask = self._reading, self._mask
+
+        def once(rows: Ints) -> Bools:
+            found = mask(rows)
+            reading.forget()
+            return found
+
+        return once
 
 
 def compiled(text: str, named: Mapping[str, str] | None = None) -> Filter:

@@ -47,28 +47,26 @@ def bound(checked: Checked, reading: Reading) -> Mask:
     """The function of a filter for the rows of one reading."""
     if isinstance(checked, Test):
         return _Bound(checked, reading).mask
-    parts = [bound(part, reading) for part in sorted(checked.parts, key=cost)]
+    parts = sorted(checked.parts, key=cost)
+    cheap = [bound(part, reading) for part in parts if cost(part) == 0]
+    dear = [bound(part, reading) for part in parts if cost(part) > 0]
     if checked.word == "not":
-        return lambda rows: ~parts[0](rows)
+        (only,) = cheap or dear
+        return lambda rows: ~only(rows)
     if checked.word == "xor":
-        return lambda rows: np.logical_xor.reduce([part(rows) for part in parts])
-    return lambda rows: _in_turn(parts, rows, until=checked.word == "or")
+        return lambda rows: np.logical_xor.reduce([part(rows) for part in (*cheap, *dear)])
+    return lambda rows: _in_turn(cheap, dear, rows, until=checked.word == "or")
 
 
-def _in_turn(parts: Sequence[Mask], rows: Ints, until: bool) -> Bools:
-    """Asks each part of the rows that are not decided: decided is who got `until` from one of them."""
-    found = np.full(len(rows), not until)
-    places: Ints | None = None
-    for part in parts:
-        left = rows if places is None else rows[places]
+def _in_turn(cheap: Sequence[Mask], dear: Sequence[Mask], rows: Ints, until: bool) -> Bools:
+    """Asks cheap parts of all rows, dear ones of those not decided: decided is who got `until` from one of them."""
+    join = np.logical_or if until else np.logical_and
+    found: Bools = join.reduce([part(rows) for part in cheap]) if cheap else np.full(len(rows), not until)
+    for part in dear:
+        left = np.flatnonzero(found != until)
         if not len(left):
             break
-        said = part(left) == until
-        if not said.any():
-            continue
-        decided = np.flatnonzero(said) if places is None else places[said]
-        found[decided] = until
-        places = np.flatnonzero(~said) if places is None else places[~said]
+        found[left] = part(rows[left])
     return found
 
 
@@ -86,10 +84,10 @@ class _Bound:
         if isinstance(test.field.origin, BodyField) and not test.field.origin.path:
             return reading.may_have(test.field, rows)
         if test.field.is_cheap and not test.steps:
-            allowed = reading.may_have(test.field, rows)
             columns = reading.columns(test.field, rows)
             if columns is not None:
-                return self._over(columns) & allowed
+                said = self._over(columns)
+                return said if isinstance(test.field.origin, Key) else said & reading.may_have(test.field, rows)
         return self._one_by_one(rows)
 
     def _over(self, columns: Sequence[Dense]) -> Bools:
