@@ -25,6 +25,9 @@ _ASKING = frozenset(Role) - {Role.RESPONSE}
 """Roles of messages that have the body of a request: a oneway message has, too."""
 
 _NEAR = 3
+_LONGEST = 80
+"""Characters that are repeated of a name that is far too long."""
+
 _DEEPEST = 24
 """Steps of a path: more than any layout has, few enough for a hostile one."""
 
@@ -87,6 +90,8 @@ def _of_alias(name: str, protocol: str, alias: Alias) -> FieldPath:
 
 def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> FieldPath:
     operation, *path = parts
+    if len(path) > _DEEPEST:
+        raise UnknownField(name[:_LONGEST], (), f"; no path has more than {_DEEPEST} steps")
     layouts = [each for each in catalog.layouts() if each.operation == operation]
     if not layouts:
         shorts = [each.name for each in catalog.shorts()]
@@ -95,8 +100,13 @@ def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> Fi
         aliases = [each for each in near(name, catalog.aliases()) if each not in whole]
         raise UnknownField(name, [*whole, *aliases][:_NEAR])
     role = _ROLES.get(path[0]) if path else None
-    if role is not None and any(each.role in (role, None) for each in layouts):
-        layouts, path = [each for each in layouts if each.role in (role, None)], path[1:]
+    fitting = [each for each in layouts if each.role in (role, None)]
+    if (
+        role is not None
+        and fitting
+        and (any(each.role is role for each in fitting) or not _has_field(layouts, path[0]))
+    ):
+        layouts, path = fitting, path[1:]
         roles: frozenset[Role] | None = _with_body_of(role)
     else:
         roles = _all_of(each.role for each in layouts)
@@ -124,6 +134,10 @@ def _all_of(roles: Iterable[Role | None]) -> frozenset[Role] | None:
     found = [_with_body_of(role) for role in roles]
     every: frozenset[Role] = frozenset().union(*(each for each in found if each is not None))
     return None if None in found or every == frozenset(Role) else every
+
+
+def _has_field(layouts: Iterable[Layout], name: str) -> bool:
+    return any(each.name == name for layout in layouts for each in layout.members())
 
 
 def _kind(member: Member) -> Kind:

@@ -94,7 +94,8 @@ class _Checker:
         if isinstance(value, Slice):
             if field.kind in _NUMERIC or field.kind is Kind.FLAG:
                 self._fail(value.span, f"{field.name} is a {field.kind.value}: only text and bytes have parts")
-            return field, (*steps, Step(None, value.cuts))
+            kind = Kind.TEXT if field.kind is Kind.ADDRESS else field.kind
+            return replace(field, kind=kind), (*steps, Step(None, value.cuts))
         return self._called(field, value), (*steps, Step(value.function))
 
     def _called(self, field: FieldPath, call: Call) -> FieldPath:
@@ -136,7 +137,8 @@ class _Checker:
                 self._fail(literal.span, f"{field.name} is an address: expected one, as 10.0.0.1, ::1 or 10.0.0.0/8")
             return replace(found, network=network)
         if kind is Kind.TEXT:
-            self._known(field, literal)
+            if isinstance(self._comparison.value, Name):
+                self._known(field, literal)
             return replace(found, labels=_labels(field, literal))
         if kind is Kind.STRUCT:
             self._fail(literal.span, f"{field.name} has fields of its own: compare one of them, or ask count() of it")
@@ -165,6 +167,8 @@ class _Checker:
         if found is None:
             return None
         number, unit = found
+        if field.kind is Kind.DURATION and unit in units.SIZES:
+            self._fail(literal.span, f"{field.name} counts time: expected a unit of {', '.join(units.DURATIONS)}")
         if unit not in units.DURATIONS:
             return number
         scale = 1 if field.kind is Kind.DURATION else field.scale

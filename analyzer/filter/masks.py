@@ -111,11 +111,15 @@ class _Bound:
     def _one_by_one(self, rows: Ints) -> Bools:
         found = self._reading.by_row(self._test.field, rows)
         steps, judge, every = self._test.steps, self._judge, self._test.every
+        presence = self._test.operator is None and not steps
         known: dict[tuple[type, Any], bool] = {}
         said = np.zeros(len(rows), bool)
         for place, values in enumerate(found):
             if not values:
                 continue
+            if not presence:
+                # An empty list is there, and has no value.
+                values = [value for value in values if value != []]
             for step in steps:
                 values = _stepped(step, list(values))
             verdicts = (_remembered(known, judge, value) for value in values)

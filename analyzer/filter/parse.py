@@ -1,6 +1,7 @@
 """The language of display filters, as Wireshark's users know it.
 
-    expression  = conjunction { ("or" | "||" | "xor" | "^^") conjunction }
+    expression  = exclusion { ("or" | "||") exclusion }
+    exclusion   = conjunction { ("xor" | "^^") conjunction }
     conjunction = negation { ("and" | "&&") negation }
     negation    = ("not" | "!") negation | "(" expression ")" | "$" NAME | "${" NAME "}" | comparison
     comparison  = [ "any" | "all" ] value [ operator literal | [ "not" ] "in" "{" member { [","] member } "}" ]
@@ -29,13 +30,16 @@ from analyzer.filter.units import UNITS
 DEEPEST = 100
 """Parentheses, negations and named filters within each other."""
 
+MOST_NAMED = 256
+"""Named filters that one filter may unfold to."""
+
 LONGEST = 100_000
 """Characters of a filter."""
 
 _SPACE = re.compile(r"\s*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_@#-]*(?:\.[A-Za-z0-9_@#$%-]+)*")
-_SYMBOL = re.compile("|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True)))
+_SYMBOL = re.compile("(?!&&)(?:" + "|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))) + ")")
 _BARE = re.compile(r"(?:(?!\.\.)[^\s(){},\"'=!<>&|])+")
 _QUOTED = re.compile(r"""(r?)(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
@@ -46,15 +50,22 @@ _SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
 
 def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
     """The tree of a filter; `named` are the filters that it may refer to. Raises FilterError."""
-    return _Parser(text, named or {}, ()).whole()
+    return _Parser(text, _Named(named or {})).whole()
+
+
+class _Named:
+    """The filters that one may refer to, and how many of them have been unfolded."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts, self.unfolded = texts, 0
 
 
 class _Parser:
-    """Reads one text. `within`: named filters that this one is part of."""
+    """Reads one text. `within`: named filters that this one is part of, `depth` levels deep."""
 
-    def __init__(self, text: str, named: Mapping[str, str], within: tuple[str, ...]) -> None:
+    def __init__(self, text: str, named: _Named, within: tuple[str, ...] = (), depth: int = 0) -> None:
         self._text, self._named, self._within = text, named, within
-        self._at, self._depth = 0, len(within)
+        self._at, self._depth = 0, depth
 
     def whole(self) -> Node:
         if len(self._text) > LONGEST:
@@ -71,10 +82,16 @@ class _Parser:
 
     def _expression(self) -> Node:
         self._deeper()
-        found = self._conjunction()
-        while (word := self._one_of("or", "||", "xor", "^^")) is not None:
-            found = _joined("or" if word in ("or", "||") else "xor", found, self._conjunction())
+        found = self._exclusion()
+        while self._one_of("or", "||") is not None:
+            found = _joined("or", found, self._exclusion())
         self._depth -= 1
+        return found
+
+    def _exclusion(self) -> Node:
+        found = self._conjunction()
+        while self._one_of("xor", "^^") is not None:
+            found = _joined("xor", found, self._conjunction())
         return found
 
     def _conjunction(self) -> Node:
@@ -103,13 +120,16 @@ class _Parser:
         name = match[1] or match[2]
         self._at = match.end()
         span = Span(begin, self._at)
-        if name not in self._named:
-            raise FilterError(self._text, span, f"no filter is called {name}{_meant(near(name, self._named))}")
+        if name not in self._named.texts:
+            raise FilterError(self._text, span, f"no filter is called {name}{_meant(near(name, self._named.texts))}")
         if name in self._within:
             raise FilterError(self._text, span, f"the filter {name} refers to itself")
+        self._named.unfolded += 1
+        if self._named.unfolded > MOST_NAMED:
+            raise FilterError(self._text, span, f"more than {MOST_NAMED} named filters, each as often as it is used")
         self._skip()
         try:
-            return _Parser(self._named[name], self._named, (*self._within, name)).whole()
+            return _Parser(self._named.texts[name], self._named, (*self._within, name), self._depth + 1).whole()
         except FilterError as error:
             raise FilterError(self._text, span, f"in the filter {name}: {error.why}") from None
 
