@@ -27,6 +27,7 @@ def filter_option(command: _Command) -> Callable[..., Any]:
 
 def compiled_filter(text: str) -> Filter:
     """The filter that a user wrote, who may refer to those in the configuration. Raises FilterError."""
+    from analyzer.cli.settings import settings
     from analyzer.filter import compiled  # who filters nothing does not pay for it
 
-    return compiled(text)
+    return compiled(text, settings().filters)
