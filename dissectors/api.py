@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.holes import Shape
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
+    from dissectors.payload import Asked, Payload
     from dissectors.watch import Watch
 
 
@@ -317,6 +318,13 @@ class Dissector(ABC):
         None, as by default, for a message that says all itself. Never raises.
         """
         return None
+
+    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
+        """What a message carries for others (dissectors.payload), in its order; by default nothing.
+
+        values: as values() gave them, perhaps with names for ids. Never raises: they may lack anything.
+        """
+        return ()
 
     def watches(self) -> Sequence[Watch]:
         """New Watches for one reading of a capture: what only several messages show; by default none."""

@@ -100,7 +100,7 @@ class Catalog(ABC):
 def merged(*lists: Iterable[Member]) -> list[Member]:
     """The members of several structs that may stand in one place, each name once, in the order of their coming.
 
-    Of a name that has several types the first is told, its labels only where all have them.
+    A name that has several types is of any; one whose labels differ has none.
     """
     named: dict[str, list[Member]] = {}
     for members in lists:
@@ -112,7 +112,9 @@ def merged(*lists: Iterable[Member]) -> list[Member]:
 def _united(found: Sequence[Member]) -> Member:
     first = found[0]
     inside = [each.members for each in found if each.members is not None]
+    kinds = {each.type.rstrip("0123456789") for each in found}
     return first._replace(
+        type=first.type if len(kinds) == 1 else "any",
         repeated=any(each.repeated for each in found),
         label=first.label if all(each.label is first.label for each in found) else None,
         members=partial(_all_inside, inside) if inside else None,

@@ -34,6 +34,9 @@ BUILT_IN: Mapping[str, str] = {
 }
 
 
+UNDECODED = frozenset({"none", "raw"})
+"""What the user calls a protocol that is to be left as it is."""
+
 OPERATIONS: Mapping[str, str] = {
     "kafka": "dissectors.kafka.schemas:apis",
     "zookeeper": "dissectors.zookeeper.schemas:operations",
@@ -123,20 +126,28 @@ class Ports:
 
     def __init__(self, told: Mapping[int, str] | None = None, known: tuple[Dissector, ...] | None = None) -> None:
         self.dissectors = dissectors() if known is None else known
-        named = {dissector.name: dissector for dissector in self.dissectors}
-        self._told = {port: named[name] if name in named else by_name(name) for port, name in (told or {}).items()}
+        self._named = {dissector.name: dissector for dissector in self.dissectors}
+        self._told = {port: self.called(name) for port, name in (told or {}).items()}
         self._own: dict[int, Dissector] = {}
         for dissector in self.dissectors:
             for port in dissector.ports:
                 self._own.setdefault(port, dissector)
 
+    def called(self, name: str) -> Dissector | None:
+        """Who the user means; None for one of UNDECODED. KeyError if nobody is called so."""
+        return None if name in UNDECODED else self._named.get(name) or by_name(name)
+
+    def is_told(self, port: int) -> bool:
+        """Whether the user said something of this port."""
+        return port in self._told
+
     def told(self, port: int) -> Dissector | None:
-        """What the user said of this port."""
+        """What the user said of this port; None where that was nothing, or to leave it undecoded."""
         return self._told.get(port)
 
     def by_port(self, port: int) -> Dissector | None:
         """What usually listens there, the user's word first."""
-        return self._told.get(port) or self._own.get(port)
+        return self._told[port] if port in self._told else self._own.get(port)
 
 
 @cache

@@ -15,32 +15,40 @@ import numpy as np
 
 from analyzer import defects
 from analyzer.columns import Array, Bools, Ints, given, runs
+from analyzer.fields.gathered import Gathered, Gathering, Values
 from analyzer.fields.keys import OF_BODY
 from analyzer.fields.leaves import leaves, texts_in
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
+from analyzer.fields.walked import Walkable, layout_of, walk_fields, walkable
+from analyzer.insight.scattered import Scattered
 from analyzer.row_findings import findings_of
 from analyzer.rows import Rows, chunks
-from dissectors.api import Body, Context, Dissector, Pick, Role
+from dissectors.api import Body, Context, Dissector, Pick, Role, State
 from dissectors.lesson import Path
 
-Found = Sequence[Sequence[Any]]
-"""For each of the wanted fields its values in a row."""
+WORTH = 16
+"""Rows of a kind below which each is read for itself."""
 
 _NOTHING: Sequence[Any] = ()
 _Get = Callable[[Mapping[str, Any]], Sequence[Any]]
+_Whole = Callable[[Body, Sequence[Any]], Sequence[Any]]
 
 _KIND = ("protocol", "role", "code", "version", "extra", "operation")
 """Columns of the index in which rows are alike that are read alike."""
 
 
 class _Plan(NamedTuple):
-    """How rows of one kind are read. get: of each field, from values; whole: fields that need all of the body."""
+    """How rows of one kind are read. get: of each field, from values; whole: fields that need all of the body.
+
+    walk: what walks to the fields of many rows together, where their layout allows it.
+    """
 
     dissector: Dissector | None
     context: Context
     pick: Pick | None
     get: Sequence[_Get | None]
-    whole: Sequence[Callable[[Body, Sequence[Any]], Sequence[Any]] | None]
+    whole: Sequence[_Whole | None]
+    walk: Walkable | None
 
 
 class Bodies:
@@ -49,62 +57,73 @@ class Bodies:
     def __init__(self, reader: Rows, fields: Sequence[FieldPath]) -> None:
         self._reader, self._session = reader, reader.session
         self._fields = list(dict.fromkeys(fields))
-        self._places = {field: place for place, field in enumerate(self._fields)}
         self._wants_whole = any(isinstance(field.origin, Key) and field.origin.name in OF_BODY for field in fields)
         self._plans: dict[tuple[int, ...], _Plan] = {}
-        self._found: dict[int, Found] = {}
+        self._known = Gathered(len(self._fields))
 
     def forget(self) -> None:
         """Lets go of what was read."""
-        self._found.clear()
+        self._known = Gathered(len(self._fields))
 
-    def values(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
-        """The values of a field in each of `rows`."""
-        place, found = self._places[field], self._found
-        numbers = rows.tolist()
-        missing = [row for row in numbers if row not in found]
-        if missing:
-            self._read(np.array(missing, np.int64))
-        return [found[row][place] for row in numbers]
+    def of(self, field: FieldPath, rows: Ints) -> Values:
+        """The values of a field: of `rows[n]` with n rising; `rows` rise and none is there twice."""
+        missing = self._known.missing(rows)
+        if len(missing):
+            self._read(missing)
+        return self._known.of(self._fields.index(field), rows)
 
     def _read(self, rows: Ints) -> None:
         """Reads rows, those of a kind together."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in _KIND]
-        remarks = self._reader.remarks(rows) if self._wants_whole else np.zeros(len(rows), np.int64)
-        columns.append(remarks)
-        order = np.lexsort(columns)
-        changed = np.zeros(len(rows), bool)
-        for column in columns:
-            changed[1:] |= column[order][1:] != column[order][:-1]
-        for begin, end in zip(*(edge.tolist() for edge in runs(np.cumsum(changed))), strict=True):
-            places = np.sort(order[begin:end])
-            kind = tuple(int(column[places[0]]) for column in columns)
-            for part in chunks(self._session, rows[places]):
-                self._read_alike(self._plan(kind[:-1]), part, kind[-1])
+        columns.append(self._reader.remarks(rows) if self._wants_whole else np.zeros(len(rows), np.int64))
+        new = Gathering(len(self._fields))
+        for kind, places in _alike(columns):
+            plan, mine = self._plan(kind[:-1]), rows[places]
+            if not any(plan.get) and not any(plan.whole):
+                continue
+            if plan.walk is not None and len(mine) >= WORTH:
+                mine = self._walked(plan.walk, mine, new)
+            for part in chunks(self._session, mine):
+                self._read_alike(plan, part, kind[-1], new)
+        self._known.add(rows, new)
 
-    def _read_alike(self, plan: _Plan, rows: Ints, remarks: int) -> None:
-        messages, found = self._session.messages(rows), self._found
-        if any(plan.whole):
+    def _walked(self, walk: Walkable, rows: Ints, new: Gathering) -> Ints:
+        """Walks to the fields of rows of a kind; gives those that must be read one by one."""
+        session, table = self._session, self._session.rows
+        complete = table.column("state")[rows] == State.COMPLETE
+        several = table.column("count")[rows] > 1
+        left = [rows[~complete]]
+        for scattered in (False, True):
+            those = rows[complete & (several == scattered)]
+            if len(those) < WORTH:
+                left.append(those)
+                continue
+            if scattered:
+                source: Any = Scattered(session, those)
+                at = source.at
+            else:
+                source, at = session.source.store, session.engine.pieces.column("at")[table.column("pieces")[those]]
+            good, found = walk_fields(walk, source, at, table.column("length")[those].astype(np.int64))
+            left.append(those[~good])
+            for place, each in enumerate(found):
+                new.add(place, Values(those[each.rows], each.values))
+        return np.sort(np.concatenate(left))
+
+    def _read_alike(self, plan: _Plan, rows: Ints, remarks: int, new: Gathering) -> None:
+        messages, get, dissector = self._session.messages(rows), plan.get, plan.dissector
+        if any(plan.whole) or dissector is None:
             for row, message in zip(rows.tolist(), messages, strict=True):
-                found[row] = self._of_whole(plan, row, message, remarks)
-            return
-        get, dissector = plan.get, plan.dissector
-        if not any(get) or dissector is None:
-            found.update(dict.fromkeys(rows.tolist(), (_NOTHING,) * len(get)))
+                new.note(row, self._of_whole(plan, row, message, remarks))
             return
         pick = plan.pick or _no_pick
-        only = get[0] if len(get) == 1 else None
         for row, message in zip(rows.tolist(), messages, strict=True):
             values = pick(message)
             if values is None:
                 values = defects.values(dissector, message, plan.context).values
-            if only is not None:
-                found[row] = (only(values),)
-            else:
-                found[row] = [_NOTHING if each is None else each(values) for each in get]
+            new.note(row, [_NOTHING if each is None else each(values) for each in get])
 
-    def _of_whole(self, plan: _Plan, row: int, message: bytes, remarks: int) -> Found:
+    def _of_whole(self, plan: _Plan, row: int, message: bytes, remarks: int) -> Sequence[Sequence[Any]]:
         session, dissector = self._session, plan.dissector
         body = session.raw_body(message) if dissector is None else defects.values(dissector, message, plan.context)
         if remarks:
@@ -133,8 +152,12 @@ class Bodies:
         paths = [_paths(field, dissector, context, name) for field in self._fields]
         whole = [_WHOLE.get(field.origin.name) if isinstance(field.origin, Key) else None for field in self._fields]
         every = frozenset(path for each in paths for path in each)
-        pick = dissector.picker(context, every) if dissector is not None and every and not any(whole) else None
-        return _Plan(dissector, context, pick, [_getter(each) for each in paths], whole)
+        get = [_getter(each) for each in paths]
+        if dissector is None or not every or any(whole):
+            return _Plan(dissector, context, None, get, whole, None)
+        layout = layout_of(dissector, context)
+        walk = None if layout is None else walkable(layout, paths)
+        return _Plan(dissector, context, dissector.picker(context, every), get, whole, walk)
 
     def may_have(self, field: FieldPath, rows: Ints) -> Bools:
         """Which rows can have a value of a field, as far as the index tells."""
@@ -159,6 +182,17 @@ class Bodies:
 def _one_of(column: Array, roles: Iterable[Role]) -> Bools:
     found: Bools = np.logical_or.reduce([column == int(role) for role in roles])
     return found
+
+
+def _alike(columns: Sequence[Array]) -> Iterator[tuple[tuple[int, ...], Ints]]:
+    """Rows that are equal in all columns: their numbers in these, and their places, rising."""
+    order = np.lexsort(columns)
+    changed = np.zeros(len(order), bool)
+    for column in columns:
+        changed[1:] |= column[order][1:] != column[order][:-1]
+    for begin, end in zip(*(edge.tolist() for edge in runs(np.cumsum(changed))), strict=True):
+        places = np.sort(order[begin:end])
+        yield tuple(int(column[places[0]]) for column in columns), places
 
 
 def _no_pick(message: bytes) -> None:

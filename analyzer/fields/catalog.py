@@ -53,7 +53,8 @@ def find(name: str) -> FieldPath:
         return _of_row(name)
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
-        raise UnknownField(name, near(name, [*NAMES, *registry.names()]), "; wireanalyze fields lists them")
+        meant = [each + name[len(protocol) :] for each in near(protocol, registry.names())] if rest else []
+        raise UnknownField(name, meant or near(name, [*NAMES, *registry.names()]), "; wireanalyze fields lists them")
     if not rest:
         return _whole(name, BodyField(protocol, None, None, ()), f"messages of {protocol}")
     catalog = registry.by_name(protocol).catalog()

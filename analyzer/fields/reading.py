@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Bools, Ints
+from analyzer.columns import Bools, Ints, ranks, runs
 from analyzer.fields import keys
 from analyzer.fields.bodies import Bodies
 from analyzer.fields.dense import Chosen, Dense, Numbers
+from analyzer.fields.gathered import NO_VALUES, Values, chosen, joined, listed
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
 from analyzer.lore import Lore
 from analyzer.rows import Rows
@@ -57,72 +58,89 @@ class Reading:
             return None
         return [_added(column, field) for column in found] if _adds(field) else found
 
-    def by_row(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
-        """The values of a field in each of `rows`; nulls and what is missing left out."""
-        name = _key(field)
-        if name is None and isinstance(field.origin, BodyField) and not field.origin.path:
-            return [(True,) if there else () for there in self._bodies.may_have(field, rows).tolist()]
-        found: list[Sequence[Any]] = [()] * len(rows)
+    def found(self, field: FieldPath, rows: Ints) -> Values:
+        """The values of a field: of `rows[n]` with n rising; nulls and what is missing left out. An array of integers
+        where all are. `rows` rise and none is there twice.
+        """
         places = np.flatnonzero(self._bodies.may_have(field, rows))
         mine = rows[places]
+        name = _key(field)
         if name is None:
-            values = self._of_bodies(field, mine)
+            found = self._of_body(field, mine)
+        elif name in keys.OF_BODY:
+            found = self._bodies.of(field, mine)
         elif name == "bytes":
-            values = [(message,) for message in self.reader.session.messages(mine)]
+            found = Values(np.arange(len(mine)), list(self.reader.session.messages(mine)))
         elif name == "comment":
-            values = self._comments(mine)
-        elif name in keys.NEEDS_MESSAGE:
-            values = self._bodies.values(field, mine)
+            found = self._comments(mine)
         else:
-            values = _rowwise(keys.read(self.reader, name, mine))
-        for place, each in zip(places.tolist(), values, strict=True):
-            found[place] = each
-        return [_made(field.origin.alias, each) for each in found] if isinstance(field.origin, AliasField) else found
+            found = _rowwise(keys.read(self.reader, name, mine))
+        if isinstance(field.origin, AliasField):
+            found = _made(field.origin.alias, found)
+        return found if len(places) == len(rows) else Values(places[found.rows], found.values)
 
     def of(self, field: FieldPath, rows: Ints) -> Occurrences:
-        """The same as one list with the place of each value."""
-        found = self.by_row(field, rows)
-        counts = np.fromiter(map(len, found), np.int64, len(found))
-        return Occurrences(np.repeat(np.arange(len(rows)), counts), [value for each in found for value in each])
+        """The same with all values as Python has them, of any rows in any order."""
+        if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
+            by_row = self.by_row(field, rows)
+            counts = np.fromiter(map(len, by_row), np.int64, len(by_row))
+            return Occurrences(np.repeat(np.arange(len(rows)), counts), [value for each in by_row for value in each])
+        found = self.found(field, rows)
+        return Occurrences(found.rows, listed(found.values))
 
-    def _comments(self, rows: Ints) -> list[Sequence[Any]]:
-        found: list[Sequence[Any]] = [()] * len(rows)
+    def by_row(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
+        """The values of a field in each of `rows`, in any order."""
+        each, back = np.unique(rows, return_inverse=True)
+        found = self.found(field, each)
+        values: list[Any] = listed(found.values)
+        if len(found.rows) == len(each) and (found.rows == np.arange(len(each))).all():
+            lists: list[Sequence[Any]] = [(value,) for value in values]
+        else:
+            lists = [()] * len(each)
+            for begin, end in zip(*(edge.tolist() for edge in runs(found.rows)), strict=True):
+                lists[int(found.rows[begin])] = values[begin:end]
+        return [lists[place] for place in back.tolist()]
+
+    def _comments(self, rows: Ints) -> Values:
         comments = self.reader.session.comments
-        if comments.any:
-            places, texts = comments.of_rows(rows)
-            for place, text in zip(places.tolist(), texts, strict=True):
-                found[place] = (*found[place], text)
-        return found
+        return Values(*comments.of_rows(rows)) if comments.any else NO_VALUES
 
-    def _of_bodies(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
-        if isinstance(field.origin, ShortField):
-            return self._of_short(field, field.origin.short, rows)
-        return self._bodies.values(field, rows)
+    def _of_body(self, field: FieldPath, rows: Ints) -> Values:
+        origin = field.origin
+        if isinstance(origin, BodyField) and not origin.path:
+            return Values(np.arange(len(rows)), [True] * len(rows))
+        if isinstance(origin, ShortField):
+            return self._of_short(field, origin.short, rows)
+        return self._bodies.of(field, rows)
 
-    def _of_short(self, field: FieldPath, short: Short, rows: Ints) -> list[Sequence[Any]]:
+    def _of_short(self, field: FieldPath, short: Short, rows: Ints) -> Values:
         found = self._named(field, short, rows)
         if not short.inherited:
             return found
-        lacking = np.array([not each for each in found], bool)
-        lacking &= self.reader.take("role", rows) == Role.RESPONSE
-        partners = self.reader.partner_rows(rows[lacking])
+        lacking = self.reader.take("role", rows) == Role.RESPONSE
+        lacking[found.rows] = False
+        places = np.flatnonzero(lacking)
+        partners = self.reader.partner_rows(rows[places])
         known = partners != NULL64
-        for place, values in zip(
-            np.flatnonzero(lacking)[known].tolist(), self._named(field, short, partners[known]), strict=True
-        ):
-            found[place] = values
-        return found
+        if not known.any():
+            return found
+        each, back = np.unique(partners[known], return_inverse=True)
+        asked = self._named(field, short, each)
+        # Each place takes all values of its partner, of which the first is at `first`.
+        first = np.searchsorted(asked.rows, back)
+        counts = np.searchsorted(asked.rows, back, "right") - first
+        taken = np.repeat(first, counts) + ranks(counts)
+        return joined([found, Values(np.repeat(places[known], counts), chosen(asked, taken).values)])
 
-    def _named(self, field: FieldPath, short: Short, rows: Ints) -> list[Sequence[Any]]:
+    def _named(self, field: FieldPath, short: Short, rows: Ints) -> Values:
         """What messages say themselves, each thing once, with names in the place of ids."""
-        found = self._bodies.values(field, rows)
-        lore = self._learned(short.kind, rows) if short.kind is not None and any(found) else None
-        if lore is None or short.kind is None:
-            return [_once(values) for values in found]
-        return [
-            _once([self._name(lore, short.kind, value, row) for value in values]) if values else values
-            for row, values in zip(rows.tolist(), found, strict=True)
-        ]
+        found = self._bodies.of(field, rows)
+        if not len(found.rows):
+            return found
+        values = listed(found.values)
+        if short.kind is not None:
+            values = self._names(self._learned(short.kind, rows), short.kind, values, rows[found.rows])
+        return _once(Values(found.rows, values))
 
     def _learned(self, kind: str, rows: Ints) -> Lore:
         lore = self._lore.get(kind)
@@ -131,9 +149,15 @@ class Reading:
         lore.learn(int(rows.max(initial=-1)) + 1 if self.reader.streaming else len(self.reader.session.rows))
         return lore
 
-    def _name(self, lore: Lore, kind: str, value: Any, row: int) -> Any:
-        known = lore.first(kind, str(value))
-        return value if known is None or (self.reader.streaming and known.row > row) else known.name
+    def _names(self, lore: Lore, kind: str, values: list[Any], rows: Ints) -> list[Any]:
+        known = {value: lore.first(kind, str(value)) for value in set(values)}
+        if not self.reader.streaming:
+            named = {value: value if each is None else each.name for value, each in known.items()}
+            return [named[value] for value in values]
+        return [
+            value if (each := known[value]) is None or each.row > row else each.name
+            for value, row in zip(values, rows.tolist(), strict=True)
+        ]
 
 
 def _key(field: FieldPath) -> str | None:
@@ -153,25 +177,33 @@ def _added(column: Dense, field: FieldPath) -> Dense:
     return column._replace(numbers=column.numbers + _adds(field)) if isinstance(column, Numbers) else column
 
 
-def _made(alias: Alias, values: Sequence[Any]) -> Sequence[Any]:
+def _made(alias: Alias, found: Values) -> Values:
     """What another program makes of our values."""
     if alias.made is not None:
-        return [made for value in values if (made := alias.made(value)) is not None]
-    return [value + alias.add if type(value) is int else value for value in values] if alias.add else values
+        made = [alias.made(value) for value in listed(found.values)]
+        there = [place for place, value in enumerate(made) if value is not None]
+        return Values(found.rows[there], [made[place] for place in there])
+    if not alias.add:
+        return found
+    if not isinstance(found.values, list):
+        return Values(found.rows, found.values + alias.add)
+    return Values(found.rows, [value + alias.add if type(value) is int else value for value in found.values])
 
 
-def _once(values: Sequence[Any]) -> Sequence[Any]:
-    """Each thing once, and what has no name not at all."""
-    return values if not values else [value for value in dict.fromkeys(values) if value != ""]
+def _once(found: Values) -> Values:
+    """Each thing once in a row, and what has no name not at all."""
+    seen = dict.fromkeys(zip(found.rows.tolist(), found.values, strict=True))
+    kept = [(place, value) for place, value in seen if value != ""]
+    if len(kept) == len(found.values):
+        return found
+    return Values(np.array([place for place, _ in kept], np.int64), [value for _, value in kept])
 
 
-def _rowwise(columns: Sequence[Dense] | list[Any]) -> list[Sequence[Any]]:
-    if isinstance(columns, list):
-        return [() if value is None else (value,) for value in columns]
-    cells = [_cells(column) for column in columns]
-    if len(cells) == 1:
-        return [() if value is None else (value,) for value in cells[0]]
-    return [[value for value in row if value is not None] for row in zip(*cells, strict=True)]
+def _rowwise(columns: Sequence[Dense] | list[Any]) -> Values:
+    """Columns of which each row has the values, or one value for each row."""
+    cells = [columns] if isinstance(columns, list) else [_cells(column) for column in columns]
+    found = [(place, value) for place, row in enumerate(zip(*cells, strict=True)) for value in row if value is not None]
+    return Values(np.array([place for place, _ in found], np.int64), [value for _, value in found])
 
 
 def _cells(column: Dense) -> list[Any]:

@@ -39,8 +39,12 @@ class Filter:
         return fields_of(self._checked)
 
     def mask(self, reader: Rows, rows: Ints) -> Bools:
-        """Which of `rows` it keeps."""
+        """Which of `rows`, in any order, it keeps."""
         mask = self._bound(reader)
+        if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
+            each, back = np.unique(rows, return_inverse=True)
+            mixed: Bools = self.mask(reader, each)[back]
+            return mixed
         found = np.empty(len(rows), bool)
         for first in range(0, len(rows), AT_ONCE):
             found[first : first + AT_ONCE] = mask(rows[first : first + AT_ONCE])

@@ -16,7 +16,7 @@ from analyzer.fields.keys import FIELDS
 from analyzer.fields.path import FieldPath, Key, Kind
 from analyzer.filter import units
 from analyzer.filter.errors import FilterError, Span
-from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Node, Not, Range, Slice, Value
+from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
 from analyzer.filter.operators import OPERATORS, Against, Pattern
 
 
@@ -59,6 +59,11 @@ def check(node: Node, text: str) -> Checked:
         return Both("not", (check(node.part, text),))
     if isinstance(node, Joined):
         return Both(node.word, tuple(check(part, text) for part in node.parts))
+    if isinstance(node, Named):
+        try:
+            return check(node.part, node.text)
+        except FilterError as error:
+            raise FilterError(text, node.span, f"in the filter {node.name}: {error.why}") from None
     return _Checker(node, text).test()
 
 
@@ -102,6 +107,8 @@ class _Checker:
         """What a function makes of a field."""
         if field.kind is Kind.PRESENCE:
             self._fail(call.span, f"{field.name} has no values: {call.function} wants a field")
+        if call.function == "len" and (field.kind in _NUMERIC or field.kind is Kind.FLAG):
+            self._fail(call.span, f"len wants text or bytes, {field.name} is {_a(field.kind)}")
         if call.function in ("len", "count"):
             return replace(field, kind=Kind.NUMBER, label=None, scale=None)
         if call.function in ("min", "max", "abs"):

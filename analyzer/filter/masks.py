@@ -15,13 +15,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from analyzer.columns import Array, Bools, Ints
+from analyzer.columns import Array, Bools, Ints, runs
 from analyzer.fields.dense import Dense, Numbers, Verdicts
+from analyzer.fields.gathered import Values, chosen, listed
 from analyzer.fields.path import BodyField, FieldPath, Key
 from analyzer.fields.reading import Reading
 from analyzer.filter.checked import Both, Checked, Step, Test
 from analyzer.filter.nodes import Cut
-from analyzer.filter.operators import OPERATORS, Against, applied
+from analyzer.filter.operators import OPERATORS, Against, applied, is_comparable
 
 Mask: TypeAlias = Callable[[Ints], Bools]
 Judge: TypeAlias = Callable[[Any], bool]
@@ -77,6 +78,7 @@ class _Bound:
         self._test, self._reading = test, reading
         self._judge = _judge(test)
         self._verdicts: dict[int, Verdicts] = {}
+        self._known: dict[tuple[type, Any], bool] = {}
 
     def mask(self, rows: Ints) -> Bools:
         """Which of `rows` fulfil it."""
@@ -88,7 +90,7 @@ class _Bound:
             if columns is not None:
                 said = self._over(columns)
                 return said if isinstance(test.field.origin, Key) else said & reading.may_have(test.field, rows)
-        return self._one_by_one(rows)
+        return self._by_value(rows)
 
     def _over(self, columns: Sequence[Dense]) -> Bools:
         """A row has one value in each column."""
@@ -108,23 +110,29 @@ class _Bound:
             verdicts = self._verdicts[place] = column.choices.verdicts(self._judge)
         return verdicts.of(column.numbers)
 
-    def _one_by_one(self, rows: Ints) -> Bools:
-        found = self._reading.by_row(self._test.field, rows)
-        steps, judge, every = self._test.steps, self._judge, self._test.every
-        presence = self._test.operator is None and not steps
-        known: dict[tuple[type, Any], bool] = {}
+    def _by_value(self, rows: Ints) -> Bools:
+        test = self._test
+        found = self._reading.found(test.field, rows)
         said = np.zeros(len(rows), bool)
-        for place, values in enumerate(found):
-            if not values:
-                continue
-            if not presence:
-                # An empty list is there, and has no value.
-                values = [value for value in values if value != []]
-            for step in steps:
-                values = _stepped(step, list(values))
-            verdicts = (_remembered(known, judge, value) for value in values)
-            said[place] = bool(values) and (all(verdicts) if every else any(verdicts))
+        if test.operator is None and not test.steps:
+            said[found.rows] = True
+            return said
+        found = _without_empty(found)
+        if test.steps:
+            found = _stepped(test.steps, found)
+        if isinstance(found.values, list):
+            verdicts = self._judged(found.values)
+        else:
+            verdicts = _compared(test, found.values)
+        # Whoever has a value without a yes is out where every value must have one.
+        said[found.rows[verdicts]] = True
+        if test.every:
+            said[found.rows[~verdicts]] = False
         return said
+
+    def _judged(self, values: list[Any]) -> Bools:
+        judge, known = self._judge, self._known
+        return np.fromiter((_remembered(known, judge, value) for value in values), bool, len(values))
 
 
 _MOST_KNOWN = 100_000
@@ -147,7 +155,7 @@ def _judge(test: Test) -> Judge:
     if test.operator is None:
         return lambda value: True
     if test.operator == "in":
-        return lambda value: _is_in(value, test.wanted) is not test.negated
+        return lambda value: is_comparable(value) and _is_in(value, test.wanted) is not test.negated
     judge = OPERATORS[test.operator].judge
     (against,) = test.wanted
     assert isinstance(against, Against)
@@ -162,7 +170,28 @@ def _is_in(value: Any, wanted: Sequence[Against | tuple[Against, Against]]) -> b
     )
 
 
-def _stepped(step: Step, values: list[Any]) -> list[Any]:
+def _without_empty(found: Values) -> Values:
+    """An empty list is there, and has no value."""
+    if not isinstance(found.values, list) or [] not in found.values:
+        return found
+    return chosen(found, np.flatnonzero([value != [] for value in found.values]))
+
+
+def _stepped(steps: Sequence[Step], found: Values) -> Values:
+    """What functions and slices make of the values of each row."""
+    rows: list[int] = []
+    made: list[Any] = []
+    values = listed(found.values)
+    for begin, end in zip(*(edge.tolist() for edge in runs(found.rows)), strict=True):
+        some = values[begin:end]
+        for step in steps:
+            some = _step(step, some)
+        rows += [int(found.rows[begin])] * len(some)
+        made += some
+    return Values(np.array(rows, np.int64), made)
+
+
+def _step(step: Step, values: list[Any]) -> list[Any]:
     if step.function is not None:
         return applied(step.function, values)
     return [part for value in values if (part := _cut(value, step.cuts)) is not None]

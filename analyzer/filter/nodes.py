@@ -10,7 +10,7 @@ from analyzer.filter.errors import Span
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value as it was written. text: what it says; data: the same as bytes; raw: with its escapes, for patterns."""
+    """A value as it was written. text: what it says; data: the same as bytes; raw: as a pattern has it."""
 
     text: str
     data: bytes
@@ -94,4 +94,14 @@ class Joined:
     parts: tuple[Node, ...]
 
 
-Node: TypeAlias = Comparison | Not | Joined
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A named filter, unfolded: where it is named, and the text that its own spans are of."""
+
+    name: str
+    part: Node
+    text: str
+    span: Span
+
+
+Node: TypeAlias = Comparison | Not | Joined | Named

@@ -73,12 +73,14 @@ def _compare(name: str) -> Callable[[Any, Against], bool]:
         if kind is bool:
             return other_kind if against.flag is None else ask(value, against.flag)
         if isinstance(value, Error):
-            return ask(value.name, against.text) if against.number is None else ask(value.code, against.number)
+            return (
+                _ask_name(ask, value.name, against.text) if against.number is None else ask(value.code, against.number)
+            )
         if isinstance(value, int | float):
             if against.number is not None:
                 return ask(value, against.number)
             said = None if against.label is None or isinstance(value, float) else against.label(value)
-            return other_kind if said is None else ask(said, against.text)
+            return other_kind if said is None else _ask_name(ask, said, against.text)
         if isinstance(value, Embedded):
             value = value.data
         if isinstance(value, bytes):
@@ -86,6 +88,16 @@ def _compare(name: str) -> Callable[[Any, Against], bool]:
         return False
 
     return judge
+
+
+def _ask_name(ask: Callable[[Any, Any], bool], name: str, text: str) -> bool:
+    """Names of numbers are the same in upper and lower case."""
+    return ask(name.lower(), text.lower())
+
+
+def is_comparable(value: Any) -> bool:
+    """Whether a value is anything that can be equal to another."""
+    return not isinstance(value, Secret | dict | list)
 
 
 def _by_address(name: str, value: str, network: IPv4Network | IPv6Network) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 from analyzer.fields.catalog import near
 from analyzer.filter.errors import FilterError, Span
-from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Node, Not, Range, Slice, Value
+from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
 from analyzer.filter.operators import FUNCTIONS, IN, OPERATORS, SYMBOLS
 from analyzer.filter.units import UNITS
 
@@ -42,6 +42,9 @@ _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_@#-]*(?:\.[A-Za-z0-9_@#$%-]+)*")
 _SYMBOL = re.compile("(?!&&)(?:" + "|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))) + ")")
 _BARE = re.compile(r"(?:(?!\.\.)[^\s(){},\"'=!<>&|])+")
 _QUOTED = re.compile(r"""(r?)(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""", re.DOTALL)
+_QUOTE = re.compile(r"\\([\\\"'])")
+"""What is escaped in a quoted pattern: the quotes and the backslash itself; other backslashes are the pattern's."""
+
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+")
 _MACRO = re.compile(r"\$(?:\{([A-Za-z_][\w.-]*)\}|([A-Za-z_][\w-]*))")
@@ -50,10 +53,10 @@ _SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
 
 def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
     """The tree of a filter; `named` are the filters that it may refer to. Raises FilterError."""
-    return _Parser(text, _Named(named or {})).whole()
+    return _Parser(text, _Texts(named or {})).whole()
 
 
-class _Named:
+class _Texts:
     """The filters that one may refer to, and how many of them have been unfolded."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -63,7 +66,7 @@ class _Named:
 class _Parser:
     """Reads one text. `within`: named filters that this one is part of, `depth` levels deep."""
 
-    def __init__(self, text: str, named: _Named, within: tuple[str, ...] = (), depth: int = 0) -> None:
+    def __init__(self, text: str, named: _Texts, within: tuple[str, ...] = (), depth: int = 0) -> None:
         self._text, self._named, self._within = text, named, within
         self._at, self._depth = 0, depth
 
@@ -129,7 +132,9 @@ class _Parser:
             raise FilterError(self._text, span, f"more than {MOST_NAMED} named filters, each as often as it is used")
         self._skip()
         try:
-            return _Parser(self._named.texts[name], self._named, (*self._within, name), self._depth + 1).whole()
+            text = self._named.texts[name]
+            part = _Parser(text, self._named, (*self._within, name), self._depth + 1).whole()
+            return Named(name, part, text, span)
         except FilterError as error:
             raise FilterError(self._text, span, f"in the filter {name}: {error.why}") from None
 
@@ -245,7 +250,8 @@ class _Parser:
             plain = raw if quoted[1] else None
             text = _unescaped(raw) if plain is None else plain
             data = _bytes_of(raw) if plain is None else plain.encode("utf-8", "surrogatepass")
-            return Literal(text, data, raw, True, Span(begin, quoted.end()))
+            pattern = raw if quoted[1] else _QUOTE.sub(r"\1", raw)
+            return Literal(text, data, pattern, True, Span(begin, quoted.end()))
         bare = _BARE.match(self._text, begin)
         if bare is None:
             open_quote = self._text[begin : begin + 1] in ('"', "'")

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from dissectors.api import PREFIX, Conversation, Role, State
+from dissectors.api import PREFIX, Context, Conversation, Role, State
 from dissectors.kafka.conversation import (
     GROUP,
     JOIN_GROUP,
@@ -22,8 +22,25 @@ from dissectors.kafka.conversation import (
     KafkaConversation,
 )
 from dissectors.kafka.header import ENVELOPE, NEWER
-from dissectors.kafka.schemas import apis
-from dissectors.wire.bulk import NULL, Answered, BulkHeaders, Carried, Column, Look, Named, Rules, Twin, Wire, be
+from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
+from dissectors.kafka.schemas import apis, header_version, named_schema
+from dissectors.wire.bulk import (
+    NULL,
+    Answered,
+    BulkHeaders,
+    Carried,
+    Column,
+    Layout,
+    Look,
+    Named,
+    Reporting,
+    Rules,
+    Twin,
+    Wire,
+    be,
+)
+from dissectors.wire.plan import Tags, resolve
+from dissectors.wire.primitive import INT32
 
 WIDTH = 16
 """Of an answer, which half of all messages are, eight are needed; more of a request is read once it is known as one."""
@@ -36,6 +53,9 @@ WORDS = 10
 
 FACTORS = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, WORDS + 1)], np.uint64)
 """Odd multipliers of a hash; any will do, for equal hashes are compared."""
+
+ANSWER = 8
+"""Bytes before the body of an answer, or before its tagged fields: length, correlation id."""
 
 PRODUCE, CONTROLLED_SHUTDOWN = 0, 7
 
@@ -103,6 +123,30 @@ class KafkaTwin(Twin):
             if extra is not None:
                 found[row] = extra
         return found
+
+    def layout(self, context: Context) -> Layout | None:
+        """The usual layout of header and body; where a version has another one beside it, bytes decide."""
+        key, version, response = context.code, context.version, context.role is Role.RESPONSE
+        if key is None or version is None or context.role is Role.RAW or has_variants(key, version, response):
+            return None
+        plan = body_plan(key, version, response)
+        if plan is None or plan.version != version or (response and key == API_VERSIONS):
+            return None
+        head = resolve(
+            named_schema("ResponseHeader" if response else "RequestHeader"), header_version(key, version, response)
+        )
+        return Layout(INT32, INT32.size, head.steps, plan.steps)
+
+    def reporting(self, context: Context) -> Reporting | None:
+        """By the usual layout of a body; where a version has another one beside it, only decoding tells."""
+        key, version, response = context.code, context.version, context.role is Role.RESPONSE
+        if key is None or version is None or context.role is Role.RAW or has_variants(key, version, response):
+            return None
+        plan = body_plan(key, version, response)
+        if plan is None or plan.version != version:
+            return None
+        head = (Tags({}),) if response and header_version(key, version, response) else ()
+        return Reporting(Layout(INT32, ANSWER, head, plan.steps))
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """The queue, oldest first."""

@@ -8,8 +8,8 @@ and probe.py read the first bytes; body.py reads everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Role, Stencil
 from dissectors.field import Tree
@@ -19,7 +19,10 @@ from dissectors.kafka.info import info_line
 from dissectors.kafka.probe import plausible_request, plausible_response, request_evidence, response_evidence
 
 if TYPE_CHECKING:
-    from dissectors.lesson import Exchange, Lesson, Reference, Standing, Taught, Teacher
+    from dissectors.api import Pick
+    from dissectors.catalog import Catalog
+    from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
+    from dissectors.payload import Asked, Payload
     from dissectors.watch import Watch
 
 
@@ -60,6 +63,12 @@ class Kafka(Dissector):
         from dissectors.kafka.stencil import stencil  # decoding one message has no use for it
 
         return stencil(message, context)
+
+    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
+        """Fields of bodies in known versions, but for what is in records and in bytes that hold something."""
+        from dissectors.kafka.picks import picker  # decoding one message has no use for it
+
+        return picker(context, paths)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""
@@ -107,8 +116,20 @@ class Kafka(Dissector):
 
         return standing(exchanges) if context.code == FETCH else None
 
+    def catalog(self) -> Catalog:
+        """All fields of all APIs, and short names."""
+        from dissectors.kafka.catalog import KafkaCatalog
+
+        return KafkaCatalog()
+
     def watches(self) -> Sequence[Watch]:
         """Sequence numbers of producers, fetch sessions, clocks."""
         from dissectors.kafka.watches import watches
 
         return watches()
+
+    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
+        """Keys and values of records."""
+        from dissectors.kafka.payloads import payloads  # for exports alone
+
+        return payloads(values)

@@ -63,6 +63,17 @@ def _stencil_records(shape: Shape, extent: Extent) -> object:
     return stencil_records(shape, extent)
 
 
+def _may_swell(data: bytes, at: int, size: int) -> bool:
+    return _glance()(data, at, size)
+
+
+@cache
+def _glance() -> Callable[[bytes, int, int], bool]:
+    from dissectors.kafka.records.values import may_inflate
+
+    return may_inflate
+
+
 def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
     full = f"{'compact_' if flexible else ''}{'nullable_' if nullable and name != 'records' else ''}{name}"
     if name == "string":
@@ -70,7 +81,15 @@ def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
     length = _UVARINT if flexible else _INT32
     if name == "bytes":
         return Sized(full, length, nullable)
-    return Sized(full, length, nullable, nested=_record_values, unfold=_unfold_records, stencil=_stencil_records)
+    return Sized(
+        full,
+        length,
+        nullable,
+        nested=_record_values,
+        unfold=_unfold_records,
+        stencil=_stencil_records,
+        swells=_may_swell,
+    )
 
 
 _SIZED = {

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissectors.api import Conversation, Role, State
+from dissectors.api import Context, Conversation, Role, State
 from dissectors.pulsar.commands import Command, commands
 from dissectors.pulsar.conversation import (
     CHECKSUM_MAGIC,
@@ -31,7 +31,21 @@ from dissectors.pulsar.conversation import (
     tells_source,
 )
 from dissectors.pulsar.header import COMMAND_AT, NO_ID, PREFIX, sight
-from dissectors.wire.bulk import NULL, NULL64, BulkHeaders, Column, Look, Named, Rules, Twin, Wire, be
+from dissectors.wire.bulk import (
+    NULL,
+    NULL64,
+    BulkHeaders,
+    Column,
+    Layout,
+    Look,
+    Named,
+    Reporting,
+    Rules,
+    Twin,
+    Wire,
+    be,
+)
+from dissectors.wire.primitive import INT32
 from dissectors.wire.protobuf import BYTES, VARINT
 
 CODES = 256
@@ -215,6 +229,13 @@ class PulsarTwin(Twin):
         """The version that the client named itself by."""
         assert isinstance(conversation, PulsarConversation)
         return conversation.client
+
+    def reporting(self, context: Context) -> Reporting | None:
+        """Most commands have no field for an error, if they are what they begin as."""
+        command = commands().get(context.code) if context.code is not None else None
+        if command is None or command.error is not None or context.role is Role.RAW:
+            return None
+        return Reporting(Layout(INT32, INT32.size, (), (), whole=False), begin=(COMMAND_AT, command.begin))
 
     def may_answer(self, asked: Column, answer: Column) -> Column | None:
         """Twin: conversation.may_answer."""

@@ -8,6 +8,9 @@ bytes, conversation.py pairs, frame.py and frame_fields.py read everything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
 from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader
 from dissectors.field import Tree
 from dissectors.pulsar.frame import values
@@ -17,6 +20,10 @@ from dissectors.pulsar.labels import error_of
 from dissectors.pulsar.probe import evidence
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import folded
+
+if TYPE_CHECKING:
+    from dissectors.catalog import Catalog
+    from dissectors.payload import Asked, Payload
 
 
 class Pulsar(Dissector):
@@ -61,3 +68,15 @@ class Pulsar(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Topic, subscription, ids, sizes and errors, briefly."""
         return info_line(body)
+
+    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
+        """What was sent, each message of a batch by itself."""
+        from dissectors.pulsar.payloads import payloads  # for exports alone
+
+        return payloads(values)
+
+    def catalog(self) -> Catalog:
+        """All fields by name."""
+        from dissectors.pulsar.catalog import PulsarCatalog  # for who asks by name
+
+        return PulsarCatalog()

@@ -14,13 +14,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissectors.api import Role, State
+from dissectors.api import Context, Role, State
 from dissectors.rocketmq.codes import language, operations, unwrapped
 from dissectors.rocketmq.command import BINARY, FIXED, HEAD, JSON
 from dissectors.rocketmq.command_fields import CODE, OPAQUE
 from dissectors.rocketmq.header import client_name, message_header
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
-from dissectors.wire.bulk import NULL, BulkHeaders, Column, Look, Named, Twin, Wire, be, distinct, keyed
+from dissectors.wire.bulk import (
+    NULL,
+    BulkHeaders,
+    Column,
+    Layout,
+    Look,
+    Named,
+    Reporting,
+    Twin,
+    Wire,
+    be,
+    distinct,
+    keyed,
+)
+from dissectors.wire.primitive import INT32
 
 LEAST = FIXED.size - 4
 """Bytes of a binary header up to its flag."""
@@ -71,6 +85,12 @@ class RocketMQTwin(Twin):
             found.put(rows, _json(wire.gather(rows, np.full(len(rows), HEAD), width + SPARE), size[rows]))
             begin = end
         return _headers(found)
+
+    def reporting(self, context: Context) -> Reporting | None:
+        """Only answers report errors, by their own code."""
+        if context.role in (Role.RESPONSE, Role.RAW):
+            return None
+        return Reporting(Layout(INT32, INT32.size, (), (), whole=False))
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
         """What header() says."""

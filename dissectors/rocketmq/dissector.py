@@ -8,11 +8,18 @@ request. header.py and probe.py read the first bytes, message.py reads everythin
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
 from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
 from dissectors.rocketmq.header import MAXIMUM, PREFIX, message_header
 from dissectors.rocketmq.probe import evidence, probe
+
+if TYPE_CHECKING:
+    from dissectors.catalog import Catalog
+    from dissectors.payload import Asked, Payload
 
 _PLAUSIBLE = 50
 
@@ -56,3 +63,15 @@ class RocketMQ(Dissector):
         from dissectors.rocketmq.info import info_line
 
         return info_line(body)
+
+    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
+        """Bodies of messages."""
+        from dissectors.rocketmq.payloads import payloads  # for exports alone
+
+        return payloads(values)
+
+    def catalog(self) -> Catalog:
+        """All fields by name."""
+        from dissectors.rocketmq.catalog import RocketMQCatalog  # for who asks by name
+
+        return RocketMQCatalog()

@@ -18,9 +18,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.api import Conversation, MessageHeader, Role
+from dissectors.api import Context, Conversation, MessageHeader, Role
 from dissectors.pairing import Key, Unanswered, Waiting
 from dissectors.slotted import slotted
+from dissectors.wire.plan import Step
+from dissectors.wire.primitive import Fixed
 
 Column: TypeAlias = npt.NDArray[Any]
 Carried: TypeAlias = tuple[Key, Waiting]
@@ -110,6 +112,34 @@ class Rules:
     taken: Sequence[str] = ("operation", "code", "version", "client", "state")
 
 
+@slotted
+class Layout:
+    """How messages of one context are laid out: `start` bytes, the steps of a header, and those of a body.
+
+    length: of the prefix, at their first byte. whole: the steps take the message to its end. What the steps of the body
+    read must be what values() gives, also where what is in other fields breaks.
+    """
+
+    length: Fixed
+    start: int
+    head: Sequence[Step]
+    steps: Sequence[Step]
+    whole: bool = True
+
+
+@slotted
+class Reporting:
+    """Where messages of one context say whether they report an error: in the fields of `layout` that have the `enum`.
+
+    begin: where which bytes must stand; a message that has others there is not meant. That all fields of the enum are 0
+    must mean that Body.error is None, also where what is in other fields breaks.
+    """
+
+    layout: Layout
+    enum: str = "error"
+    begin: tuple[int, bytes] = (0, b"")
+
+
 class Twin(ABC):
     """The module that Dissector.bulk names has one of these, TWIN.
 
@@ -148,6 +178,17 @@ class Twin(ABC):
     ) -> dict[int, Mapping[str, str]]:
         """Requests and responses of NOTED codes of one connection in order, as (row, role, code): extras by row."""
         return {}
+
+    def layout(self, context: Context) -> Layout | None:
+        """How complete messages of such a context are laid out; None where only decoding tells."""
+        return None
+
+    def reporting(self, context: Context) -> Reporting | None:
+        """Where messages of such a context report errors, for complete ones; None where only decoding tells.
+
+        Of those that never do the layout has no field with the enum.
+        """
+        return None
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """Requests without answer, oldest first."""

@@ -223,6 +223,8 @@ class _Writer:
             return f"Secret({name})" if step.spec.secret else name
         count = self.number(primitive.length)
         if not keep:
+            if primitive.swells is not None:
+                self.line(f"if {count} > 0 and {self.constant('f', primitive.swells)}(d, p, {count}): raise Unfit")
             self.line(f"if {count} > 0: p += {count}")
             self.line(f"elif {count} < {-1 if primitive.nullable else 0}: raise Unfit")
             return ""
@@ -353,13 +355,13 @@ class _Writer:
         word = "if"
         for number, step in tags.steps.items():
             name = step.spec.name
-            if not keep or (wanted and name not in wanted):
-                continue
+            kept = keep and (not wanted or name in wanted)
             self.line(f"{word} {tag} == {number}:")
             self.depth += 1
-            value = self.step(step, wanted.get(name, {}), True)
+            value = self.step(step, wanted.get(name, {}), kept)
             self.flush()
-            self.line(f'{values}["{name}"] = {value}')
+            if kept:
+                self.line(f'{values}["{name}"] = {value}')
             self.line(f"if p != {end}: raise Unfit")
             self.depth -= 1
             word = "elif"

@@ -69,6 +69,7 @@ class Sized:
     bytes are the value. A type with an inner structure has `nested` (bytes and budget to plain value, may raise
     DecodeError) and `unfold`, its twin in the field decoder: it reads the content into the node that is open, as far as
     the offset it is given. `stencil` is the third: the extent in a shape to a value with holes (wire/stencil.py).
+    `swells` says of content (source, offset, size) that is passed over whether it may be far more than its bytes.
     """
 
     type: str
@@ -78,6 +79,7 @@ class Sized:
     nested: Callable[[bytes, Budget], object] | None = None
     unfold: Callable[[Reader, int], None] | None = None
     stencil: Callable[[Shape, Extent], object] | None = None
+    swells: Callable[[bytes, int, int], bool] | None = None
 
     @property
     def size(self) -> int:

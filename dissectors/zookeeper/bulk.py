@@ -11,15 +11,17 @@ from functools import cache
 
 import numpy as np
 
-from dissectors.api import Conversation, Role, State
+from dissectors.api import Context, Conversation, Role, State
 from dissectors.wire.bulk import (
     NULL,
     Answered,
     BulkHeaders,
     Carried,
     Column,
+    Layout,
     Look,
     Named,
+    Reporting,
     Rules,
     Twin,
     Wire,
@@ -27,8 +29,9 @@ from dissectors.wire.bulk import (
 )
 from dissectors.zookeeper.conversation import OVERTAKING, PING_CODE, ZooKeeperConversation
 from dissectors.zookeeper.header import EVENT, PING, REFUSED_XID, REPLY_SIZE, REQUEST, reply_header, request_header
+from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import names
-from dissectors.zookeeper.schemas import operations
+from dissectors.zookeeper.schemas import operations, plan_of
 
 
 class ZooKeeperTwin(Twin):
@@ -82,6 +85,18 @@ class ZooKeeperTwin(Twin):
         """The session."""
         assert isinstance(conversation, ZooKeeperConversation)
         return conversation.session
+
+    def reporting(self, context: Context) -> Reporting | None:
+        """In the header of a reply, and in some records; a multi has errors in each of its items."""
+        known = operations().get(context.code) if context.code is not None else None
+        if known is None or context.role is Role.RAW:
+            return None
+        if context.role is not Role.RESPONSE:
+            return Reporting(Layout(INT, INT.size, (), (), whole=False))
+        if known.response == "MultiResponse":
+            return None
+        record = () if known.response is None else plan_of(known.response).steps
+        return Reporting(Layout(INT, INT.size, plan_of("ReplyHeader").steps, record, whole=False))
 
     def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: Answered) -> None:
         """Notes also which requests were answered last."""

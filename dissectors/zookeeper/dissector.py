@@ -7,6 +7,9 @@ probe.py read the first bytes, body.py everything; the layouts are records of ju
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, LengthPrefixed, Measure, MessageHeader
 from dissectors.field import Tree
 from dissectors.zookeeper.body import decode, read
@@ -14,6 +17,12 @@ from dissectors.zookeeper.header import MAXIMUM, client_header, server_header
 from dissectors.zookeeper.info import info_line
 from dissectors.zookeeper.probe import REPLY_EVIDENCE, reply_evidence, request_evidence
 from dissectors.zookeeper.words import ClientOpening, ServerOpening
+
+if TYPE_CHECKING:
+    from dissectors.api import Pick
+    from dissectors.catalog import Catalog
+    from dissectors.lesson import Path
+    from dissectors.payload import Asked, Payload
 
 
 class ZooKeeper(Dissector):
@@ -52,6 +61,12 @@ class ZooKeeper(Dissector):
         """The record's fields by jute's names, and zxid and err of a reply."""
         return decode(message, context)
 
+    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
+        """Fields of requests, and of replies without an error."""
+        from dissectors.zookeeper.picks import picker  # decoding one message has no use for it
+
+        return picker(context, paths)
+
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and record with their places."""
         return read(message, context)
@@ -59,3 +74,15 @@ class ZooKeeper(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Errors, paths, sizes, versions, briefly."""
         return info_line(body, context)
+
+    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
+        """Data of nodes."""
+        from dissectors.zookeeper.payloads import payloads  # for exports alone
+
+        return payloads(values, asked)
+
+    def catalog(self) -> Catalog:
+        """All fields by name."""
+        from dissectors.zookeeper.catalog import ZooKeeperCatalog  # for who asks by name
+
+        return ZooKeeperCatalog()

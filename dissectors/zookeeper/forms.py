@@ -36,7 +36,8 @@ _ERR = FieldSpec("err", "int")
 _REPORTED_ERR = FieldSpec("err", "int", error_name)
 _ERROR = -1
 _REQUEST = "multiRequest"
-_MULTIS = {"Multi": _REQUEST, "MultiResponse": "multiResponse"}
+MULTIS = {"Multi": _REQUEST, "MultiResponse": "multiResponse"}
+"""What stands for many records, and the table of these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +52,8 @@ class Form:
 @lru_cache(maxsize=256)
 def form(name: str | None, head: tuple[Step, ...] = ()) -> Form:
     """The form of a record, of a multi, or (None) of nothing, behind the members of a head."""
-    if name in _MULTIS:
-        return _multi(_MULTIS[name], head)
+    if name in MULTIS:
+        return _multi(MULTIS[name], head)
     return form_of(() if name is None else plan_of(name).steps, head)
 
 

@@ -15,7 +15,9 @@ LENGTH = Length("int", "i")
 INT, LONG, BOOLEAN = Fixed("int", "i"), Fixed("long", "q"), Fixed("boolean", "?")
 USTRING, BUFFER = Sized("ustring", LENGTH, True, bytes.decode), Sized("buffer", LENGTH, True)
 
-_TYPES = {each.type: each for each in (INT, LONG, BOOLEAN, USTRING, BUFFER)}
+TYPES = {each.type: each for each in (INT, LONG, BOOLEAN, USTRING, BUFFER)}
+"""By name; any other is an int that has names."""
+
 _SECRET_SCHEMES = frozenset({"digest", "super"})
 
 
@@ -27,7 +29,7 @@ def named_int(enum: str) -> Fixed:
 
 
 JUTE = Dialect(
-    primitive=lambda name, flexible, nullable: _TYPES.get(name) or named_int(name),
+    primitive=lambda name, flexible, nullable: TYPES.get(name) or named_int(name),
     count=lambda flexible: LENGTH,
     presence=lambda tagged: LENGTH,
     array=lambda flexible, nullable: "array",

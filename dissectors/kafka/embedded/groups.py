@@ -33,12 +33,12 @@ _SUBSCRIPTION_INFO = "SubscriptionInfoData"
 
 def versioned(name: str, data: bytes) -> Fit | None:
     """Metadata behind the int16 of its version; a newer one is read as the newest known, as Kafka itself does."""
-    return fit(structure(_schema(name), leading(data), (VERSION,), newer=True), data)
+    return fit(structure(group_schema(name), leading(data), (VERSION,), newer=True), data)
 
 
 def streams(name: str, data: bytes) -> Fit | None:
     """Streams' user data: its version, an int32, is the first field of the schema."""
-    return fit(structure(_schema(name), leading(data, 4)), data)
+    return fit(structure(group_schema(name), leading(data, 4)), data)
 
 
 def json_object(name: str, data: bytes) -> Fit | None:
@@ -48,7 +48,7 @@ def json_object(name: str, data: bytes) -> Fit | None:
 
 def unversioned(name: str, data: bytes) -> Fit | None:
     """The newest layout that takes all bytes."""
-    schema = _schema(name)
+    schema = group_schema(name)
     for version in range(schema.versions.high, schema.versions.low - 1, -1):
         found = fit(structure(schema, version), data)
         if found is not None:
@@ -76,7 +76,8 @@ class _JsonObject:
 
 
 @lru_cache(maxsize=64)
-def _schema(name: str) -> Schema:
+def group_schema(name: str) -> Schema:
+    """What members of groups write, by its name; KeyError for an unknown one."""
     row = _rows().get(name)
     return named_schema(name) if row is None else Schema.parse(name, row, _JAVA)
 

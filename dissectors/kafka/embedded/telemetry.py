@@ -57,7 +57,7 @@ class Metrics:
             return None
         try:
             plain = self._plain(data, Budget(most))
-            return decode(plain, 0, len(plain), _message())
+            return decode(plain, 0, len(plain), metrics_message())
         except FAILURES:
             return None
 
@@ -68,7 +68,7 @@ class Metrics:
             plain = self._plain(content, reader.budget)
             node = reader.leaf(_COMPRESSED, content, reader.end)
             reader = reader.below(node, f"metrics, {self.codec}", plain)
-        read_fields(reader, _message(), whole=True)
+        read_fields(reader, metrics_message(), whole=True)
 
     def _plain(self, data: bytes, budget: Budget) -> bytes:
         return decompress(self.codec, data, budget, "metrics", 0) if self.inflates else data
@@ -80,7 +80,8 @@ def _metrics(codec: str) -> Metrics:
 
 
 @cache
-def _message() -> MessageType:
+def metrics_message() -> MessageType:
+    """The layout of MetricsData."""
     rows = table("telemetry")
     return Library(rows["messages"], rows["enums"], {"nanoseconds": nanoseconds}.get).message("MetricsData")
 

@@ -74,6 +74,17 @@ _HEADERS = Many("headers", "array")
 _HEADER_COUNT = Layout("count", "varint")
 _HEADER_KEY = FieldSpec("key", "string")
 
+BATCH_SPECS = (
+    *(_BASE_OFFSET, _LENGTH, _EPOCH, _MAGIC, _CRC, _CRC_VALID, _ATTRIBUTES, _COMPRESSION, _TIMESTAMP_TYPE),
+    *(spec for spec, _ in (*_FLAGS, *_BATCH)),
+    _RECORDS,
+)
+"""What the values of a batch are called, in their order; the same of a record, its header, a message before batches."""
+
+RECORD_SPECS = (_RECORD_OFFSET, _RECORD_TIME, _KEY, _VALUE, _HEADERS)
+HEADER_SPECS = (_HEADER_KEY, _VALUE)
+MESSAGE_SPECS = (_OFFSET, _MAGIC, _CRC, _CRC_VALID, _COMPRESSION, _TIMESTAMP_TYPE, _TIMESTAMP, _KEY, _VALUE, _MESSAGES)
+
 
 def unfold_records(reader: Reader, stop: int) -> None:
     """Reads the entries of a records field, up to `stop`, into the node that is open."""

@@ -43,11 +43,15 @@ CHECKED_FROM = 21
 
 MESSAGE_CHECKED_FROM = 16
 MESSAGE_MINIMUM = {0: 14, 1: 22}
+_GLANCE, _GLANCES = 23, 64
+"""Bytes of an entry, and entries, that are looked at to see whether any is compressed."""
+
 DEPTH = 2
 """A message set within a wrapper is legal, one within that is not."""
 
 _MESSAGE = (Struct(">qiIbb"), Struct(">qiIbbq"))
 _INT32 = Struct(">i")
+_UINT32 = Struct(">I")
 
 
 def codec_name(attributes: int, magic: int) -> str:
@@ -102,6 +106,18 @@ def _entries(data: bytes, budget: Budget, depth: int, found: list[_Found]) -> li
             raise Unfit
         at = stop
     return entries
+
+
+def may_inflate(data: bytes, at: int, size: int) -> bool:
+    """Whether among these entries there may be a compressed one; what is no entry, or too many of them, may."""
+    stop = at + size
+    for _ in range(_GLANCES):
+        if at + _GLANCE > stop:
+            return at + MAGIC_AT < stop
+        if data[at + (22 if data[at + MAGIC_AT] == 2 else 17)] & 7:  # the byte of the attributes that names a codec
+            return True
+        at += ENTRY.size + _UINT32.unpack_from(data, at + 8)[0]
+    return True
 
 
 def _batch(data: bytes, at: int, stop: int, budget: Budget) -> _Found:

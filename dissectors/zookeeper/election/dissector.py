@@ -6,6 +6,8 @@ framing (measure.py); a dropped one is ordinary, for of two servers only the one
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dissectors.api import WEAK, Body, Context, Dissector, LengthPrefixed, Measure, MessageHeader
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
@@ -14,6 +16,9 @@ from dissectors.zookeeper.election.header import LEAST, MAXIMUM, header
 from dissectors.zookeeper.election.info import info_line
 from dissectors.zookeeper.election.measure import Opening
 from dissectors.zookeeper.election.probe import client_evidence, notification_evidence, server_evidence
+
+if TYPE_CHECKING:
+    from dissectors.catalog import Catalog
 
 
 class ZooKeeperElection(Dissector):
@@ -51,3 +56,9 @@ class ZooKeeperElection(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Who votes for whom."""
         return info_line(body, context)
+
+    def catalog(self) -> Catalog:
+        """All fields by name."""
+        from dissectors.zookeeper.catalog.quorum import ElectionCatalog  # for who asks by name
+
+        return ElectionCatalog()

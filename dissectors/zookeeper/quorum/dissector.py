@@ -7,6 +7,9 @@ carries is a record of the client's protocol or a transaction (body.py, txn.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader
 from dissectors.field import Tree
 from dissectors.zookeeper.quorum.body import decode, read
@@ -14,6 +17,10 @@ from dissectors.zookeeper.quorum.header import header
 from dissectors.zookeeper.quorum.info import info_line
 from dissectors.zookeeper.quorum.measure import Packets
 from dissectors.zookeeper.quorum.probe import evidence
+
+if TYPE_CHECKING:
+    from dissectors.catalog import Catalog
+    from dissectors.payload import Asked, Payload
 
 
 class ZooKeeperQuorum(Dissector):
@@ -58,3 +65,15 @@ class ZooKeeperQuorum(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Operation, path, zxid."""
         return info_line(body, context)
+
+    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
+        """Data of nodes, in transactions and snapshots."""
+        from dissectors.zookeeper.payloads import payloads  # for exports alone
+
+        return payloads(values, asked)
+
+    def catalog(self) -> Catalog:
+        """All fields by name."""
+        from dissectors.zookeeper.catalog.quorum import QuorumCatalog  # for who asks by name
+
+        return QuorumCatalog()

@@ -1,0 +1,40 @@
+"""What Kafka's messages may be asked, by name: all APIs, what is in their bytes, and short names across them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+
+from dissectors.api import Role
+from dissectors.catalog import Alias, Catalog, Layout, Short
+from dissectors.kafka.catalog.bodies import body_members
+from dissectors.kafka.schemas import apis
+
+
+class KafkaCatalog(Catalog):
+    """All APIs, each with a request and a response."""
+
+    def layouts(self) -> Sequence[Layout]:
+        """By key."""
+        return _layouts()
+
+    def shorts(self) -> Sequence[Short]:
+        """Topics, groups, and what else information lines say most."""
+        from dissectors.kafka.catalog.shorts import shorts  # to name a field needs none
+
+        return shorts()
+
+    def aliases(self) -> Mapping[str, Alias]:
+        """Those of tshark."""
+        from dissectors.kafka.catalog.tshark import aliases  # the same
+
+        return aliases()
+
+
+@cache
+def _layouts() -> tuple[Layout, ...]:
+    return tuple(
+        Layout(api.name, role, partial(body_members, api.key, role is Role.RESPONSE))
+        for api in apis().values()
+        for role in (Role.REQUEST, Role.RESPONSE)
+    )

@@ -1,0 +1,82 @@
+"""Where something that people ask of any message stands: from a row of a table to paths in the bodies of an API.
+
+Theory. The schemas tell of a field what kind of thing it names (`entity`) and how its numbers are called (`enum`), so
+most rows are no list of places but such a word, and a new API is known by itself. What has neither goes by its type and
+the end of its path, which begins with the name of the schema: `host string`, `acls.host string`, with a range of
+versions behind it where it is not so in all: `FindCoordinatorRequest.key string 0`. Structures within bytes fields
+count as if they stood there; what records of internal topics hold does not, for that would mean to read all records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from dissectors.api import Context, Role
+from dissectors.kafka.catalog.structures import structures_at, with_early
+from dissectors.kafka.schemas import apis, body_schema
+from dissectors.kafka.tables import table
+from dissectors.lesson import Path
+from dissectors.wire.schema import FieldSchema, Schema, Versions
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+def paths(name: str, number: int, context: Context) -> tuple[Path, ...]:
+    """The places of a row of a table in messages of such a context."""
+    if context.code is None or context.version is None or context.role is Role.RAW:
+        return ()
+    return _paths(name, number, context.code, context.version, context.role is Role.RESPONSE)
+
+
+@lru_cache(maxsize=8192)
+def _paths(name: str, number: int, key: int, version: int, response: bool) -> tuple[Path, ...]:
+    api = apis().get(key)
+    if api is None:
+        return ()
+    found = table(name)
+    row, embedded = found["rows"][number], found.get("embedded", True)
+    schema, version = body_schema(key, response), min(version, api.versions.high)
+    layouts = (each for each in with_early(schema) if version in each.versions)
+    return tuple(dict.fromkeys(path for layout in layouts for path in _in_schema(row, layout, version, embedded)))
+
+
+def _in_schema(row: Row, schema: Schema, version: int | None, embedded: bool = True) -> Iterator[Path]:
+    """The places in a schema. version: None where any may be there. embedded: within its bytes fields, too."""
+    for path, field in _leaves(schema.fields, version, ()):
+        if field.type == "records":
+            yield from ((*path, *(place.split(".") if place else ())) for place in row.get("records", ()))
+        elif _is_one(row, schema.name, path, field, version):
+            yield path
+        elif embedded:
+            for structure in structures_at(schema.name, path):
+                yield from ((*path, "value", *place) for place in _in_schema(row, structure, None))
+
+
+def _leaves(fields: tuple[FieldSchema, ...], version: int | None, around: Path) -> Iterator[tuple[Path, FieldSchema]]:
+    for field in fields:
+        if version is not None and version not in field.versions:
+            continue
+        path = (*around, field.name)
+        if field.fields is None:
+            yield path, field
+        else:
+            yield from _leaves(field.fields, version, path)
+
+
+def _is_one(row: Row, name: str, path: Path, field: FieldSchema, version: int | None) -> bool:
+    kind, whole = f"[]{field.type}" if field.array else field.type, f".{name}.{'.'.join(path)}"
+    if any(whole.endswith(f".{tail}") for tail in row.get("not", ())):
+        return False
+    if field.entity in row.get("entities", ()) or field.enum in row.get("enums", ()):
+        return field.entity is not None or field.enum is not None
+    return any(whole.endswith(f".{tail}") and type_ == kind for tail, type_ in _ends(row, version))
+
+
+def _ends(row: Row, version: int | None) -> Iterator[tuple[str, str]]:
+    """End of a path and type of the fields that a row names; some count in a range of versions alone."""
+    for each in row.get("fields", ()):
+        tail, kind, *versions = each.split()
+        if version is None or not versions or version in Versions.parse(versions[0]):
+            yield tail, kind

@@ -1,0 +1,106 @@
+"""The members of Kafka's schemas, and of the structures that their bytes fields may hold.
+
+Theory. A schema says nearly all of its members. Which structures a bytes field may hold says the same table that
+unfolds them (`embedded` in quirks.json); of several that may, the members are told together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+
+from dissectors.catalog import Member, holding, merged
+from dissectors.kafka.embedded.fits import VERSION
+from dissectors.kafka.embedded.groups import group_schema
+from dissectors.kafka.tables import table
+from dissectors.kafka.types import KAFKA
+from dissectors.lesson import Path
+from dissectors.wire.members import UNKNOWN_TAGS, of_message, of_schema
+from dissectors.wire.schema import Schema
+
+_VERSION = Member("_version", VERSION.spec.type)
+_NEWER = (
+    _VERSION,
+    Member("_readAs", "int16", about="the newest known version, of bytes in a newer one"),
+    Member("_rest", "bytes", about="bytes that a newer version adds"),
+)
+_FIELDS = Member("fields", "struct", open=True, about="the body of the message inside")
+_RESPONSE = (Member("correlation", "int32"), UNKNOWN_TAGS, _FIELDS)
+_REQUEST = (
+    Member("code", "int16", label=KAFKA.labels("api")),
+    Member("version", "int16"),
+    Member("client", "string"),
+    *_RESPONSE,
+)
+_JSON = "JSON object"
+
+
+def with_early(schema: Schema) -> Iterator[Schema]:
+    """A schema, and the layouts that only early releases wrote."""
+    yield schema
+    for row in table("variants")["variants"]:
+        if row["name"] == schema.name:
+            yield Schema.parse(schema.name, row, KAFKA)
+
+
+def members(schema: Schema, kept: Callable[[Member], Member] = lambda member: member) -> list[Member]:
+    """The members of a schema in all its layouts. kept: makes a member of one that holds no structure."""
+
+    def refine(member: Member, path: Path) -> Member:
+        held = _held().get((schema.name, path))
+        if held is None:
+            return kept(member)
+        return holding(member, partial(_any_of, held), any(form == _JSON for form, _ in held))
+
+    return merged(*(of_schema(each, refine) for each in with_early(schema)))
+
+
+def structures_at(name: str, path: Path) -> Iterator[Schema]:
+    """The schemas of what a bytes field may hold, by message or structure and path; JSON and metrics have none."""
+    return (group_schema(holds) for form, holds in _held().get((name, path), ()) if _FORMS[form] in _BY_SCHEMA)
+
+
+@cache
+def _held() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
+    """Form and name of the structures that a bytes field may hold, by message and path."""
+    found: dict[tuple[str, Path], list[tuple[str, str]]] = {}
+    for row in table("quirks")["embedded"]:
+        name, *path = row["at"].split(".")
+        found.setdefault((name, tuple(path)), []).append((row["form"], row["holds"]))
+    return found
+
+
+def _any_of(held: Sequence[tuple[str, str]]) -> list[Member]:
+    return merged(*(_FORMS[form](name) for form, name in held))
+
+
+def _structure(name: str) -> list[Member]:
+    return members(group_schema(name))
+
+
+def _versioned(name: str) -> list[Member]:
+    return [_VERSION, *_structure(name)]
+
+
+def _newer(name: str) -> list[Member]:
+    return merged(_NEWER, _structure(name))
+
+
+def _metrics(name: str) -> list[Member]:
+    from dissectors.kafka.embedded.telemetry import metrics_message  # brings tables that only telemetry needs
+
+    return of_message(metrics_message())
+
+
+_BY_SCHEMA = (_versioned, _newer, _structure)
+_FORMS: Mapping[str, Callable[[str], Sequence[Member]]] = {
+    "int16 version": _versioned,
+    "int16 version, or newer": _newer,
+    "int32 version within": _structure,
+    "no version": _structure,
+    _JSON: lambda name: (),
+    "compressed protobuf": _metrics,
+    "request": lambda name: _REQUEST,
+    "response": lambda name: _RESPONSE,
+}
+"""Members by the form in which a structure is held; the same forms as in embedded/rules.py."""

@@ -1,0 +1,69 @@
+"""Keys and values of records, by topic, partition and offset.
+
+Facts. Batches and message sets stand in fields of type records, in the requests and answers of several APIs. Their
+topic is `topic`, or `name`, or an id; their partition `partitionIndex`, `index` or `partition`: those of the structures
+around them. A message of magic 0 or 1 that is a wrapper holds others; its own value is only what they came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dissectors.payload import Payload, Place, Record, Values, number
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.inner import content, is_plain
+
+_RECORDS = ("records", "unalignedRecords")
+_TOPIC = ("topic", "name", "topicId")
+_PARTITION = ("partitionIndex", "index", "partition")
+_UNKNOWN = "unknown"
+
+_Around = tuple[str | None, int | None]
+
+
+def payloads(values: Values) -> Iterator[Payload]:
+    """Of a decoded body, in its order."""
+    yield from _found(values, (), (None, None))
+
+
+def _found(value: Any, place: Place, around: _Around) -> Iterator[Payload]:
+    """Walks structures; bodies are as deep as their layouts, or as an envelope with one in it."""
+    if isinstance(value, Embedded):
+        value = value.value
+    if isinstance(value, dict):
+        topic = next((value[name] for name in _TOPIC if isinstance(value.get(name), str)), around[0])
+        partition = next((value[name] for name in _PARTITION if type(value.get(name)) is int), around[1])
+        around = topic, partition
+        for name, each in value.items():
+            if name in _RECORDS and isinstance(each, Sequence) and not is_plain(each):
+                yield from _batches(each, (*place, name), around)
+            elif not is_plain(each):
+                yield from _found(each, (*place, name), around)
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            if is_plain(each):
+                return
+            yield from _found(each, (*place, number), around)
+
+
+def _batches(batches: Sequence[Any], place: Place, around: _Around) -> Iterator[Payload]:
+    for index, batch in enumerate(batches):
+        if isinstance(batch, dict):
+            here = (*place, index)
+            inner = "records" if "baseOffset" in batch else "messages"
+            if inner in batch and not is_plain(batch[inner]):
+                for each, record in enumerate(batch[inner]):
+                    yield from _record(record, (*here, inner, each), around)
+            elif inner == "messages":
+                yield from _record(batch, here, around)
+
+
+def _record(record: Any, place: Place, around: _Around) -> Iterator[Payload]:
+    if not isinstance(record, dict):
+        return
+    told = Record(*around, number(record.get("offset")), number(record.get("timestamp")))
+    name = tuple(_UNKNOWN if part is None else str(part) for part in told[:3])
+    for kind in ("key", "value"):
+        if (data := content(record.get(kind))) is not None:
+            yield Payload((*place, kind), kind, data, name, told)

@@ -1,0 +1,53 @@
+"""Payloads of SEND and MESSAGE, each message of a batch by itself.
+
+Facts. Neither command says its topic: a producer or consumer was told it before, and only they have numbers. A message
+is called by its producer and sequence id where it is sent, by ledger and entry where it is delivered. What is
+encrypted, or one chunk of several, is given as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dissectors.payload import Payload, Record, Values, number
+from dissectors.wire.inner import content
+
+_UNKNOWN = "unknown"
+
+
+def payloads(values: Values) -> Iterator[Payload]:
+    """Of a decoded frame."""
+    payload = values.get("payload")
+    if isinstance(payload, dict):
+        messages = payload.get("messages")
+        for index, each in enumerate(messages if isinstance(messages, list) else ()):
+            data = content(each.get("payload")) if isinstance(each, dict) else None
+            if data is not None:
+                place = ("payload", "messages", index, "payload")
+                yield Payload(place, "payload", data, (*_name(values), str(index)), _record(values))
+    elif (data := content(payload)) is not None:
+        yield Payload(("payload",), "payload", data, _name(values), _record(values))
+
+
+def _record(values: Values) -> Record:
+    """Offsets are a ledger and an entry here, which are no number."""
+    entry, metadata = values.get("message_id"), values.get("metadata")
+    partition = number(entry.get("partition")) if isinstance(entry, dict) else None
+    time = number(metadata.get("publish_time")) if isinstance(metadata, dict) else None
+    return Record(None, None if partition == -1 else partition, None, time)
+
+
+def _name(values: Values) -> tuple[str, ...]:
+    entry = values.get("message_id")
+    if isinstance(entry, dict):
+        return "ledger", _text(entry, "ledgerId"), _text(entry, "entryId")
+    metadata = values.get("metadata")
+    producer = metadata.get("producer_name") if isinstance(metadata, dict) else None
+    chunk = values.get("chunk")
+    part = (f"chunk{_text(chunk, 'id')}",) if isinstance(chunk, dict) else ()
+    return str(producer or f"producer{_text(values, 'producer_id')}"), _text(values, "sequence_id"), *part
+
+
+def _text(values: Values | dict[str, Any], name: str) -> str:
+    return str(values.get(name, _UNKNOWN))

@@ -1,0 +1,111 @@
+"""What RocketMQ's commands may be asked, by name: header classes, and the bodies whose layout is known.
+
+Theory. A header is text under text; its class types what it knows. JSON bodies are anybody's, so they are open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+
+from dissectors.api import Role
+from dissectors.catalog import Alias, Catalog, Layout, Member, Short
+from dissectors.field import FieldSpec
+from dissectors.rocketmq.body import body_kind
+from dissectors.rocketmq.codes import operations
+from dissectors.rocketmq.extfields import header_class
+from dissectors.rocketmq.message import KEYS
+from dissectors.rocketmq.stored import item_plan, message_plan
+from dissectors.rocketmq.tables import table
+from dissectors.wire.plan import Leaf, Plan
+from dissectors.wire.shorts import aliases_of, shorts_of
+from dissectors.wire.specs import Layout as Hidden
+
+_TYPES = {"flag": "int", "version": "int"}
+_OFFSET, _UNCOMPRESSED = Member("queueOffset", "int64"), Member("bodyUncompressed", "bytes")
+_CRC_VALID, _REST = Member("crcValid", "bool"), Member("_rest", "bytes")
+
+
+class RocketMQCatalog(Catalog):
+    """All operations, each with a request and an answer."""
+
+    def layouts(self) -> Sequence[Layout]:
+        """By request code."""
+        return _layouts()
+
+    def shorts(self) -> Sequence[Short]:
+        """Topics, groups, queues, and what information lines say beside."""
+        return _shorts()
+
+    def aliases(self) -> Mapping[str, Alias]:
+        """What the list's columns tell."""
+        return aliases_of("rocketmq", table("shorts")["shorts"])
+
+
+@cache
+def _layouts() -> tuple[Layout, ...]:
+    return tuple(
+        Layout(each.name, role, partial(_members, code, role is Role.RESPONSE))
+        for code, each in operations().items()
+        for role in (Role.REQUEST, Role.RESPONSE)
+    )
+
+
+def _members(code: int, response: bool) -> list[Member]:
+    *plain, ext = KEYS
+    fields = header_class(code, response)
+    found = [Member(name, _TYPES.get(name, "string")) for name in plain]
+    known = () if fields is None else tuple(Member(name, "string") for name in fields)
+    found.append(Member(ext, "map", members=lambda: known, open=True, about="as on the wire, text under text"))
+    if fields is not None:
+        typed = {field.name: field.spec for field in fields.values()}
+        found.append(Member("header", "struct", members=partial(_of_specs, list(typed.values()))))
+    return [*found, *_BODIES[body_kind(code, response)], _REST]
+
+
+def _of_specs(specs: Sequence[FieldSpec]) -> list[Member]:
+    return [Member(spec.name, spec.type, label=spec.label) for spec in specs]
+
+
+def _of_plan(plan: Plan) -> list[Member]:
+    """What the values of a plan have: not what is there for the layout, and properties under their names."""
+    leaves = (step.spec for step in plan.steps if isinstance(step, Leaf) and not isinstance(step.spec, Hidden))
+    return [
+        each._replace(type="map", open=True) if each.name == "properties" else each for each in _of_specs(list(leaves))
+    ]
+
+
+def _items() -> list[Member]:
+    return _of_plan(item_plan())
+
+
+def _stored() -> list[Member]:
+    inner = Member("messages", "struct", True, members=lambda: [_OFFSET, *_items()], about="of an inner batch")
+    return [*_of_plan(message_plan(True, False, False)), _CRC_VALID, _UNCOMPRESSED, inner]
+
+
+def _messages(members: Callable[[], Sequence[Member]]) -> tuple[Member, ...]:
+    inside = (Member("messages", "struct", True, members=members),)
+    return (Member("body", "struct", members=lambda: inside, open=True),)
+
+
+_BODIES: Mapping[str | None, tuple[Member, ...]] = {
+    None: (Member("body", "bytes"),),
+    "payload": (Member("body", "bytes"), _UNCOMPRESSED),
+    "text": (Member("body", "string"),),
+    "json": (Member("body", "json_object", open=True),),
+    "registration": (Member("body", "json_object", open=True),),
+    "messages": _messages(_stored),
+    "batch": _messages(_items),
+}
+"""By kind of body, as in body.py; one that is not as its operation says is bytes."""
+
+
+@cache
+def _shorts() -> tuple[Short, ...]:
+    return shorts_of(table("shorts")["shorts"], _asked)
+
+
+def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+    known = operations().get(code) if code is not None else None
+    return (None, ()) if known is None else (known.name, _members(known.code, role is Role.RESPONSE))

@@ -1,0 +1,57 @@
+"""Bodies of messages: sent, sent as a batch, or stored and pulled.
+
+Facts. A command that sends says topic and queue in its header; a stored message says its own, and its offset there. A
+compressed body is given as it was before; a batch that is stored as one message is given message by message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dissectors.payload import Payload, Place, Record, Values, number
+from dissectors.wire.inner import content
+
+_UNKNOWN = "unknown"
+_ITEMS, _BODY, _PLAIN = "messages", "body", "bodyUncompressed"
+
+
+def payloads(values: Values) -> Iterator[Payload]:
+    """Of a decoded command."""
+    header = values.get("header")
+    header = header if isinstance(header, dict) else {}
+    record, body = _told(header, Record(None, None, None, None)), values.get(_BODY)
+    if isinstance(body, dict) and isinstance(body.get(_ITEMS), list):
+        yield from _items(body[_ITEMS], (_BODY, _ITEMS), record)
+    elif "topic" in header:
+        yield from _body(values, (), record, None)
+
+
+def _items(items: list[Any], place: Place, around: Record) -> Iterator[Payload]:
+    """Stored messages, of which each says where it lies, or those of a batch, which are counted."""
+    for index, item in enumerate(items):
+        if isinstance(item, dict):
+            record, inner = _told(item, around), item.get(_ITEMS)
+            if isinstance(inner, list):
+                yield from _items(inner, (*place, index, _ITEMS), record)
+            else:
+                yield from _body(item, (*place, index), record, index)
+
+
+def _told(values: dict[str, Any], around: Record) -> Record:
+    """What a header or a message says of itself; else what is said around it."""
+    topic, queue = values.get("topic", around.topic), values.get("queueId", around.partition)
+    offset, born = number(values.get("queueOffset")), number(values.get("bornTimestamp"))
+    return Record(
+        topic if isinstance(topic, str) else None, number(queue), offset, around.time if born is None else born
+    )
+
+
+def _body(values: Values, place: Place, record: Record, index: int | None) -> Iterator[Payload]:
+    for key in (_PLAIN, _BODY):
+        data = content(values.get(key)) if isinstance(values.get(key), bytes) or key == _BODY else None
+        if data is not None:
+            last = index if record.offset is None else record.offset
+            name = (record.topic or _UNKNOWN, _UNKNOWN if record.partition is None else str(record.partition))
+            yield Payload((*place, key), _BODY, data, name if last is None else (*name, str(last)), record)
+            return

@@ -1,0 +1,52 @@
+"""Walking decoded values, whatever they are made of, and the bytes of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dissectors.payload import Place
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.secret import Secret
+
+
+def content(value: object) -> bytes | Secret | None:
+    """The bytes of a decoded value; None where it has none."""
+    if isinstance(value, Embedded):
+        value = value.data
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    return value if isinstance(value, bytes | Secret) else None
+
+
+def dicts(value: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Every dict in a decoded value, outer ones first, and where it stands; also in what bytes were decoded to."""
+    waiting: list[tuple[Place, Any]] = [(place, value)]
+    while waiting:
+        here, one = waiting.pop()
+        if isinstance(one, Embedded):
+            one = one.value
+        if isinstance(one, dict):
+            yield here, one
+            waiting.extend(((*here, name), each) for name, each in reversed(one.items()) if not is_plain(each))
+        elif not is_plain(one):
+            waiting.extend(((*here, number), one[number]) for number in reversed(range(len(one))))
+
+
+def is_plain(value: Any) -> bool:
+    """Whether there is nothing in a value."""
+    return value is None or isinstance(value, str | bytes | int | float | Secret)
+
+
+def within(values: Any, place: Place) -> Any:
+    """What stands at a place; None where there is none."""
+    for step in place:
+        if isinstance(values, Embedded):
+            values = values.value
+        if isinstance(step, str):
+            values = values.get(step) if isinstance(values, dict) else None
+        elif isinstance(values, dict) or is_plain(values) or not step < len(values):
+            return None
+        else:
+            values = values[step]
+    return values

@@ -1,0 +1,99 @@
+"""Reading only some fields of a message: up to the last one that is wanted, keeping nothing else.
+
+Theory. A plan's emitted decoder can leave out what nobody wants (emit.projection); here it also stops behind the last
+step that has something wanted, for what comes then changes nothing that was read before. So a body may break behind it,
+or be cut there, and its first fields are what values() folds out of the tree. Whatever breaks before it is left to
+values(): a pick gives all or nothing.
+
+A tree is bounded, so of a huge message that does not fit its layout values() shows less than is in it. A pick does not
+count, so it leaves to values() what is long enough to get there, and what may be when it is decompressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+from dissectors.api import Pick
+from dissectors.lesson import Path
+from dissectors.wire.budget import Budget
+from dissectors.wire.emit import FAILURES, Decode, projection
+from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Tags
+
+LONGEST = 256 * 1024
+"""Bytes of a message that cannot make more nodes than a tree may have: four for each, where two are known."""
+
+
+class _Plenty(Budget):
+    """What a short message takes is never too much."""
+
+    __slots__ = ()
+
+    def take(self, items: int) -> bool:
+        return True
+
+
+_PLENTY = _Plenty()
+
+
+def pick(plan: Plan, paths: frozenset[Path], start: Callable[[bytes], int]) -> Pick:
+    """What reads the values at these paths of a body that begins at `start`; the same as reading all of it gives.
+
+    A path that leads nowhere in the plan has no values. None of them may go on within bytes or records.
+    """
+    narrow, wanted = _narrowed(plan, paths)
+    if not wanted:
+        return lambda message: {}
+    return _pick(_decoder(plan, paths), start, LONGEST if any(map(_repeats, narrow.steps)) else None)
+
+
+def _pick(decode: Decode, start: Callable[[bytes], int], longest: int | None) -> Pick:
+    def read(message: bytes) -> dict[str, Any] | None:
+        end = len(message)
+        if longest is not None and end > longest:
+            return None
+        try:
+            values, stop = decode(message, start(message), _PLENTY)
+        except FAILURES:
+            return None
+        return values if stop <= end else None
+
+    return read
+
+
+@lru_cache(maxsize=256)
+def _decoder(plan: Plan, paths: frozenset[Path]) -> Decode:
+    return projection(*_narrowed(plan, paths))
+
+
+def _narrowed(plan: Plan, paths: Iterable[Path]) -> tuple[Plan, frozenset[Path]]:
+    """The plan up to the last step that is wanted, and the paths that lead somewhere, up to a value."""
+    last, wanted = 0, set()
+    for path in paths:
+        for number, step in enumerate(plan.steps, 1):
+            found = _within(step, path)
+            if found:
+                last = max(last, number)
+                wanted.add(path[:found])
+    return Plan(plan.name, plan.version, plan.steps[:last]), frozenset(wanted)
+
+
+def _within(step: Step, path: Path) -> int:
+    """How many names of a path lead to a value in a step; 0 if it is none of its."""
+    if isinstance(step, Tags):
+        return max((_within(each, path) for each in step.steps.values()), default=0)
+    if not path or step.spec.name != path[0]:
+        return 0
+    inside = step.element if isinstance(step, Array) else step
+    if isinstance(inside, Leaf) or len(path) == 1:
+        return 1
+    found = max((_within(each, path[1:]) for each in inside.steps), default=0)
+    return found and found + 1
+
+
+def _repeats(step: Step) -> bool:
+    """Whether a step takes as much as the message says: only a fixed number of values does not."""
+    if isinstance(step, Struct):
+        return any(map(_repeats, step.steps))
+    return not isinstance(step, Leaf)

@@ -1,0 +1,81 @@
+"""What messages of ZooKeeper's clients may be asked, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+
+from dissectors.api import Role
+from dissectors.catalog import Alias, Catalog, Layout, Member, Short, merged
+from dissectors.wire.shorts import aliases_of, shorts_of
+from dissectors.zookeeper.catalog.records import ERR, REST, ZXID, body_members, record_members
+from dissectors.zookeeper.header import CONNECT
+from dissectors.zookeeper.schemas import operations
+from dissectors.zookeeper.tables import table
+from dissectors.zookeeper.words import WORD, size_of, words
+
+_EVENT = 0
+
+
+class ZooKeeperCatalog(Catalog):
+    """All operations, connecting, events and four-letter words."""
+
+    def layouts(self) -> Sequence[Layout]:
+        """By opcode; what has none behind."""
+        return _layouts()
+
+    def shorts(self) -> Sequence[Short]:
+        """Paths and versions."""
+        return _shorts()
+
+    def aliases(self) -> Mapping[str, Alias]:
+        """The session, which the list's column tells."""
+        return aliases_of("zookeeper", table("shorts")["zookeeper"])
+
+
+@cache
+def _layouts() -> tuple[Layout, ...]:
+    roles = (Role.REQUEST, Role.RESPONSE)
+    coded = (
+        Layout(each.name, role, partial(members_of, code, role))
+        for code, each in operations().items()
+        for role in roles
+        if code != _EVENT
+    )
+    event = Layout(operations()[_EVENT].name, None, partial(members_of, _EVENT, Role.PUSH))
+    connect = (Layout(CONNECT, role, partial(_connect, role)) for role in roles)
+    spoken = (Layout(word, role, partial(_word, word, role)) for word in words().values() for role in roles)
+    return (*coded, event, *connect, *spoken)
+
+
+def members_of(code: int, role: Role) -> list[Member]:
+    """The members of a message of an opcode; KeyError for an unknown one."""
+    operation = operations()[code]
+    if code == _EVENT:
+        return [ZXID, *body_members(operation.response), REST]
+    if role is Role.RESPONSE:
+        return merged((ZXID, ERR), body_members(operation.response), (REST,))
+    return [*body_members(operation.request), REST]
+
+
+def _connect(role: Role) -> list[Member]:
+    """A server that refuses answers with a bare header."""
+    if role is Role.REQUEST:
+        return [*record_members("ConnectRequest"), REST]
+    return [*record_members("ConnectResponse"), ZXID, ERR, REST]
+
+
+def _word(word: str, role: Role) -> list[Member]:
+    if role is Role.RESPONSE:
+        return [Member("text", "string")]
+    return [Member("traceMask", "long")] if size_of(word) > WORD else []
+
+
+@cache
+def _shorts() -> tuple[Short, ...]:
+    return shorts_of(table("shorts")["zookeeper"], _asked)
+
+
+def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+    known = operations().get(code) if code is not None else None
+    return (None, ()) if known is None else (known.name, members_of(known.code, role))

@@ -1,0 +1,119 @@
+"""What messages of a quorum and of an election may be asked, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+
+from dissectors.api import Role
+from dissectors.catalog import Catalog, Layout, Member, Short, holding, merged
+from dissectors.wire.shorts import shorts_of
+from dissectors.zookeeper import sasl
+from dissectors.zookeeper.catalog.records import REST, body_members, record_members
+from dissectors.zookeeper.election.header import INITIAL, LEGACY_INITIAL, NOTIFICATION
+from dissectors.zookeeper.quorum.header import SNAPSHOT
+from dissectors.zookeeper.quorum.packets import Packet, packets
+from dissectors.zookeeper.schemas import operations
+from dissectors.zookeeper.tables import table
+
+_AUTH = Layout(sasl.NAME, None, lambda: (*record_members(sasl.NAME), REST))
+_MULTI = "MultiTxn"
+
+
+class QuorumCatalog(Catalog):
+    """All packets, snapshots and SASL."""
+
+    def layouts(self) -> Sequence[Layout]:
+        """By type."""
+        return _layouts()
+
+    def shorts(self) -> Sequence[Short]:
+        """Paths, sessions, transactions."""
+        return _shorts()
+
+
+class ElectionCatalog(Catalog):
+    """Notifications, and what comes before them."""
+
+    def layouts(self) -> Sequence[Layout]:
+        """All three."""
+        initial = Layout(INITIAL, None, lambda: merged(*map(record_members, (INITIAL, LEGACY_INITIAL)), (REST,)))
+        return initial, Layout(NOTIFICATION, None, lambda: (*record_members(NOTIFICATION), REST)), _AUTH
+
+
+@cache
+def _layouts() -> tuple[Layout, ...]:
+    assert SNAPSHOT.operation is not None
+    snapshot = Layout(SNAPSHOT.operation, None, _snapshot)
+    return (*(Layout(each.name, None, partial(_packet, each)) for each in packets().values()), snapshot, _AUTH)
+
+
+def _packet(packet: Packet) -> list[Member]:
+    """QuorumPacket, and what the data of this one holds, whoever sends it."""
+    parts = dict.fromkeys((*packet.data, *packet.answer))
+    held = partial(_of_parts, tuple(parts)) if parts else None
+    members = (_of_packet(member, held) for member in record_members("QuorumPacket"))
+    return [*members, REST]
+
+
+def _of_packet(member: Member, held: Callable[[], Sequence[Member]] | None) -> Member:
+    if member.name == "type":
+        return member._replace(type="string", about="of the packet, by name")
+    return holding(member, held) if member.name == "data" and held is not None else member
+
+
+def _of_parts(parts: tuple[str, ...]) -> list[Member]:
+    return merged(*(_PARTS[part]() if part in _PARTS else record_members(part) for part in parts), (REST,))
+
+
+def _txn() -> list[Member]:
+    return [
+        Member("header", "struct", members=partial(record_members, "TxnHeader")),
+        Member("txn", "struct", members=lambda: merged(_of_txns(), map(_in_multi, record_members(_MULTI)))),
+        Member("digest", "struct", members=partial(record_members, "TxnDigest")),
+    ]
+
+
+def _of_txns() -> list[Member]:
+    """The members of all transactions but a multi, which holds the others."""
+    names = dict.fromkeys(name for each in operations().values() for name in each.txn)
+    return merged(*(record_members(name) for name in names if name is not None and name != _MULTI))
+
+
+def _in_multi(member: Member) -> Member:
+    inside = member.members
+    assert inside is not None
+    return member._replace(
+        members=lambda: [holding(each, _of_txns) if each.name == "data" else each for each in inside()]
+    )
+
+
+def _request() -> list[Member]:
+    return merged(*(body_members(each.request) for each in operations().values()))
+
+
+_PARTS: Mapping[str, Callable[[], Sequence[Member]]] = {
+    "txn": _txn,
+    "sessions": lambda: [Member("sessions", "struct", True, members=partial(record_members, "SessionTimeout"))],
+    "config": lambda: [Member("config", "string")],
+    "request": lambda: [Member("request", "struct", members=_request)],
+}
+"""What stands in the data of packets beside records; see quorum/data.py."""
+
+
+def _snapshot() -> list[Member]:
+    nodes = Member("nodes", "struct", True, members=partial(record_members, "SnapshotNode"))
+    return [*record_members("SnapshotHead"), nodes, *record_members("SnapshotTail"), REST]
+
+
+@cache
+def _shorts() -> tuple[Short, ...]:
+    return shorts_of(table("shorts")["quorum"], _asked)
+
+
+def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+    """A message without a code is a snapshot, or has nothing that is asked for."""
+    if code is None:
+        return SNAPSHOT.operation, _snapshot()
+    packet = packets().get(code)
+    return (None, ()) if packet is None else (packet.name, _packet(packet))

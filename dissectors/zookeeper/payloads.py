@@ -1,0 +1,30 @@
+"""Data of nodes, by path: created, set, read, proposed, in snapshots.
+
+Facts. The field is `data` beside a `path`. An answer has the data alone; its path stands in the request, in a multi at
+the same place of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dissectors.payload import Asked, Payload, Values
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.inner import content, dicts, within
+
+_DATA, _PATH, _UNKNOWN = "data", "path", "unknown"
+
+
+def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
+    """Of a decoded message of clients or of the quorum."""
+    request: Values | None = None
+    for place, found in dicts(values):
+        held = found.get(_DATA)
+        # Bytes that were decoded further are no node's.
+        data = None if isinstance(held, Embedded) else content(held)
+        if data is not None:
+            path = found.get(_PATH)
+            if path is None:
+                request = asked() or {} if request is None else request
+                path = within(request, (*place, _PATH))
+            yield Payload((*place, _DATA), _DATA, data, (path if isinstance(path, str) else _UNKNOWN,))
