@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from analyzer.decode_as import Order
 from analyzer.framing import Frame, Framer
 from analyzer.messages import Mark
 from analyzer.reassembly import HalfStream, Piece
@@ -61,7 +62,10 @@ class Early(NamedTuple):
 
 @dataclass(slots=True)
 class Connection:
-    """Carried from block to block; plain data, except `dissector`, which pickles as a reference to its class."""
+    """Carried from block to block; plain data, except `dissector`, which pickles as a reference to its class.
+
+    order: what the user says of this connection.
+    """
 
     number: int
     ports: tuple[int, int]
@@ -69,6 +73,7 @@ class Connection:
     halves: tuple[HalfStream, HalfStream] = field(default_factory=lambda: (HalfStream(), HalfStream()))
     framers: tuple[Framer, Framer] | None = None
     dissector: Dissector | None = None
+    order: Order | None = None
     decision: Decision | None = None
     conversation: Conversation | None = None
     undecided: list[tuple[int, Piece]] = field(default_factory=list)

@@ -27,6 +27,7 @@ from analyzer.capture.store import Store
 from analyzer.chunk import Chunk
 from analyzer.columns import Columns, Ints, Names, runs
 from analyzer.connection import Connection, Packet, Row
+from analyzer.decode_as import Orders
 from analyzer.messages import NO_PROTOCOL, Mark, Messages, Pieces, Repeats
 from analyzer.remarks import Remarks
 from analyzer.streams import StreamAssigner, Streams
@@ -56,9 +57,15 @@ class Serials(Columns):
 
 
 class Engine:
-    """`feed` blocks, then `finish`; the tables grow with each call. `use_bulk` off: the plain road alone, for tests."""
+    """`feed` blocks, then `finish`; the tables grow with each call.
 
-    def __init__(self, store: Store, flows: FlowTable, known: Ports, *, use_bulk: bool = True) -> None:
+    orders: what the user said of single connections. `use_bulk` off: the plain road alone, for tests.
+    """
+
+    def __init__(
+        self, store: Store, flows: FlowTable, known: Ports, *, orders: Orders | None = None, use_bulk: bool = True
+    ) -> None:
+        self._orders = orders
         self.store, self.flows, self.known = store, flows, known
         self.streams, self.rows, self.pieces, self.repeats = Streams(), Messages(), Pieces(), Repeats()
         self.names = Names()
@@ -111,6 +118,9 @@ class Engine:
             flow = self.streams.cell("flow", number)
             ports = (self.flows.port(flow, 0), self.flows.port(flow, 1))
             found = self._connections[number] = Connection(number, ports, self.streams.cell("client", number))
+            if self._orders:
+                ends = (self.flows.endpoint(flow, 0), self.flows.endpoint(flow, 1))
+                found.order = self._orders.of(number, ends, self.streams.cell("reuse", number))
         return found
 
     def _leave(self, connection: Connection) -> None:

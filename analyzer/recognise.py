@@ -1,8 +1,8 @@
 """Which protocol a connection speaks, and which side opened it.
 
-Theory. What the user says (-d PORT=PROTOCOL) wins; then what the bytes say, for real clusters use any port; then the
-port. The first bytes of a request are nearly proof, those of an answer are weak; so with little evidence we wait for
-more, until enough has been seen to fall back on the weaker signs.
+Theory. What the user says wins, of this very connection first, then of its port (analyzer.decode_as); then what the
+bytes say, for real clusters use any port; then the port. The first bytes of a request are nearly proof, those of an
+answer are weak; so with little evidence we wait for more, until enough has been seen to fall back on the weaker signs.
 
 Where no SYN says who opened the connection, an answer may by accident read like a request. So the ports say which
 side is looked at first, and against them one direction alone is believed only when there is no more to come.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from analyzer.decode_as import Order
 from dissectors.api import SURE, WEAK, Dissector
 from dissectors.foreign import Foreign, foreign
 from dissectors.registry import Ports
@@ -27,7 +28,7 @@ class Decision(NamedTuple):
     """`dissector` None: of no protocol of ours, `other` says which if that is known. `client`: the flow's side.
 
     preamble: bytes that a proxy put before the client's first message. expected: the protocol that the server's port
-    stands for, where that is another one.
+    stands for, where that is another one. against: what the first bytes are, where the user's word is another.
     """
 
     dissector: Dissector | None
@@ -35,13 +36,14 @@ class Decision(NamedTuple):
     other: Foreign | None = None
     preamble: int = 0
     expected: str | None = None
+    against: str | None = None
 
 
 class Seen(NamedTuple):
     """What is known of a connection: the first bytes of both directions (by flow side), in `segments` segments.
 
     `client` is -1 while nobody knows; `final` when no more bytes will come; `late` when the beginnings of both
-    directions are not in the capture.
+    directions are not in the capture. order: what the user says of this very connection.
     """
 
     prefixes: tuple[bytes, bytes]
@@ -50,6 +52,7 @@ class Seen(NamedTuple):
     client: int
     final: bool
     late: bool
+    order: Order | None = None
 
 
 def recognise(seen: Seen, known: Ports) -> Decision | None:
@@ -61,33 +64,35 @@ def recognise(seen: Seen, known: Ports) -> Decision | None:
             rest = prefix[proxy.preamble :]
             behind = seen._replace(prefixes=(first, rest) if side else (rest, second), client=side)
             inner = _decide(behind, known) if rest else None
-            return inner and _expecting(inner, seen.ports, known)._replace(preamble=proxy.preamble)
+            return inner and _expecting(inner, seen, known)._replace(preamble=proxy.preamble)
     decision = _decide(seen, known)
-    return decision and _expecting(decision, seen.ports, known)
+    return decision and _expecting(decision, seen, known)
 
 
-def _expecting(decision: Decision, ports: tuple[int, int], known: Ports) -> Decision:
-    by_port = known.by_port(ports[1 - decision.client])
-    if by_port is None or decision.dissector is None or by_port is decision.dissector:
+def _expecting(decision: Decision, seen: Seen, known: Ports) -> Decision:
+    by_port = known.by_port(seen.ports[1 - decision.client])
+    if by_port is None or decision.dissector is None or by_port is decision.dissector or seen.order is not None:
         return decision
     return decision._replace(expected=by_port.name)
 
 
 def _decide(seen: Seen, known: Ports) -> Decision | None:
-    prefixes, segments, ports, client, final, late = seen
+    prefixes, segments, ports, client, final, late, order = seen
     likely = _by_port(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
+    if order is not None:
+        return _obey(order, seen, orientations, known)
     for each in orientations:
-        told = known.told(ports[1 - each])
-        if told is not None:
-            return Decision(told, each)
+        if known.is_told(ports[1 - each]):
+            told = known.told(ports[1 - each])
+            return Decision(told, each, against=_against(told, prefixes, each, known))
     best, score, side = _best(prefixes, orientations, known.dissectors)
     if score >= SURE and (side == likely or all(prefixes)):
         return Decision(best, side)
     other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
     if other is not None:
         return Decision(None, likely, other)
-    enough = final or segments >= ENOUGH_SEGMENTS or max(map(len, prefixes)) >= ENOUGH_BYTES
+    enough = _enough(seen)
     for each in orientations:
         by_port = known.by_port(ports[1 - each])
         if by_port is not None and enough and _score(by_port, prefixes, each) > 0:
@@ -101,6 +106,41 @@ def _decide(seen: Seen, known: Ports) -> Decision | None:
     if side == likely or all(prefixes) or final or segments >= ENOUGH_SEGMENTS:
         return Decision(best, side)
     return None
+
+
+def _enough(seen: Seen) -> bool:
+    """Whether it is no use to wait for more bytes."""
+    return seen.final or seen.segments >= ENOUGH_SEGMENTS or max(map(len, seen.prefixes)) >= ENOUGH_BYTES
+
+
+def _obey(order: Order, seen: Seen, orientations: tuple[int, ...], known: Ports) -> Decision | None:
+    """What the user says of this connection, when there is enough to say whether its bytes speak for it.
+
+    Who is the client may be left to find out.
+    """
+    if len(orientations) > 1 and order.client >= 0:
+        orientations = (order.client,)
+    if order.dissector is None:
+        return Decision(None, orientations[0])
+    _, score, side = _best(seen.prefixes, orientations, (order.dissector,))
+    told = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
+    if score < SURE and not told and not _enough(seen):
+        return None
+    return Decision(order.dissector, side, against=_against(order.dissector, seen.prefixes, side, known))
+
+
+def _against(told: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports) -> str | None:
+    """What the first bytes surely are, if that is not what the user says."""
+    if told is None:
+        return None
+    other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
+    if other is not None:
+        return other.text
+    best, score, _ = _best(prefixes, (client,), known.dissectors)
+    if best is not None and best is not told and score >= SURE:
+        return f"those of {best.name}"
+    silent = len(prefixes[client]) < TELLING_BYTES or _score(told, prefixes, client) > 0
+    return None if silent else f"none of {told.name}"
 
 
 def _best(

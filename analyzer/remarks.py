@@ -65,6 +65,9 @@ class Remarks:
         if rows and connection.decision is not None and connection.decision.expected is not None:
             self._unexpected(connection, rows[0], connection.decision.expected)
             connection.decision = connection.decision._replace(expected=None)
+        if rows and connection.decision is not None and connection.decision.against is not None:
+            self._forced(connection, rows[0], connection.decision.against)
+            connection.decision = connection.decision._replace(against=None)
         for row in rows:
             if row.frame.raw:
                 self._raw(connection, row)
@@ -73,6 +76,11 @@ class Remarks:
         assert connection.dissector is not None
         port = connection.ports[1 - connection.client]
         text = f"{connection.dissector.name} is spoken on port {port}, which usually is that of {expected}"
+        self._add(Severity.NOTE, "wrong-protocol", connection, row.side, row.last, row.frame.offset, text)
+
+    def _forced(self, connection: Connection, row: Row, against: str) -> None:
+        assert connection.dissector is not None
+        text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
         self._add(Severity.NOTE, "wrong-protocol", connection, row.side, row.last, row.frame.offset, text)
 
     def _gap(self, connection: Connection, side: int, gap: Piece) -> None:

@@ -59,7 +59,7 @@ class RowMaker:
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
         prefixes = (self._first_bytes(first, PREFIX), self._first_bytes(second, PREFIX))
         late = not any(half.by_syn for half in connection.halves)
-        seen = Seen(prefixes, len(held), connection.ports, connection.client, final, late)
+        seen = Seen(prefixes, len(held), connection.ports, connection.client, final, late, connection.order)
         decision = recognise(seen, self._known)
         if decision is None:
             return []

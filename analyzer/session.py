@@ -6,6 +6,7 @@ file that grows). Decoding is for one row at a time and keeps nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
@@ -19,8 +20,12 @@ from analyzer import defects, row_findings
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets, Reader
 from analyzer.capture.store import Store
 from analyzer.columns import Ints, Names, given, given64, ranks
+from analyzer.comments import Comments
+from analyzer.decode_as import Orders, Where, known_of, together
 from analyzer.defects import UNREAD, UNREAD_SECRET
 from analyzer.engine import Engine
+from analyzer.errors import UserError
+from analyzer.hosts import Hosts
 from analyzer.messages import FROM_CLIENT
 from analyzer.row_columns import Times
 from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State
@@ -64,10 +69,12 @@ class Blocks(Protocol):
 class Analysis:
     """Blocks of packets, read into rows, and all that can be asked of these. `ended`: all of them have been read."""
 
-    def __init__(self, source: Blocks, known: Ports, *, use_bulk: bool = True) -> None:
+    def __init__(self, source: Blocks, known: Ports, *, orders: Orders | None = None, use_bulk: bool = True) -> None:
         self.source = source
-        self.engine = Engine(source.store, source.flows, known, use_bulk=use_bulk)
+        self.engine = Engine(source.store, source.flows, known, orders=orders, use_bulk=use_bulk)
         self.rows = self.engine.rows
+        self.comments = Comments(None, self.rows, self.engine.pieces)
+        self.hosts = Hosts((), source.flows, self.engine.streams, self.rows)
         self.ended = False
 
     def __enter__(self) -> Self:
@@ -322,20 +329,38 @@ class Analysis:
 
 
 class Session(Analysis):
-    """Captures as one timeline of messages. Raises CaptureError when an input can't be opened."""
+    """Captures as one timeline of messages. Raises CaptureError when an input can't be opened.
+
+    names: whether addresses have the names that the captures tell (`hosts`).
+    """
 
     def __init__(
         self,
         inputs: Sequence[str | PathLike[str]],
         *,
-        decode_as: Mapping[int, str] | None = None,
+        decode_as: Mapping[int, str] | Mapping[Where, str] | None = None,
         reader: Reader = "native",
         follow: bool = False,
         use_bulk: bool = True,
         block: int = 32_768,
+        names: bool = True,
     ) -> None:
+        known, orders = known_of(decode_as)
         self.packets = Packets(inputs, reader=reader, follow=follow, block=block)
-        super().__init__(self.packets, Ports(decode_as), use_bulk=use_bulk)
+        self._inputs, self._told, self._reader, self._names = inputs, decode_as, reader, names
+        super().__init__(self.packets, known, orders=orders, use_bulk=use_bulk)
+        self.comments = Comments(self.packets.comments, self.rows, self.engine.pieces)
+        if names:
+            self.hosts = Hosts(self.packets.files, self.packets.flows, self.engine.streams, self.rows)
+
+    def again(self, where: Where, protocol: str) -> Session:
+        """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
+        if not all(map(os.path.isfile, self._inputs)):
+            raise UserError(
+                "what came through a pipe can't be read again: keep it in a file, or say -d when it is opened"
+            )
+        told = together((*(self._told or {}).items(), (where, protocol)))
+        return Session(self._inputs, decode_as=told, reader=self._reader, names=self._names)
 
 
 def _about_raw(message: bytes) -> list[Finding]:

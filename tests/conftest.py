@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+# Nobody's own configuration file: also not in the processes that tests start.
+os.environ["WIREANALYZE_CONFIG"] = os.devnull
 
 _SLOW_HERE = (HealthCheck.too_slow,)
 

@@ -7,13 +7,15 @@ read it alike.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import ip, link, tcp
 from analyzer.capture.counts import Counts, Fate
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.fragments import Reassembler
+from analyzer.capture.fragments import Key, Reassembler
 from analyzer.capture.ip import Inside, Layer
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
@@ -43,11 +45,25 @@ class Turn:
         self.found.append(Layer(*(np.array([value], np.int64) for value in (row, at, captured, wire))))
 
 
-class Decoder:
-    """Carries what is open from block to block: unfinished datagrams, flows, counts."""
+class FoundPiece(NamedTuple):
+    """A piece of a datagram: what all pieces of it have in common, its packet's number, is the datagram whole now."""
 
-    def __init__(self, store: Store, flows: FlowTable, findings: list[Finding]) -> None:
+    key: Key
+    number: int
+    whole: bool
+
+
+class Decoder:
+    """Carries what is open from block to block: unfinished datagrams, flows, counts.
+
+    trace: gets the pieces of datagrams, if anybody wants to know them.
+    """
+
+    def __init__(
+        self, store: Store, flows: FlowTable, findings: list[Finding], trace: list[FoundPiece] | None = None
+    ) -> None:
         self.counts = Counts()
+        self._trace = trace
         self._store = store
         self._flows = flows
         self._findings = findings
@@ -152,6 +168,9 @@ class Decoder:
             header,
             self._store.read(at, size),
         )
+        if self._trace is not None:
+            # Packets are counted when their chunk has been read.
+            self._trace.append(FoundPiece(key, self.counts.packets + packet + 1, whole is not None))
         if whole is not None:
             self.counts.reassembled += 1
             turn.fate[packet] = Fate.NOT_TCP

@@ -79,6 +79,18 @@ class Input:
         if self._feed.final:
             hopper.finish()
 
+    def again(self) -> Iterator[RecordBlock]:
+        """The records of blocks(), when these have been read to their end: from the bytes that are there by now."""
+        if self._hopper is None:
+            return
+        info = CaptureInfo(self.info.path)
+        hopper = self._make(bytes(self.source.window(0, SHORTEST_SECTION)), info, [])
+        # A pipe may have brought more behind the damage that ended the reading.
+        left = self.info.packets
+        while left > 0 and (block := hopper.read_block()) is not None:
+            yield block.take(slice(left))
+            left -= len(block)
+
     def _recognise(self) -> Hopper:
         if self._hopper is not None:
             return self._hopper
@@ -89,25 +101,25 @@ class Input:
         need = SHORTEST_SECTION
         while len(head := bytes(self.source.window(0, need))) < need and self._feed.fill():
             pass
-        self._hopper = self._make(head)
+        self._hopper = self._make(head, self.info, self._findings)
         return self._hopper
 
-    def _make(self, head: bytes) -> Hopper:
-        path = self.info.path
-        if not head and self.info.compression is not None:
-            raise CaptureError(f"{path} holds no {self.info.compression} data that can be unpacked: copy it again")
+    def _make(self, head: bytes, info: CaptureInfo, findings: list[Finding]) -> Hopper:
+        path = info.path
+        if not head and info.compression is not None:
+            raise CaptureError(f"{path} holds no {info.compression} data that can be unpacked: copy it again")
         if not head:
             raise CaptureError(f"{path} is empty: no packet was captured, or it was not written to the end")
         if head[:4] in LAYOUTS:
             if len(head) < HEADER:
                 raise CaptureError(f"{path} ends within its pcap header, at byte {len(head)}: copy it again")
-            return PcapHopper(self.source, self._id, self.info, self._findings, self._block)
+            return PcapHopper(self.source, self._id, info, findings, self._block)
         if head[:4] == PCAPNG_MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
                 raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
             from analyzer.capture.pcapng import PcapngHopper  # four modules that a pcap file does not need
 
-            return PcapngHopper(self.source, self._id, self.info, self._findings, self._block)
+            return PcapngHopper(self.source, self._id, info, findings, self._block)
         known = ", ".join(MAGICS.values())
         raise CaptureError(f"{path} is not a capture: give a pcap or pcapng file, plain or compressed ({known})")
 

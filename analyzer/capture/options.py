@@ -12,6 +12,7 @@ COMMENT = 1
 SECTION_HARDWARE, SECTION_OS, SECTION_APPLICATION = 2, 3, 4
 INTERFACE_NAME, INTERFACE_RESOLUTION, INTERFACE_OFFSET = 2, 9, 14
 NAME_IPV4, NAME_IPV6 = 1, 2
+LONGEST_NAME = 255
 
 
 def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
@@ -32,11 +33,12 @@ def text(value: bytes) -> str:
     return value.rstrip(b"\0").decode("utf-8", "replace")
 
 
-def names(data: bytes, order: str) -> Iterator[tuple[str, str]]:
-    """(address, first name) of each name record."""
+def names(data: bytes, order: str) -> Iterator[tuple[str, list[str]]]:
+    """(address, its names) of each name record; a name is cut where DNS knows no longer one."""
     import socket  # few captures name their hosts
 
     for code, value in options(data, order):
         family, size = (socket.AF_INET, 4) if code == NAME_IPV4 else (socket.AF_INET6, 16)
         if code in (NAME_IPV4, NAME_IPV6) and len(value) > size:
-            yield socket.inet_ntop(family, value[:size]), text(value[size:].split(b"\0", 1)[0])
+            found = [text(name[:LONGEST_NAME]) for name in value[size:].split(b"\0") if name]
+            yield socket.inet_ntop(family, value[:size]), found

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer import heap
+from analyzer.capture.comments import PacketComments
 from analyzer.capture.counts import Counts
-from analyzer.capture.decode import Decoder
+from analyzer.capture.decode import Decoder, FoundPiece
 from analyzer.capture.feed import SPOOL_LIMIT
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.inputs import Input
@@ -64,9 +65,9 @@ class Packets:
     """TCP packets of several captures as one timeline. A context manager.
 
     `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files`
-    what is known of each capture; all of them grow while blocks() is read. `watch` is called with the records of the
-    timeline, block by block, before they are decoded (by the native reader). Raises CaptureError for a file that is no
-    capture.
+    what is known of each capture, `comments` those on packets; all of them grow while blocks() is read. `watch` is
+    called with the records of the timeline, block by block, before they are decoded (by the native reader); `began` is
+    the time of its first one, when that reader has met it. Raises CaptureError for a file that is no capture.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Packets:
         self.store = Store()
         self.flows = FlowTable()
         self.findings: list[Finding] = []
+        self.began: int | None = None
         self._decoder = Decoder(self.store, self.flows, self.findings)
         self._reader = reader
         self._watch = watch
@@ -104,6 +106,7 @@ class Packets:
         except BaseException:
             self.close()
             raise
+        self.comments = PacketComments(self.store, self.files)
 
     @property
     def counts(self) -> Counts:
@@ -124,22 +127,46 @@ class Packets:
             from analyzer.capture.scapy_reader import read_blocks
 
             yield from read_blocks(self._inputs, self.store, self.flows, self.counts)
+            self._place_comments()
             return
         heap.keep_free(KEPT)
         before = 0
         for records in merge([one.blocks() for one in self._inputs]):
             if self._watch is not None:
                 self._watch(records)
-            block = self._block(records, before)
+            self.comments.place(records, before)
+            if self.began is None and len(records):
+                self.began = int(records.time[0])
+            block = self._block(self._decoder, self.flows, records, before)
             before += len(records)
             if len(block):
                 yield block
             del records, block
         heap.give_back()
 
-    def _block(self, records: RecordBlock, before: int) -> PacketBlock:
-        segments = self._decoder.segments(records)
-        flow, direction = self.flows.number(segments.source, segments.destination)
+    def _place_comments(self) -> None:
+        """Numbers the packets that have comments, when another reader has numbered the packets."""
+        before = 0
+        for records in self.again():
+            self.comments.place(records, before)
+            before += len(records)
+
+    def again(self) -> Iterator[RecordBlock]:
+        """The records of the timeline once more, when blocks() has been read to its end (by the native reader)."""
+        return merge([one.again() for one in self._inputs])
+
+    def blocks_again(self, trace: list[FoundPiece]) -> Iterator[PacketBlock]:
+        """The same as blocks; flows are numbered anew. Pieces of datagrams are added to `trace` before their block."""
+        flows, before = FlowTable(), 0
+        decoder = Decoder(self.store, flows, [], trace)
+        for records in self.again():
+            yield self._block(decoder, flows, records, before)
+            before += len(records)
+
+    @staticmethod
+    def _block(decoder: Decoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:
+        segments = decoder.segments(records)
+        flow, direction = flows.number(segments.source, segments.destination)
         return PacketBlock(
             number=segments.row + (before + 1),
             time=records.time[segments.row],

@@ -14,14 +14,16 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import lockstep, options
-from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE, SIMPLE, comments, read_heads, sound
+from analyzer.capture import lockstep
+from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE, SIMPLE, PacketHeads, comments, read_heads, sound
 from analyzer.capture.pcapng_section import Section
 from analyzer.capture.records import (
     LARGEST_RECORD,
+    MOST_COMMENTS,
     USUAL_SNAPLEN,
     WINDOW,
     CaptureInfo,
+    Described,
     Hopper,
     RecordBlock,
     no_records,
@@ -166,6 +168,7 @@ class PcapngHopper(Hopper):
         if bytes(block[4:8]) != bytes(block[length - 4 : length]):
             self.damage(position, "the two lengths of a block do not agree")
             return 0
+        self.info.described.append(Described(kind, position, order))
         data = bytes(block[: length - 4])
         if kind == SECTION:
             self._section = Section(order, self.info)
@@ -191,8 +194,7 @@ class PcapngHopper(Hopper):
         if not bool(known.all()):
             self._say_undefined(int(starts[int(np.argmin(known))]))
             heads = heads.take(known)
-        for row, value in comments(window, heads, section.order):
-            self.info.comments.setdefault(self._packets + row + 1, options.text(value))
+        self._keep_comments(comments(window, heads, section.order), heads)
         time, link = section.times_and_links(heads.interface, heads.ticks)
         if bool(heads.simple.any()):
             latest = np.maximum.accumulate(np.where(heads.simple, -1, np.arange(len(heads))))
@@ -204,6 +206,16 @@ class PcapngHopper(Hopper):
         self._packets += len(heads)
         self.position += position
         return block
+
+    def _keep_comments(self, found: NDArray[np.int64], heads: PacketHeads) -> None:
+        """Where comments lie; `found` has rows of `heads`, and positions in the window that begins at `position`."""
+        room = MOST_COMMENTS - len(self.info.comments)
+        row, at, length = found[:, :room]
+        self.info.left_out += found.shape[1] - len(row)
+        if len(row):
+            here = self.base + self.position
+            values = {"record": heads.data[row] + here, "at": at + here, "length": length}
+            self.info.comments.append(len(row), values)
 
     def _say_undefined(self, position: int) -> None:
         if not self._undefined:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.options import COMMENT, options
+from analyzer.capture.options import COMMENT
 from analyzer.capture.rows import gather_rows
 
 OBSOLETE, SIMPLE, ENHANCED = 2, 3, 6
 FEW = 16
 """Packets from which on walking in step is cheaper."""
+MOST_OPTIONS = 1024
+"""Options of one packet that are looked at: an honest one has a handful."""
 HEAD = ("kind", "length", "interface", "high", "low", "captured", "original")
 
 
@@ -79,23 +82,45 @@ def sound(window: memoryview, heads: PacketHeads, order: str) -> int:
     return len(good) if bool(good.all()) else int(np.argmin(good))
 
 
-def comments(window: memoryview, heads: PacketHeads, order: str) -> Iterator[tuple[int, bytes]]:
-    """(row, value) of each comment option; all packets' options are walked in step, a few packets' one by one."""
+def comments(window: memoryview, heads: PacketHeads, order: str) -> NDArray[np.int64]:
+    """Row, position in the window and length of each comment (3, n), in the order of the packets and their options.
+
+    All packets' options are walked in step, a few packets' one by one; empty comments say nothing and are left out.
+    """
     position = heads.data + (heads.captured + 3 & ~3)
     end = heads.start + heads.length - 4
     rows = np.flatnonzero((position + 4 <= end) & ~heads.simple)
     position, end = position[rows], end[rows]
-    while len(rows) >= FEW:
+    found: list[NDArray[np.int64]] = []
+    steps = 0
+    while len(rows) >= FEW and steps < MOST_OPTIONS:
+        steps += 1
         option = gather_rows(window, position, 4).view(order + "u2").astype(np.int64)
         code, length = option[:, 0], option[:, 1]
         here = position + 4 + length <= end
-        for at in np.flatnonzero((code == COMMENT) & here).tolist():
-            start = int(position[at]) + 4
-            yield int(rows[at]), bytes(window[start : start + int(length[at])])
+        told = np.flatnonzero((code == COMMENT) & here & (length > 0))
+        found.append(np.stack((rows[told], position[told] + 4, length[told])))
         position = position + 4 + (length + 3 & ~3)
         on = np.flatnonzero((code != 0) & here & (position + 4 <= end))
         rows, position, end = rows[on], position[on], end[on]
-    for row, start, stop in zip(rows.tolist(), position.tolist(), end.tolist(), strict=True):
-        for kind, value in options(bytes(window[start:stop]), order):
-            if kind == COMMENT:
-                yield row, value
+    if len(rows) < FEW:
+        ranges = zip(rows.tolist(), position.tolist(), end.tolist(), strict=True)
+        few = [each for row, start, stop in ranges for each in _comments_of(window, row, start, stop, order)]
+        found.append(np.array(few, np.int64).reshape(-1, 3).T)
+    every = np.concatenate(found, axis=1)
+    return every[:, np.argsort(every[0], kind="stable")]
+
+
+def _comments_of(window: memoryview, row: int, start: int, stop: int, order: str) -> Iterator[tuple[int, int, int]]:
+    """The same of one packet, whose options lie between two positions."""
+    head = struct.Struct(order + "HH")
+    for _ in range(MOST_OPTIONS):
+        if start + 4 > stop:
+            return
+        code, length = head.unpack_from(window, start)
+        start += 4
+        if code == 0 or start + length > stop:
+            return
+        if code == COMMENT and length:
+            yield row, start, length
+        start += length + 3 & ~3

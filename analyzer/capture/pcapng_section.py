@@ -11,6 +11,11 @@ from analyzer.capture import options
 from analyzer.capture.clock import Clock
 from analyzer.capture.records import CaptureInfo, Interface
 
+MOST_REMARKS = 1000
+"""Comments on sections that are kept."""
+MOST_NAMED, MOST_OF_ONE = 1 << 15, 8
+"""Addresses whose names are kept, and names of one."""
+
 
 class Section:
     """Begins anew with every section header; everything that is told also goes into the capture's `info`."""
@@ -33,7 +38,7 @@ class Section:
         for code, value in options.options(data[24:], self.order):
             text = options.text(value)
             if code == options.COMMENT:
-                info.comment = info.comment or text
+                self._remark(text)
             elif code == options.SECTION_HARDWARE:
                 info.hardware = info.hardware or text
             elif code == options.SECTION_OS:
@@ -44,10 +49,12 @@ class Section:
     def read_interface(self, data: bytes) -> None:
         """Takes an interface description block, without its last four bytes."""
         link, snaplen = struct.unpack_from(self.order + "H2xI", data, 8)
-        name, resolution, offset = "", 6, 0
+        name, resolution, offset, comment = "", 6, 0, None
         for code, value in options.options(data[16:], self.order):
             if code == options.INTERFACE_NAME:
                 name = options.text(value)
+            elif code == options.COMMENT and comment is None:
+                comment = options.text(value)
             elif code == options.INTERFACE_RESOLUTION and value:
                 resolution = value[0]
             elif code == options.INTERFACE_OFFSET and len(value) == 8:
@@ -57,13 +64,31 @@ class Section:
             self.snaplen = snaplen
         self._links.append(link)
         self._clocks.append(clock)
-        self._info.interfaces.append(Interface(name, link, snaplen, clock.ticks))
+        self._info.interfaces.append(Interface(name, link, snaplen, clock.ticks, comment))
         self._info.snaplen = max(self._info.snaplen, snaplen)
 
     def read_names(self, data: bytes) -> None:
         """Takes a name resolution block, without its last four bytes."""
-        for address, name in options.names(data[8:], self.order):
-            self._info.names.setdefault(address, name)
+        info = self._info
+        for address, names in options.names(data[8:], self.order):
+            for name in names:
+                if address not in info.names and len(info.names) >= MOST_NAMED:
+                    info.left_out += 1
+                    continue
+                known = info.names.setdefault(address, [])
+                if name in known:
+                    known.remove(name)
+                elif len(known) >= MOST_OF_ONE:
+                    del known[0]
+                    info.left_out += 1
+                known.append(name)
+                info.told += 1
+
+    def _remark(self, text: str) -> None:
+        if len(self._info.remarks) < MOST_REMARKS:
+            self._info.remarks.append(text)
+        else:
+            self._info.left_out += 1
 
     def times_and_links(
         self, interface: NDArray[np.int64], ticks: NDArray[np.uint64]

@@ -31,36 +31,42 @@ class Description:
 
 def header(interfaces: Sequence[Description]) -> bytes:
     """What a file begins with; packets name their interface by its place in `interfaces`."""
-    section = _block(SECTION, struct.pack("<IHHq", ORDER, 1, 0, UNKNOWN_LENGTH))
-    return section + b"".join(map(_interface, interfaces))
+    return section() + b"".join(map(described, interfaces))
+
+
+def section(options: bytes = b"") -> bytes:
+    """A section header of unknown length, with a list of options or none."""
+    return block(SECTION, struct.pack("<IHHq", ORDER, 1, 0, UNKNOWN_LENGTH) + options)
 
 
 def packet(interface: int, time: int, data: bytes, length: int) -> bytes:
     """A packet of `length` bytes of which `data` was captured; `time` in ns since 1970."""
     head = struct.pack("<IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(data), length)
-    return _block(PACKET, head + data)
+    return block(PACKET, head + data)
 
 
 def statistics(interface: int, time: int, received: int, dropped: int) -> bytes:
     """What an interface's counters said at the end."""
-    options = _option(OPTION_RECEIVED, struct.pack("<Q", received)) + _option(
-        OPTION_DROPPED, struct.pack("<Q", dropped)
-    )
-    return _block(STATISTICS, struct.pack("<III", interface, time >> 32, time & 0xFFFFFFFF) + options + _option(0, b""))
+    options = option(OPTION_RECEIVED, struct.pack("<Q", received)) + option(OPTION_DROPPED, struct.pack("<Q", dropped))
+    return block(STATISTICS, struct.pack("<III", interface, time >> 32, time & 0xFFFFFFFF) + options + option(0, b""))
 
 
-def _interface(described: Description) -> bytes:
-    options = _option(OPTION_NAME, described.name.encode()) + _option(OPTION_RESOLUTION, NANOSECONDS)
-    if described.filter:
-        options += _option(OPTION_FILTER, b"\0" + described.filter.encode())
-    return _block(INTERFACE, struct.pack("<HHI", described.link, 0, described.snaplen) + options + _option(0, b""))
+def described(interface: Description) -> bytes:
+    """The block of an interface whose clock counts nanoseconds."""
+    options = option(OPTION_NAME, interface.name.encode()) if interface.name else b""
+    options += option(OPTION_RESOLUTION, NANOSECONDS)
+    if interface.filter:
+        options += option(OPTION_FILTER, b"\0" + interface.filter.encode())
+    return block(INTERFACE, struct.pack("<HHI", interface.link, 0, interface.snaplen) + options + option(0, b""))
 
 
-def _option(code: int, value: bytes) -> bytes:
+def option(code: int, value: bytes) -> bytes:
+    """An option; a name record looks the same."""
     return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 
-def _block(kind: int, body: bytes) -> bytes:
+def block(kind: int, body: bytes) -> bytes:
+    """A block of a type, its body padded."""
     body += bytes(-len(body) % 4)
     size = struct.pack("<I", len(body) + 12)
     return struct.pack("<I", kind) + size + body + size

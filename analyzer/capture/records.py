@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.sources import Source
 from analyzer.capture.store import SHIFT
+from analyzer.columns import Columns
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import field, slotted
 
@@ -27,6 +29,9 @@ WINDOW = 16 << 20
 
 MAPPED_WINDOW = 64 << 20
 """The same where it is none: more records are hopped over together, and all of a block mostly."""
+
+MOST_COMMENTS = 1 << 21
+"""Comments on packets of one capture whose places are kept."""
 
 
 @slotted(frozen=False)
@@ -73,13 +78,34 @@ class Interface:
     link: int
     snaplen: int
     tsresol: int
+    comment: str | None = None
+
+
+class Comments(Columns):
+    """Comments on packets of one capture, in its order, several of one packet in theirs.
+
+    `record`: location of the packet's first captured byte; `at` and `length`: where the text lies, and its bytes.
+    """
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"record": np.int64, "at": np.int64, "length": np.int32}
+
+
+class Described(NamedTuple):
+    """A block of a pcapng file that says how packets are read: its type, where it begins, struct's byte order."""
+
+    kind: int
+    position: int
+    order: str
 
 
 @slotted(frozen=False)
 class CaptureInfo:
-    """What is known of one capture, as far as it has been read; `names` are addresses that the capture resolves.
+    """What is known of one capture, as far as it has been read.
 
-    `comments`: packet number in this file -> its comment. `first` and `last`: the lowest and the highest packet time.
+    `comments`: on packets; `remarks`: on the capture itself, the first ones. `names`: what the capture calls an
+    address, what it said last at the end; `told`: how often it said something. `left_out`: how many comments and names
+    were too many to be kept. `first` and `last`: the lowest and the highest packet time.
+    `described`: a pcapng file's sections, interfaces and names, as they stand in it.
     """
 
     path: str
@@ -88,9 +114,12 @@ class CaptureInfo:
     compression: str | None = None
     snaplen: int = 0
     interfaces: list[Interface] = field(default_factory=list)
-    comments: dict[int, str] = field(default_factory=dict)
-    comment: str | None = None
-    names: dict[str, str] = field(default_factory=dict)
+    comments: Comments = field(default_factory=Comments)
+    remarks: list[str] = field(default_factory=list)
+    names: dict[str, list[str]] = field(default_factory=dict)
+    told: int = 0
+    left_out: int = 0
+    described: list[Described] = field(default_factory=list)
     application: str | None = None
     hardware: str | None = None
     os: str | None = None
@@ -99,6 +128,11 @@ class CaptureInfo:
     original: int = 0
     first: int | None = None
     last: int | None = None
+
+    @property
+    def comment(self) -> str | None:
+        """The first comment on the capture."""
+        return self.remarks[0] if self.remarks else None
 
     def count(self, block: RecordBlock) -> None:
         """Adds a block that was read."""

@@ -14,6 +14,7 @@ import numpy as np
 from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
 from analyzer.cli.options import decode_as_option
+from analyzer.decode_as import Told
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.render.jsonable import JsonWriter
 from analyzer.rows import Rows
@@ -59,7 +60,7 @@ class Kind(NamedTuple):
 @decode_as_option
 def command(
     files: tuple[str, ...],
-    decode_as: tuple[tuple[int, str], ...],
+    decode_as: Told,
     reader: Reader,
     severity: str,
     fail_on: str | None,

@@ -13,10 +13,11 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.columns import Ints
+from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.messages import FROM_CLIENT, FROM_SERVER
 from analyzer.naming import Naming
-from analyzer.render.dialogue import KEYS, dump_lines, field_lines, message_line
+from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line, print_lines
 from analyzer.rows import Rows, chunks
@@ -42,7 +43,7 @@ SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}
 @color_option
 def command(
     files: tuple[str, ...],
-    decode_as: tuple[tuple[int, str], ...],
+    decode_as: Told,
     reader: Reader,
     form: str,
     only: str | None,
@@ -83,15 +84,24 @@ def find_stream(session: Session, wanted: str) -> int:
 
 
 def _lines(session: Session, stream: int, numbers: Ints, began: int, form: str, limits: Limits) -> Iterator[Line]:
-    yield (("title", f"stream {stream}: {safe_text(session.stream_id(stream))}, {len(numbers):,} messages"),)
+    yield (("title", f"stream {stream}: {safe_text(_called(session, stream))}, {len(numbers):,} messages"),)
     reading, naming, times = Rows(session), Naming(session), session.rows.column("time")
+    commented = session.comments.any
     for part in chunks(session, numbers):
         for row, cells in zip(part.tolist(), reading.objects(KEYS, part, naming.named), strict=True):
             yield message_line(cells, int(times[row]) - began)
+            yield from comment_notes(session.comments.of(row) if commented else ())
             if form == "fields":
                 yield from field_lines(session.tree(row), limits)
             elif form == "hex":
                 yield from dump_lines(session.tree(row), limits)
+
+
+def _called(session: Session, stream: int) -> str:
+    """A stream's id, and what its ends are called, where the capture tells."""
+    names = [session.hosts.endpoint(session.endpoint(stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
+    called = session.stream_id(stream)
+    return f"{called} ({' > '.join(name or 'unnamed' for name in names)})" if any(names) else called
 
 
 def _print_raw(session: Session, numbers: Ints) -> None:

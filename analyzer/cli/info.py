@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import click
@@ -14,18 +15,21 @@ from analyzer.capture.packets import Reader
 from analyzer.capture.records import CaptureInfo
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import decode_as_option
+from analyzer.decode_as import Told
 from analyzer.render.jsonable import JsonWriter
 from analyzer.session import Session, iso_time
 from analyzer.text import safe_text
 
 SECOND = 10**9
+MOST, SHOWN, LONGEST = 1000, 20, 500
+"""Comments and names that are told to programs, that are shown to people, and characters of one."""
 
 
 @click.command("info")
 @files_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], reader: Reader, as_json: bool) -> None:
+def command(files: tuple[str, ...], decode_as: Told, reader: Reader, as_json: bool) -> None:
     """Tell the properties of captures: format, times, packets, interfaces, comments; protocols found."""
     with loaded(files, decode_as, reader) as session:
         found = {
@@ -34,6 +38,8 @@ def command(files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], read
             "streams": len(session.engine.streams),
             "messages": len(session.rows),
             "protocols": _protocols(session),
+            "comments": [{"packet": number, "text": text} for number, text in session.comments.first(MOST)],
+            "names": dict(islice(session.hosts.every(), MOST)),
         }
         if as_json:
             sys.stdout.buffer.write(JsonWriter().line(found))
@@ -64,6 +70,7 @@ def _file(info: CaptureInfo) -> dict[str, Any]:
                 "link_type": each.link,
                 "snaplen": each.snaplen or None,
                 "ticks_per_second": each.tsresol,
+                "comment": each.comment,
             }
             for each in info.interfaces
         ],
@@ -71,8 +78,10 @@ def _file(info: CaptureInfo) -> dict[str, Any]:
         "os": info.os,
         "hardware": info.hardware,
         "comment": info.comment,
+        "more_comments": info.remarks[1:],
         "packet_comments": len(info.comments),
         "resolved_names": len(info.names),
+        "left_out": info.left_out,
     }
 
 
@@ -111,7 +120,9 @@ def _protocols(session: Session) -> list[dict[str, Any]]:
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     for file in found["files"]:
         for name, value in file.items():
-            if isinstance(value, list):
+            if name == "more_comments":
+                yield from (_line("comment", _shown(comment)) for comment in value[:SHOWN])
+            elif isinstance(value, list):
                 for number, each in enumerate(value):
                     yield _line(
                         f"{name[:-1]} {number}",
@@ -121,6 +132,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
                 yield _line(name, _shown(value))
     kinds = ", ".join(f"{count:,} {_words(name)}" for name, count in found["packets"].items() if count)
     yield _line("packets by kind", kinds)
+    comments, names = found["comments"], list(found["names"].items())
+    yield from (_line(f"comment on {each['packet']}", safe_text(each["text"], LONGEST)) for each in comments[:SHOWN])
+    yield from (_line(address, safe_text(", ".join(names), LONGEST)) for address, names in names[:SHOWN])
     yield _line("streams", f"{found['streams']:,}")
     yield _line("messages", f"{found['messages']:,}")
     for each in found["protocols"]:

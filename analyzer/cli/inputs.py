@@ -14,6 +14,8 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
+from analyzer.cli.settings import settings, tell_no_names, with_names
+from analyzer.decode_as import StreamEnds, StreamNumber, Where, together
 from analyzer.errors import UserError
 from analyzer.session import Session
 from dissectors import registry
@@ -30,37 +32,54 @@ def files_options(command: _Command) -> Callable[..., Any]:
 
     @click.argument("files", nargs=-1, metavar="[FILE | -]...", type=click.Path(allow_dash=True))
     @click.option("-r", "--read", "more", multiple=True, metavar="FILE", help="A capture, as tshark's users name it.")
-    @click.option("-n", "no_names", is_flag=True, help="Accepted and without effect: addresses are never resolved.")
+    @click.option(
+        "-n", is_flag=True, expose_value=False, callback=tell_no_names, help="Show addresses, not the names of hosts."
+    )
     @click.option("--reader", type=click.Choice(["native", "scapy"]), default="native", help="Who reads the file.")
     @wraps(command)
-    def with_files(*args: Any, files: tuple[str, ...], more: tuple[str, ...], no_names: bool, **rest: Any) -> Any:
-        del no_names
+    def with_files(*args: Any, files: tuple[str, ...], more: tuple[str, ...], **rest: Any) -> Any:
         return command(*args, files=(*more, *files), **rest)
 
     return with_files
 
 
+def told(decode_as: Sequence[tuple[Where, str]]) -> Mapping[Where, str]:
+    """What the command line says of ports and streams, behind what the configuration says. Raises UserError."""
+    return together((*settings().ports.items(), *decode_as))
+
+
 def open_session(
-    files: Sequence[str], decode_as: Sequence[tuple[int, str]], reader: Reader, block: int = 32_768
+    files: Sequence[str], decode_as: Sequence[tuple[Where, str]], reader: Reader, block: int = 32_768
 ) -> Session:
     """A session on the files; its first block has `block` packets. Raises UserError for none, or one it can't open."""
     if not files:
         raise UserError("no capture was named: give FILE, or - for standard input")
-    told: Mapping[int, str] = dict(decode_as)
-    session = Session(files, decode_as=told, reader=reader, block=block)
+    session = Session(files, decode_as=told(decode_as), reader=reader, block=block, names=with_names())
     for problem in registry.problems():
         click.echo(sentence(problem), err=True)
     return session
 
 
 @contextmanager
-def loaded(files: Sequence[str], decode_as: Sequence[tuple[int, str]], reader: Reader) -> Iterator[Session]:
+def loaded(files: Sequence[str], decode_as: Sequence[tuple[Where, str]], reader: Reader) -> Iterator[Session]:
     """A session that has read its inputs to their end; what belongs to no row is said on stderr."""
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
             pass
+        _say_unmet(session, decode_as)
         yield session
         say(session.findings)
+
+
+def _say_unmet(session: Session, decode_as: Sequence[tuple[Where, str]]) -> None:
+    """Words about single streams that the input does not have: most often a slip of the pen."""
+    count = len(session.engine.streams)
+    numbers = [where.number for where, _ in decode_as if isinstance(where, StreamNumber) and where.number >= count]
+    told = [where for where, _ in decode_as if isinstance(where, StreamEnds)]
+    known = {session.stream_id(stream) for stream in range(count)} if told else set()
+    unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.turned.name})]
+    for name in unmet:
+        click.echo(sentence(f"-d: there is no stream {name}: the input has {count:,}, counted from 0"), err=True)
 
 
 def say(findings: Sequence[Finding]) -> None:

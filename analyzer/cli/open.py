@@ -10,6 +10,7 @@ import click
 from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, open_session, say
 from analyzer.cli.options import decode_as_option
+from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.render.jsonable import Limits
 
@@ -33,9 +34,7 @@ KEYBOARD, SCREEN = "/dev/tty", (1, 2)
     show_default=True,
     help="Colours; terminal: those that the terminal has.",
 )
-def command(
-    files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], reader: Reader, show_secrets: bool, theme: str
-) -> None:
+def command(files: tuple[str, ...], decode_as: Told, reader: Reader, show_secrets: bool, theme: str) -> None:
     """Look at captures: messages, fields and bytes side by side, all files as one timeline.
 
     Rows appear while the files are read; from a pipe (-) as they come, and keys are then read from the terminal itself.

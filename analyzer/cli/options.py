@@ -7,16 +7,17 @@ import re
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from analyzer.render.jsonable import Limits
 from dissectors.wire import budget
 
+if TYPE_CHECKING:
+    from analyzer.decode_as import Where
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_DECODE_AS = re.compile(r"(?:tcp\.port==)?(\d{1,5})[=,]([\w.-]+)")
-_HIGHEST_PORT = 0xFFFF
 _SIZE = re.compile(r"(\d{1,15}) ?((?:[kmg]i)?b|)", re.IGNORECASE)
 _SHIFTS = {"": 0, "b": 0, "kib": 10, "mib": 20, "gib": 30}
 
@@ -37,25 +38,21 @@ class Count(click.ParamType[int | None]):
         return int(value)
 
 
-class DecodeAs(click.ParamType[tuple[int, str]]):
-    """`PORT=PROTOCOL`, or as tshark writes it `tcp.port==PORT,PROTOCOL`."""
+class DecodeAs(click.ParamType["tuple[Where, str]"]):
+    """A port, a range of ports or a stream, and the protocol that it speaks; also as tshark writes it."""
 
-    name = "PORT=PROTOCOL"
+    name = "PORT|STREAM=PROTOCOL"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str]:
-        """The port and the protocol's name, which must be one that there is."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Where, str]:
+        """See analyzer.decode_as.parse; the protocol must be one that there is."""
         if isinstance(value, tuple):
             return value
-        match = _DECODE_AS.fullmatch(value)
-        if match is None or not 0 < int(match[1]) <= _HIGHEST_PORT:
-            self.fail(f"{value!r} is not PORT=PROTOCOL, for example 9092=kafka", param, ctx)
-        from dissectors.registry import by_name
+        from analyzer.decode_as import parse  # only who says something pays for it
 
         try:
-            by_name(match[2])
-        except KeyError as error:
-            self.fail(error.args[0], param, ctx)
-        return int(match[1]), match[2]
+            return parse(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Size(click.ParamType[int]):
@@ -97,9 +94,14 @@ def limits_options(command: _Command) -> Callable[..., Any]:
     return with_limits
 
 
+_DECODE_AS_HELP = (
+    "Who speaks what: 9092=kafka, 8000-8010=kafka, stream==3,pulsar, CLIENT>SERVER=pulsar; none: leave it undecoded."
+)
+
+
 def decode_as_option(command: _Command) -> _Command:
-    """Adds -d; the command gets `decode_as`, pairs of port and protocol."""
-    option = click.option("-d", "decode_as", type=DecodeAs(), multiple=True, help="Take a port for a protocol.")
+    """Adds -d; the command gets `decode_as`, which is Told (analyzer.decode_as)."""
+    option = click.option("-d", "decode_as", type=DecodeAs(), multiple=True, help=_DECODE_AS_HELP)
     return option(command)
 
 

@@ -8,6 +8,8 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.options import decode_as_option, limits_options
+from analyzer.cli.settings import settings
+from analyzer.decode_as import StreamNumber, Told, together
 from analyzer.errors import UserError
 from analyzer.render.jsonable import Limits
 
@@ -45,7 +47,7 @@ def command(
     partitions: int | None,
     overwrite: bool,
     no_fields: bool,
-    decode_as: tuple[tuple[int, str], ...],
+    decode_as: Told,
     limits: Limits,
 ) -> None:
     """Turn captures into Parquet tables: DIR/messages and DIR/exchanges.
@@ -55,6 +57,8 @@ def command(
     """
     from analyzer.pipeline import spark
 
+    if any(isinstance(where, StreamNumber) for where, _ in decode_as):
+        raise UserError("streams have no numbers in a pipeline: name the stream by its id, CLIENT>SERVER=PROTOCOL")
     spark.check()
     from analyzer.pipeline import job, progress
     from analyzer.pipeline.options import Options
@@ -64,8 +68,9 @@ def command(
     found = find(sources)
     for text in found.passed_over:
         _say(f"note: {text}")
+    said = tuple(together((*settings().ports.items(), *decode_as)).items())
     with spark.spark_session(master, dict(conf)) as session, progress.bar(session):
-        report = job.run(session, found.files, folder, Options(decode_as, limits, not no_fields), partitions)
+        report = job.run(session, found.files, folder, Options(said, limits, not no_fields), partitions)
     for finding in report.findings:
         _say(f"{finding['severity']}: {finding['text']} ({finding['code']})")
     rows = ", ".join(f"{count:,} {table}" for table, count in report.rows.items()) or "no messages"

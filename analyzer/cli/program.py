@@ -26,11 +26,14 @@ COMMANDS: dict[str, str] = {
     "show": "One message: its tree, its bytes, its partner.",
     "decode": "Messages given as hex, without a capture.",
     "stats": "How many messages of which kind.",
+    "export": "Chosen messages as lines, tables, packets, bytes or files.",
     "doctor": "What is wrong: all findings, also those across messages.",
     "info": "What a capture is and which protocols are in it.",
     "pipeline": "Many captures to tables, on Spark.",
     "interfaces": "Where packets can be sniffed.",
     "protocols": "What can be dissected, and what can be said about it.",
+    "fields": "What a filter and -e can ask for, by name.",
+    "config": "Where the configuration file is, and what it says.",
     "completion": "The shell's completion script.",
 }
 """The commands and what help says of them; the command `name` is the object `command` of analyzer.cli.name."""
@@ -80,10 +83,18 @@ def _debug(_: click.Context, __: click.Parameter, wanted: bool) -> None:
         os.environ["WIREANALYZE_DEBUG"] = "1"
 
 
+def _config(ctx: click.Context, parameter: click.Parameter, path: str | None) -> None:
+    if path is not None:
+        from analyzer.cli.settings import tell_path  # most users never say it
+
+        tell_path(ctx, parameter, path)
+
+
 @click.group(
     cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )  # fmt: skip
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
+@click.option("--config", type=click.Path(), expose_value=False, callback=_config, help="The configuration file.")
 @click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Show tracebacks of defects.")
 @click.pass_context
 def program(ctx: click.Context) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -12,6 +12,7 @@ import numpy as np
 from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
+from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.known import known_of
 from analyzer.naming import Naming
@@ -32,7 +33,7 @@ from dissectors.api import MessageHeader
 @color_option
 def command(
     files: tuple[str, ...],
-    decode_as: tuple[tuple[int, str], ...],
+    decode_as: Told,
     reader: Reader,
     as_json: bool,
     color: bool,
@@ -50,13 +51,29 @@ def command(
         (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None if as_json else Naming(session).named)
         message, tree = _message(session.header(row), cells), session.tree(row)
         known, packets = known_of(session, row, tree), session.packets_of(row)
+        comments = session.comments.of_message(packets)
         if as_json:
+            _add_comments(packets, comments)
             found = tree_object(message, tree)
             found |= {"row": cells, "packets": packets, **known_objects(known)}
             sys.stdout.buffer.write(JsonWriter(limits).line(found))
         else:
-            lines = [*about_row(cells, packets), *known_lines(known), EMPTY, *message_lines(message, tree, limits)]
+            ends = session.hosts.beside(cells["source"]), session.hosts.beside(cells["destination"])
+            lines = [
+                *about_row(cells, packets, comments, ends),
+                *known_lines(known),
+                EMPTY,
+                *message_lines(message, tree, limits),
+            ]
             print_lines(lines, sys.stdout, color)
+
+
+def _add_comments(packets: list[dict[str, Any]], comments: Sequence[tuple[int, str]]) -> None:
+    """Comments beside the packets that have some; the others stay as they are."""
+    for packet in packets:
+        mine = [text for number, text in comments if number == packet["number"]]
+        if mine:
+            packet["comments"] = mine
 
 
 def _message(header: MessageHeader, cells: Mapping[str, Any]) -> Message:

@@ -20,6 +20,7 @@ from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.sources import Spool
 from analyzer.capture.store import SHIFT, Store
 from analyzer.columns import Ints
+from analyzer.decode_as import known_of, together
 from analyzer.pipeline.batches import NOTES, Found, tables
 from analyzer.pipeline.library import Library
 from analyzer.pipeline.options import Options
@@ -28,7 +29,6 @@ from analyzer.pipeline.pointers import BEHIND, RECORD, RECORDS, Pointers, captur
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.session import Analysis
 from dissectors.finding import Finding
-from dissectors.registry import Ports
 
 ENOUGH = 1 << 17
 """Packets of a part, unless its last connection has more."""
@@ -40,11 +40,11 @@ def rows(batches: Iterable[pa.RecordBatch], files: Sequence[CaptureFile], option
     """The tables' rows of a partition, in batches, and the notes in it."""
     _collect_seldom()
     queue = Queue(batches)
-    known, names = Ports(dict(options.decode_as)), [file.name for file in files]
+    (known, orders), names = known_of(together(options.decode_as)), [file.name for file in files]
     try:
         while (ahead := queue.ahead()) is not None:
             origins = Kept(files[int(ahead.origin[0]) >> RECORDS].folder, names)
-            with Analysis(Part(queue, files, origins), known) as session:
+            with Analysis(Part(queue, files, origins), known, orders=orders) as session:
                 yield from tables(session.load(), origins, options)
             _LIBRARY.trim()
     except CaptureError as error:

@@ -6,7 +6,7 @@ it is, its answer's latency, and the line for people; beneath it, if asked for, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzer.render.durations import duration
@@ -14,7 +14,7 @@ from analyzer.render.hexdump import hexdump_lines
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
 from analyzer.render.masking import secret_spans
-from analyzer.render.message_text import DUMPED
+from analyzer.render.message_text import DUMPED, LONGEST_COMMENT, MOST_COMMENTS
 from analyzer.render.tree_text import tree_lines
 from analyzer.text import safe_text
 from dissectors.field import Tree
@@ -46,6 +46,14 @@ def message_line(cells: Mapping[str, Any], since: int) -> Line:
         line.append(("", f"  {safe_text(cells['info'])}"))
     line += [("warning", f"  ({safe_text(finding['code'])})") for finding in cells["findings"]]
     return tuple(line)
+
+
+def comment_notes(comments: Sequence[str]) -> Iterator[Line]:
+    """What somebody wrote onto a message's packets, indented."""
+    for comment in comments[:MOST_COMMENTS]:
+        yield (*_INDENT, ("note", f"comment: {safe_text(comment, LONGEST_COMMENT)}"))
+    if len(comments) > MOST_COMMENTS:
+        yield (*_INDENT, ("note", f"and {len(comments) - MOST_COMMENTS:,} more comments"))
 
 
 def field_lines(tree: Tree, limits: Limits) -> Iterator[Line]:

@@ -18,6 +18,8 @@ DUMPED = 4096
 """Bytes of a source that are dumped unless all are asked for."""
 
 EMPTY: Line = (("", ""),)
+MOST_COMMENTS, LONGEST_COMMENT = 20, 1000
+"""Comments that are shown, and characters of one."""
 
 
 def message_lines(message: Message, tree: Tree, limits: Limits) -> Iterator[Line]:
@@ -35,12 +37,21 @@ def message_lines(message: Message, tree: Tree, limits: Limits) -> Iterator[Line
         yield from hexdump_lines(source.data, spans.get(source.id, ()), limit=most)
 
 
-def about_row(cells: Mapping[str, Any], packets: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-    """Where a row (its ROW_KEYS) stands: who, when, with which partner, in which packets."""
+def about_row(
+    cells: Mapping[str, Any],
+    packets: Sequence[Mapping[str, Any]],
+    comments: Sequence[tuple[int, str]] = (),
+    ends: tuple[str, str] | None = None,
+) -> Iterator[Line]:
+    """Where a row (its ROW_KEYS) stands: who, when, with which partner, in which packets.
+
+    comments: of packets, by their numbers. ends: how source and destination are called, where that is told.
+    """
     from analyzer.render.durations import duration  # columns need NumPy; a message without a capture has none
 
     yield (("title", f"message {cells['number']}"), ("", f"  {cells['time']}  stream {cells['stream']}"))
-    yield (("", f"{cells['source']} -> {cells['destination']}, {cells['length']} bytes at offset {cells['offset']}"),)
+    source, destination = (cells["source"], cells["destination"]) if ends is None else map(safe_text, ends)
+    yield (("", f"{source} -> {destination}, {cells['length']} bytes at offset {cells['offset']}"),)
     if cells["partner"] is not None:
         what = "answers" if cells["role"] == "response" else "answered by"
         after = f", {duration(cells['latency_ns'])} later" if cells["latency_ns"] is not None else ""
@@ -52,3 +63,12 @@ def about_row(cells: Mapping[str, Any], packets: Sequence[Mapping[str, Any]]) ->
     )
     more = f" and {len(packets) - 20} more" if len(packets) > 20 else ""
     yield (("place", f"packets {shown}{more}"),)
+    yield from comment_lines(comments)
+
+
+def comment_lines(comments: Sequence[tuple[int, str]]) -> Iterator[Line]:
+    """A line for each comment on a packet, and one that counts those that are not shown."""
+    for number, comment in comments[:MOST_COMMENTS]:
+        yield (("note", f"comment on packet {number}: {safe_text(comment, LONGEST_COMMENT)}"),)
+    if len(comments) > MOST_COMMENTS:
+        yield (("note", f"and {len(comments) - MOST_COMMENTS:,} more comments"),)

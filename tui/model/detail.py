@@ -77,7 +77,9 @@ def read_detail(
     known = known_by(lore, row, tree, standing)
     error = cells["error"]
     message = Message(cells["protocol"], session.header(row), error and (error["code"], error["name"]), cells["info"])
-    about, *more = (*about_row(cells, session.packets_of(row)), *known_lines(known))
+    packets, hosts = session.packets_of(row), session.hosts
+    ends = hosts.beside(cells["source"]), hosts.beside(cells["destination"])
+    about, *more = (*about_row(cells, packets, session.comments.of_message(packets), ends), *known_lines(known))
     notes = [Note(about, Place(0, 0, tree.sources[0].length), tuple(map(Note, more)))]
     for finding in tree.findings:
         place = None if finding.offset is None else Place(finding.source, finding.offset, finding.length or 0)

@@ -36,7 +36,7 @@ def test_every_block_kind(tmp_path: Path, ng: Ng) -> None:
         ng.other(0xBAD, bytes(8)),
         ng.other(0x4000_0BAD, bytes(8)),
         ng.other(0x8000_0001),
-        ng.names(("10.0.0.1", b"broker-1"), ("fd00::1", b"broker-6"), ("10.0.0.1", b"other")),
+        ng.names(("10.0.0.1", b"broker-1\0alias"), ("fd00::1", b"broker-6"), ("10.0.0.1", b"other\0alias")),
         ng.enhanced(DATA[3], MICROS + 2, (1, "größer".encode()), (2, bytes(4))),
         ng.enhanced(DATA[4], MICROS + 3, (2, bytes(4)), (1, b"two"), (1, b"three")),
     )
@@ -53,8 +53,8 @@ def test_every_block_kind(tmp_path: Path, ng: Ng) -> None:
         "an OS",
         "a program",
     )
-    assert info.comments == {4: "größer", 5: "two"}
-    assert info.names == {"10.0.0.1": "broker-1", "fd00::1": "broker-6"}
+    assert info.remarks == ["of the section"]
+    assert info.names == {"10.0.0.1": ["broker-1", "other", "alias"], "fd00::1": ["broker-6"]}
     assert [(one.name, one.link, one.snaplen, one.tsresol) for one in info.interfaces] == [("eth0", 1, 4096, 10**6)]
 
 
@@ -155,7 +155,7 @@ def test_undefined_interface_is_left_out_with_one_finding(tmp_path: Path) -> Non
     assert reading.payloads == [b"A", b"DDDD"]
     assert reading.codes == ["damaged-capture"]
     assert "a.pcapng, byte 28: " in reading.findings[0]
-    assert reading.source.files[0].comments == {2: "second"}
+    assert reading.source.comments.column("packet").tolist() == [2]
 
 
 BLOCKS = [

@@ -1,0 +1,64 @@
+"""Comments on packets: where they lie, and on which packet of the timeline.
+
+Theory. A comment is text of the capture, as a payload is, and stays in it as payload does: what is kept is where it
+lies, some thirty bytes for each, and it is read when somebody looks. A reader knows a packet by its place in the file;
+its number in the timeline is known when several files have been merged, which keeps each file's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture import options
+from analyzer.capture.records import CaptureInfo, RecordBlock
+from analyzer.capture.store import SHIFT, Store
+from analyzer.columns import Columns
+
+
+class PacketComments(Columns):
+    """Of the packets of a timeline, in their order: `packet`, its number, and the location and bytes of the text."""
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"packet": np.int64, "at": np.int64, "length": np.int32}
+    NARROW: ClassVar[frozenset[str]] = frozenset({"packet"})
+
+    def __init__(self, store: Store, files: Sequence[CaptureInfo]) -> None:
+        super().__init__()
+        self._store = store
+        self._files = files
+        self._placed = [0] * len(files)
+
+    def place(self, records: RecordBlock, before: int) -> None:
+        """Takes the comments on the next records of the timeline, which come behind `before` others."""
+        parts = [self._of_file(index, records) for index in range(len(self._files)) if self._open(index)]
+        if not parts:
+            return
+        rows, at, length = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(rows, kind="stable")
+        values = {"packet": rows[order] + (before + 1), "at": at[order], "length": length[order]}
+        self.append(len(rows), values)
+
+    def text(self, index: int) -> str:
+        """One comment, as the file has it."""
+        return options.text(self._store.read(self.cell("at", index), self.cell("length", index)))
+
+    def texts(self, indexes: NDArray[np.int64]) -> list[str]:
+        """Many of them."""
+        read = self._store.read_many(self.column("at")[indexes], self.column("length")[indexes].astype(np.int64))
+        return list(map(options.text, read))
+
+    def _open(self, index: int) -> bool:
+        return self._placed[index] < len(self._files[index].comments)
+
+    def _of_file(self, index: int, records: RecordBlock) -> tuple[NDArray[np.int64], ...]:
+        """Row in `records`, location and length of the comments of a file that are placed now."""
+        told, first = self._files[index].comments, self._placed[index]
+        record = told.column("record")
+        mine = np.flatnonzero(records.at >> SHIFT == record[first] >> SHIFT)
+        last = records.at[mine[-1]] if len(mine) else -1
+        stop = self._placed[index] = int(np.searchsorted(record, last, "right")) if len(mine) else first
+        rows = mine[np.searchsorted(records.at[mine], record[first:stop])]
+        return rows, told.column("at")[first:stop], told.column("length")[first:stop]

@@ -1,0 +1,33 @@
+"""`wireanalyze config`: where the configuration file is, and what is in force."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from analyzer.cli.errors import sentence
+from analyzer.cli.settings import config_path, settings
+
+
+@click.group("config")
+def command() -> None:
+    """Tell where the configuration file is, and what is configured."""
+
+
+@command.command("path")
+def path() -> None:
+    """Print the path of the configuration file; whether there is one is said on stderr."""
+    found, _ = config_path()
+    click.echo(found)
+    if not os.path.exists(found):
+        click.echo(sentence("there is no such file, so everything has its default"), err=True)
+
+
+@command.command("show")
+def show() -> None:
+    """Print the configuration in force as TOML, and where each part of it comes from."""
+    from analyzer.config.writing import written
+    from analyzer.render.presets import PRESETS
+
+    click.echo(written(settings(), PRESETS), nl=False)

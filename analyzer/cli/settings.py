@@ -1,0 +1,48 @@
+"""What the running command is configured to do: the configuration file, read once, when somebody asks."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from analyzer.config import Config, find, load
+
+_PATH, _CONFIG, _NO_NAMES = (f"{__name__}.{name}" for name in ("path", "config", "no_names"))
+
+
+def tell_path(context: click.Context, _: click.Parameter, path: str | None) -> None:
+    """Callback of --config."""
+    if path is not None:
+        context.meta[_PATH] = path
+
+
+def tell_no_names(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Callback of -n."""
+    if wanted:
+        context.meta[_NO_NAMES] = True
+
+
+def config_path() -> tuple[str, bool]:
+    """The configuration file of the running command, and whether somebody named it."""
+    context = click.get_current_context(silent=True)
+    return find(os.environ, None if context is None else context.meta.get(_PATH))
+
+
+def settings() -> Config:
+    """The configuration of the running command. Raises UserError where the file is wrong."""
+    context = click.get_current_context(silent=True)
+    known = None if context is None else context.meta.get(_CONFIG)
+    if isinstance(known, Config):
+        return known
+    path, named = config_path()
+    read = load(path, named=named)
+    if context is not None:
+        context.meta[_CONFIG] = read
+    return read
+
+
+def with_names() -> bool:
+    """Whether addresses have names: unless -n or the configuration says no."""
+    context = click.get_current_context(silent=True)
+    return settings().names and not (context is not None and context.meta.get(_NO_NAMES, False))

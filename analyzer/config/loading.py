@@ -1,0 +1,40 @@
+"""From a path to a Config; what reads TOML is imported where there is some: most users have no file."""
+
+from __future__ import annotations
+
+from analyzer.config.model import Config
+from analyzer.errors import UserError
+
+LARGEST = 1 << 20
+"""Bytes of a configuration file; a larger one is something else."""
+
+
+def load(path: str | None, *, named: bool = False) -> Config:
+    """The configuration in a file; the defaults for None, and where there is none. Raises UserError.
+
+    named: a user named this file, so it must be there.
+    """
+    data = None if path is None else _bytes(path, named)
+    if path is None or data is None:
+        return Config()
+    if not data:
+        return Config(path)
+    from analyzer.config.reading import read  # costs more than a start has to spare
+
+    return read(path, data)
+
+
+def _bytes(path: str, named: bool) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if named:
+            raise UserError(f"there is no configuration {path}: {error.strerror}") from None
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"the configuration {path} can't be read: {reason}") from None
+    if len(data) > LARGEST:
+        raise UserError(f"{path} has more than {LARGEST:,} bytes: that is no configuration")
+    return data

@@ -1,0 +1,58 @@
+"""What can be configured, and what holds where nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from analyzer.decode_as import PortRange
+from dissectors.slotted import field, slotted
+
+TimeFormat = Literal["relative", "delta", "iso", "epoch"]
+TIME_FORMATS: tuple[TimeFormat, ...] = ("relative", "delta", "iso", "epoch")
+
+
+@slotted
+class ColorRule:
+    """How rows look that a filter picks; `style` in rich's words: `bold red`, `white on blue`, `#ff8800`.
+
+    Filter and style are checked by who paints; of several rules that pick a row the first one counts.
+    """
+
+    name: str
+    filter: str
+    style: str
+
+
+BUILT_IN_COLORS: Sequence[ColorRule] = (
+    ColorRule("damaged", "state == partial", "magenta"),
+    ColorRule("error", "error", "red"),
+    ColorRule("slow", "latency >= 1s", "yellow"),
+    ColorRule("guessed", "state == guessed", "cyan"),
+    ColorRule("raw", "role == raw", "bright_black"),
+)
+
+
+@slotted
+class Config:
+    """The configuration in force.
+
+    path: the file that it was read from, None without one. columns: presets of the file alone, which go before built-in
+    ones of the same name. own_colors: the file's rules. ports: what their servers speak, unless the command line says
+    otherwise. filters: by the name that stands behind `$` in a filter. time_format: one of TIME_FORMATS, None where
+    each form of output has its own. names: whether addresses have the names that captures tell.
+    """
+
+    path: str | None = None
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    own_colors: tuple[ColorRule, ...] = ()
+    ports: Mapping[int | PortRange, str] = field(default_factory=dict)
+    filters: Mapping[str, str] = field(default_factory=dict)
+    time_format: TimeFormat | None = None
+    names: bool = True
+
+    @property
+    def colors(self) -> tuple[ColorRule, ...]:
+        """All rules in the order in which they count: the file's, then built-in ones that it has not replaced."""
+        own = {rule.name for rule in self.own_colors}
+        return (*self.own_colors, *(rule for rule in BUILT_IN_COLORS if rule.name not in own))

@@ -1,0 +1,198 @@
+"""The configuration file to a Config. What is wrong in it is one sentence: file, line, key, what was expected.
+
+Theory. The parser tells no lines but those of its own errors, so the line of a key is looked for in the text: the line
+that begins with it, behind its table's head. It is only said, and left out where it is not found (a table in line).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from analyzer.config.model import TIME_FORMATS, ColorRule, Config, TimeFormat
+from analyzer.decode_as import PortRange, check_protocol, parse_where
+from analyzer.errors import UserError
+
+_NAME = r"[A-Za-z0-9_-]+"
+_HEAD = r"\s*\[(\[?)\s*([^\]]+?)\s*\]"
+_KEY = r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*="""
+
+Value: TypeAlias = "object"
+"""What TOML has: text, numbers, booleans, times, lists, dicts."""
+
+
+class Wrong(Exception):
+    """A key of a table, and what is wrong with it; `index` counts tables of the same name."""
+
+    def __init__(self, what: str, table: str, key: str | None = None, index: int = 0) -> None:
+        super().__init__(what)
+        self.table, self.key, self.index = table, key, index
+
+
+def read(path: str, data: bytes) -> Config:
+    """What a file says. Raises UserError."""
+    try:
+        text = data.decode()
+        found = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}, line {line}: a configuration is UTF-8, and byte {error.start} is not") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(_syntax(path, str(error))) from None
+    except RecursionError:
+        raise UserError(f"{path} is nested too deeply to be a configuration") from None
+    try:
+        return _config(path, found)
+    except Wrong as error:
+        raise UserError(f"{path}{_where(text, error)}: {error}") from None
+
+
+def _syntax(path: str, said: str) -> str:
+    """tomllib's sentence, with the place in front."""
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", said, re.DOTALL)
+    if match is None:
+        return f"{path} is no TOML: {said}"
+    place = f"line {match[2]}, column {match[3]}" if match[2] else "at its end"
+    return f"{path}, {place}: this is no TOML: {match[1][:1].lower()}{match[1][1:]}"
+
+
+def _where(text: str, wrong: Wrong) -> str:
+    """`, line 3`, or nothing where the line is not found."""
+    table, index, counts = "", 0, dict[str, int]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := re.match(_HEAD, line):
+            table = head[2].strip("\"' ")
+            index = counts[table] = counts.get(table, -1) + 1
+            found = wrong.key is None and (table, index) == (wrong.table, wrong.index)
+        elif key := re.match(_KEY, line):
+            name = next(group for group in key.groups() if group is not None)
+            found = (table, index, name) == (wrong.table, wrong.index, wrong.key)
+            found |= not table and wrong.key is None and name == wrong.table
+        else:
+            found = False
+        if found:
+            return f", line {number}"
+    return ""
+
+
+def _config(path: str, found: Mapping[str, Value]) -> Config:
+    for name in found:
+        if name not in _TABLES:
+            raise Wrong(f"there is no table {name!r}{_near(name, _TABLES)}", name)
+    columns = {name: _column_names(name, value) for name, value in _table(found, "columns")}
+    filters = {name: _text("filters", name, value) for name, value in _table(found, "filters")}
+    for table in ("columns", "filters"):
+        for name, _ in _table(found, table):
+            if re.fullmatch(_NAME, name) is None:
+                raise Wrong(f"{table}.{name!r}: a name is made of letters, digits, - and _", table, name)
+    told = dict(_table(found, "list"))
+    for name in told:
+        if name not in _LIST:
+            raise Wrong(f"there is no key list.{name}{_near(name, _LIST)}", "list", name)
+    return Config(
+        path,
+        columns,
+        _colors(found),
+        dict(_port(name, value) for name, value in _table(found, "ports")),
+        filters,
+        _time_format(told["time-format"]) if "time-format" in told else None,
+        _flag("list", "names", told["names"]) if "names" in told else True,
+    )
+
+
+def _table(found: Mapping[str, Value], name: str) -> Iterable[tuple[str, Value]]:
+    table = found.get(name, {})
+    if not isinstance(table, dict):
+        raise Wrong(f"{name} must be a table, [{name}], and is {_kind(table)}", name)
+    return table.items()
+
+
+def _column_names(name: str, value: Value) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(each, str) and each for each in value):
+        raise Wrong(
+            f'columns.{name} must be a list of fields, such as ["number", "time"], and is {_kind(value)}',
+            "columns",
+            name,
+        )
+    return tuple(value)
+
+
+def _colors(found: Mapping[str, Value]) -> tuple[ColorRule, ...]:
+    tables = found.get("colors", [])
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise Wrong(f"colors must be a list of tables, [[colors]], and is {_kind(tables)}", "colors")
+    rules: list[ColorRule] = []
+    for index, table in enumerate(tables):
+        for key in table:
+            if key not in _RULE:
+                raise Wrong(f"there is no key colors.{key}{_near(key, _RULE)}", "colors", key, index)
+        for key in _RULE:
+            if key not in table:
+                raise Wrong(f"a color rule needs {key}: it has name, filter and style", "colors", None, index)
+        rule = ColorRule(*(_text("colors", key, table[key], index) for key in _RULE))
+        if rule.name in (other.name for other in rules):
+            raise Wrong(f"there are two color rules with the name {rule.name!r}", "colors", "name", index)
+        rules.append(rule)
+    return tuple(rules)
+
+
+def _port(name: str, value: Value) -> tuple[int | PortRange, str]:
+    protocol = _text("ports", name, value)
+    try:
+        where = parse_where(name)
+        if not isinstance(where, int | PortRange):
+            raise ValueError(f"{name!r} is no port")
+    except ValueError:
+        text = f'ports.{name!r} must be a port from 1 to 65535 or a range, 19092 or "8000-8010"'
+        raise Wrong(text, "ports", name) from None
+    try:
+        check_protocol(protocol)
+    except ValueError as error:
+        raise Wrong(f"ports.{name}: {error}", "ports", name) from None
+    return where, protocol
+
+
+def _time_format(value: Value) -> TimeFormat:
+    for known in TIME_FORMATS:
+        if value == known:
+            return known
+    text = f"list.time-format must be one of {', '.join(TIME_FORMATS)}, and is {_kind(value)}"
+    raise Wrong(text, "list", "time-format")
+
+
+def _text(table: str, key: str, value: Value, index: int = 0) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Wrong(f"{table}.{key} must be a text, and is {_kind(value)}", table, key, index)
+    return value
+
+
+def _flag(table: str, key: str, value: Value) -> bool:
+    if not isinstance(value, bool):
+        raise Wrong(f"{table}.{key} must be true or false, and is {_kind(value)}", table, key)
+    return value
+
+
+def _kind(value: Value) -> str:
+    """What a value is, for a sentence."""
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}" if value.strip() else "an empty text"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | dict):
+        what = "list" if isinstance(value, list) else "table"
+        return f"a {what} of {len(value)}" if value else f"an empty {what}"
+    return f"{str(value)[:40]}"
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # only for a sentence that is hardly ever said
+
+    near = get_close_matches(name, list(known), 2, 0.5)
+    return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(known)}"
+
+
+_TABLES = ("columns", "colors", "ports", "filters", "list")
+_RULE = ("name", "filter", "style")
+_LIST = ("time-format", "names")

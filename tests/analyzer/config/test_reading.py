@@ -1,0 +1,143 @@
+"""Configuration files: what they may say, and one sentence for each way to be wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from analyzer.config import ColorRule, Config, load, loading
+from analyzer.config.model import BUILT_IN_COLORS
+from analyzer.decode_as import PortRange
+from analyzer.errors import UserError
+
+WHOLE = """
+[list]
+time-format = "delta"
+names = false
+
+[columns]
+kafka-latency = ["number", "time", "operation", "latency", "kafka.topic"]
+kafka = ["number"]
+
+[ports]
+19092 = "kafka"
+"8000-8010" = "pulsar"
+2181 = "none"
+
+[filters]
+slow = "latency > 100ms"
+
+[[colors]]
+name = "mine"
+filter = "$slow"
+style = "bold on red"
+
+[[colors]]
+name = "error"
+filter = "error.code == 3"
+style = "red"
+"""
+
+
+def file(tmp_path: Path, text: str | bytes) -> str:
+    path = tmp_path / "config.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def test_everything(tmp_path: Path) -> None:
+    path = file(tmp_path, WHOLE)
+    found = load(path)
+    mine, error = ColorRule("mine", "$slow", "bold on red"), ColorRule("error", "error.code == 3", "red")
+    assert found == Config(
+        path,
+        {"kafka-latency": ("number", "time", "operation", "latency", "kafka.topic"), "kafka": ("number",)},
+        (mine, error),
+        {19092: "kafka", PortRange(8000, 8010): "pulsar", 2181: "none"},
+        {"slow": "latency > 100ms"},
+        "delta",
+        names=False,
+    )
+    built_in = [rule for rule in BUILT_IN_COLORS if rule.name != "error"]
+    assert list(found.colors) == [mine, error, *built_in]
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "[list]\n[columns]\n[ports]\n[filters]\n"])
+def test_what_says_nothing_changes_nothing(tmp_path: Path, text: str) -> None:
+    path = file(tmp_path, text)
+    assert load(path) == Config(path)
+
+
+def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
+    assert load(None) == load(str(tmp_path / "none.toml")) == load(str(tmp_path / "none" / "at.all")) == Config()
+    assert load(os.devnull, named=True) == Config(os.devnull)
+    assert Config().colors == tuple(BUILT_IN_COLORS)
+
+
+WRONG: list[tuple[str, str]] = [
+    ("[colums]\nx = 1", "line 1: there is no table 'colums'; did you mean columns or colors?"),
+    ("\nzzz = 1", "line 2: there is no table 'zzz'; there are columns, colors, ports, filters, list"),
+    ("list = 3", "line 1: list must be a table, [list], and is 3"),
+    ("colors = 'red'", "line 1: colors must be a list of tables, [[colors]], and is the text 'red'"),
+    ("[colors]\nred = 1", "line 1: colors must be a list of tables, [[colors]], and is a table of 1"),
+    ('[list]\ntimeformat = "delta"', "line 2: there is no key list.timeformat; did you mean time-format?"),
+    ('[list]\ntime-format = "deltas"', "line 2: list.time-format must be one of relative, delta, iso, epoch, and is"),
+    ("[list]\n\nnames = 0", "line 3: list.names must be true or false, and is 0"),
+    ('[columns]\nx = "number"', 'line 2: columns.x must be a list of fields, such as ["number", "time"], and is the t'),
+    ("[columns]\nx = []", "line 2: columns.x must be a list of fields"),
+    ("[columns]\nx = [1]", "line 2: columns.x must be a list of fields"),
+    ("[columns]\n'a b' = ['number']", "line 2: columns.'a b': a name is made of letters, digits, - and _"),
+    ("[filters]\n# slow = 1\nslow = 3", "line 3: filters.slow must be a text, and is 3"),
+    ("[filters]\nslow = ' '", "line 2: filters.slow must be a text, and is an empty text"),
+    ("[filters]\n'$x' = 'error'", "line 2: filters.'$x': a name is made of"),
+    ("[ports]\n70000 = 'kafka'", "line 2: ports.'70000' must be a port from 1 to 65535 or a range"),
+    ("[ports]\n'stream==1' = 'kafka'", "line 2: ports.'stream==1' must be a port"),
+    ("[ports]\n9092 = 'kafke'", "line 2: ports.9092: no protocol is called 'kafke'; there are kafka, "),
+    ("[ports]\n9092 = true", "line 2: ports.9092 must be a text, and is true"),
+    (
+        "[[colors]]\nname = 'a'\nfilter = 'error'\nstyle = 'red'\n[[colors]]\nname = 'b'\nfiltre = 'error'",
+        "line 7: there is no key colors.filtre; did you mean filter?",
+    ),
+    ("[[colors]]\nname = 'a'\nfilter = 'error'", "line 1: a color rule needs style: it has name, filter and style"),
+    (
+        "[[colors]]\nname = 'a'\nfilter = 'e'\nstyle = 'r'\n" * 2,
+        "line 6: there are two color rules with the name 'a'",
+    ),
+    ("[list\n", "line 1, column 6: this is no TOML: expected ']' at the end of a table declaration"),
+    ("x = ", "at its end: this is no TOML: invalid value"),
+    ("[list]\nnames = true\nnames = true\n", "line 3, column 13: this is no TOML: cannot overwrite a value"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG, ids=[said for _, said in WRONG])
+def test_what_is_wrong_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
+    path = file(tmp_path, text)
+    with pytest.raises(UserError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}, {said}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_can_not_be_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"line 2: a configuration is UTF-8, and byte 8 is not"):
+        load(file(tmp_path, b"# hello\n\xff"))
+    with pytest.raises(UserError, match="can't be read: Is a directory"):
+        load(str(tmp_path))
+    with pytest.raises(UserError, match="can't be read: embedded null byte"):
+        load("a\0b")
+    with pytest.raises(UserError, match=r"there is no configuration .*none\.toml: No such file"):
+        load(str(tmp_path / "none.toml"), named=True)
+    with pytest.raises(UserError, match="nested too deeply"):
+        load(file(tmp_path, "x = " + "[" * 10_000))
+    monkeypatch.setattr(loading, "LARGEST", 10)
+    with pytest.raises(UserError, match="has more than 10 bytes"):
+        load(file(tmp_path, WHOLE))
+
+
+def test_a_line_is_left_out_rather_than_wrong(tmp_path: Path) -> None:
+    path = file(tmp_path, "list = {names = 3}")
+    with pytest.raises(UserError) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}: list.names must be true or false, and is 3"
