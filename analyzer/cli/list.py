@@ -8,32 +8,60 @@ import sys
 import click
 
 from analyzer.capture.packets import Reader
-from analyzer.cli.inputs import files_options, loaded, open_session, say
+from analyzer.cli.inputs import files_options, loaded, open_session, progress, say
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import Printer, rows_options
+from analyzer.cli.selecting import selection_options
+from analyzer.decode_as import Told
 from analyzer.rows import Rows
+from analyzer.selection import Selection
+from analyzer.session import Session
 
 
 @click.command("list")
 @files_options
+@selection_options
 @rows_options
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], reader: Reader, printer: Printer) -> None:
+def command(files: tuple[str, ...], decode_as: Told, reader: Reader, printer: Printer, selection: Selection) -> None:
     """List the messages of captures, all files as one timeline.
 
-    From a pipe (-) rows are printed as they close; what only a later packet can tell is null there.
+    What is read (-c) is filtered (-Y), then sorted, then cut (--head, of that --tail).
+
+    From a pipe (-) rows are printed as they close; what only a later packet can tell is null there, and also where -c
+    ends the reading.
     """
     # Decoded values are trees without cycles, which reference counts free: what was imported is not looked at again.
     gc.freeze()
     if "-" in files:
         with open_session(files, decode_as, reader) as session:
-            printer.head()
-            reading = Rows(session, streaming=True)
-            for rows in session.grow():
-                printer.rows(reading, rows)
-                sys.stdout.buffer.flush()
+            _print_growing(session, printer, selection)
             say(session.findings)
-        return
-    with loaded(files, decode_as, reader) as session:
-        printer.head()
-        printer.rows(Rows(session, hindsight=printer.for_people), range(len(session.rows)))
+    elif selection.count is None:
+        with loaded(files, decode_as, reader) as session:
+            _print_read(session, printer, selection, len(session.rows))
+    else:
+        with open_session(files, decode_as, reader) as session:
+            count = sum(len(rows) for rows in selection.read(progress(session)))
+            _print_read(session, printer, selection, count)
+            say(session.findings)
+
+
+def _print_read(session: Session, printer: Printer, selection: Selection, count: int) -> None:
+    """Rows that have been read; where the input goes on, they know no more than a stream up to there."""
+    printer.head()
+    asked, printed = (
+        Rows(session, streaming=not session.ended, hindsight=late) for late in (False, printer.for_people)
+    )
+    for rows in selection.of(asked, count):
+        printer.rows(printed, rows)
+    printer.end()
+
+
+def _print_growing(session: Session, printer: Printer, selection: Selection) -> None:
+    printer.head()
+    reading = Rows(session, streaming=True)
+    for rows in selection.as_they_come(reading, selection.read(session.grow())):
+        printer.rows(reading, rows)
+        sys.stdout.buffer.flush()
+    printer.end()

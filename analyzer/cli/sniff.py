@@ -7,18 +7,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from analyzer.capture.live import Asked, LiveCapture
 from analyzer.cli.errors import sentence
-from analyzer.cli.inputs import say
+from analyzer.cli.filtering import filter_option
+from analyzer.cli.inputs import say, told
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import Printer, rows_options
+from analyzer.cli.settings import with_names
+from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.rows import Rows
+from analyzer.selection import Selection
 from analyzer.session import Session
+
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
 
 
 class Autostop(click.ParamType[float]):
@@ -40,13 +47,14 @@ class Autostop(click.ParamType[float]):
 
 @click.command("sniff")
 @click.option("-i", "--interface", "names", multiple=True, metavar="IF", help="Repeat it; any: all that are up.")
-@click.option("-f", "--filter", "expression", default="", metavar="BPF", help="What to capture: tcp port 9092")
+@click.option("-f", "--capture-filter", "expression", default="", metavar="BPF", help="What to capture: tcp port 9092")
 @click.option("-w", "--write", metavar="FILE", help="Keep the packets in a pcapng file.")
 @click.option("-c", "--count", type=click.IntRange(1), default=None, metavar="N", help="Stop after N packets.")
 @click.option("-a", "--autostop", type=Autostop(), default=None, help="Stop after a time: duration:60")
 @click.option("-s", "--snaplen", type=click.IntRange(0), default=0, metavar="N", help="Bytes of a packet; 0: all.")
 @click.option("-p", "--no-promiscuous", is_flag=True, help="Do not put the interface into promiscuous mode.")
 @click.option("--headless", is_flag=True, help="Print rows on standard output instead of opening the TUI.")
+@filter_option
 @decode_as_option
 @rows_options
 def command(
@@ -58,19 +66,22 @@ def command(
     snaplen: int,
     no_promiscuous: bool,
     headless: bool,
-    decode_as: tuple[tuple[int, str], ...],
+    decode_as: Told,
     printer: Printer,
+    wanted: Filter | None,
 ) -> None:
     """Sniff interfaces and show their messages as they come; without -i, the first interface that is up.
 
     The packets go to a file, FILE or one that nobody keeps, and are read from there.
     """
+    if wanted is not None and not headless:
+        raise UserError("-Y chooses the rows that --headless prints: say that too")
     if not headless and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UserError("the TUI needs a terminal: say --headless to print rows instead")
     asked = Asked(names, expression, write, snaplen, count or 0, autostop or 0.0, promiscuous=not no_promiscuous)
     with _capture(asked, decode_as) as (capture, session):
         if headless:
-            _print(capture, session, printer)
+            _print(capture, session, printer, Selection(wanted=wanted))
         else:
             from tui import run  # only the TUI pays for textual
 
@@ -81,12 +92,12 @@ def command(
 
 
 @contextmanager
-def _capture(asked: Asked, decode_as: tuple[tuple[int, str], ...]) -> Iterator[tuple[LiveCapture, Session]]:
+def _capture(asked: Asked, decode_as: Told) -> Iterator[tuple[LiveCapture, Session]]:
     """A capture that has begun and a session that follows it, ended together."""
     ended = _Ended()
     with (
         LiveCapture(asked, ended.tell) as capture,
-        Session([capture.path], decode_as=dict(decode_as), follow=True) as session,
+        Session([capture.path], decode_as=told(decode_as), follow=True, names=with_names()) as session,
     ):
         capture.forget_file()
         ended.session = session
@@ -112,7 +123,7 @@ class _Ended:
             self.session.packets.stop()
 
 
-def _print(capture: LiveCapture, session: Session, printer: Printer) -> None:
+def _print(capture: LiveCapture, session: Session, printer: Printer, selection: Selection) -> None:
     """Rows as they close, until the capture ends or somebody interrupts it; what was captured by then is printed."""
 
     def stop(_: int, __: FrameType | None) -> None:
@@ -123,7 +134,8 @@ def _print(capture: LiveCapture, session: Session, printer: Printer) -> None:
     printer.head()
     sys.stdout.buffer.flush()
     reading = Rows(session, streaming=True)
-    for rows in session.grow():
+    for rows in selection.as_they_come(reading, session.grow()):
         printer.rows(reading, rows)
         sys.stdout.buffer.flush()
+    printer.end()
     say(session.findings)

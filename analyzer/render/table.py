@@ -14,22 +14,18 @@ import numpy as np
 from analyzer import cells
 from analyzer.cells import Cells
 from analyzer.columns import Ints
-from analyzer.naming import Naming
+from analyzer.render.clock import TimeFormat, clock_text, clock_times, time_width
 from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.row_columns import Column, Integers, Style, Texts
+from analyzer.render.named import LineNames
+from analyzer.render.presets import TABLE_KEYS
+from analyzer.row_columns import PLAIN, Column, Integers, Style, Texts
 from analyzer.rows import BODY_KEYS, ROLES, Rows, said_error, said_findings
 from analyzer.stencils import Said
 from analyzer.text import one_line, safe_text
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.wire.bulk import NULL
-
-TABLE_KEYS: Sequence[str] = (
-    *("number", "time", "stream", "source", "destination", "protocol", "role", "operation", "version", "length"),
-    *("latency_ns", "state", "error", "info", "findings"),
-)
-"""What the table is made of; state, error, info and findings share its last column."""
 
 HEAD = ("No.", "Time", "Str", "Source", "Destination", "Protocol", "Operation", "V", "Length", "Latency", "Info")
 WIDTHS = (6, 18, 3, 21, 21, 9, 31, 2, 7, 9, 0)
@@ -39,40 +35,43 @@ NUMBERS = {"number": 0, "stream": 2, "version": 7, "length": 8}
 TEXTS = {"source": 3, "destination": 4, "protocol": 5}
 """Keys that are columns of their own, and which."""
 
-_CLOCK = slice(11, 29)
 _INFO = "info"
-_OPERATION, _LATENCY = 6, 9
+_TIME, _OPERATION, _LATENCY = 1, 6, 9
 _BLANK = Style("blank", b"", str.encode)
 
 
 class TableForm:
-    """See Form. With `fields` the decoded body stands at the end of each line."""
+    """See Form. With `fields` the decoded body stands at the end of each line.
 
-    def __init__(self, keys: Sequence[str], limits: Limits) -> None:
-        self._keys, self._json = keys, JsonWriter(limits)
+    time: the format in which the reader gives `time`; by default it is ISO 8601, of which the clock is shown.
+    """
+
+    def __init__(self, keys: Sequence[str], limits: Limits, time: TimeFormat | None = None) -> None:
+        self._keys, self._json, self._time = keys, JsonWriter(limits), time
+        self._widths = [*WIDTHS[:_TIME], time_width(time), *WIDTHS[_TIME + 1 :]]
         self._what: Texts | None = None
-        self._naming: Naming | None = None
+        self._names = LineNames()
 
     @property
     def edition(self) -> int:
         """See Form."""
-        return 0 if self._naming is None else self._naming.edition
+        return self._names.edition
 
     def head(self) -> bytes:
         """The names of the columns."""
-        return _row(HEAD).encode() + b"\n"
+        return self._row(HEAD).encode() + b"\n"
 
     def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
         """See Form."""
-        for found in reader.objects(self._keys, rows, self._names_for(reader).named):
-            yield _line(list(found.values()), self._json).encode()
+        for found in reader.objects(self._keys, rows, self._names.of(reader).named):
+            yield self._line(list(found.values())).encode()
 
     def frame(self, reader: Rows, rows: Ints) -> Frame | None:
         """See Form."""
-        if list(self._keys) != list(TABLE_KEYS) or not self._names_for(reader).begin(rows):
+        if list(self._keys) != list(TABLE_KEYS) or not self._names.of(reader).begin(rows):
             return None
         column = {key: reader.column(key, rows) for key in TABLE_KEYS if key not in BODY_KEYS}
-        time = cells.times(reader.take("time", rows))[:, _CLOCK]
+        time = self._times(reader, rows, column["time"])
         texts = {key: column[key].cells(_padded(WIDTHS[TEXTS[key]])) for key in ("source", "destination", "protocol")}
         numbers = {key: cells.right_aligned(column[key].cells(_BLANK), WIDTHS[NUMBERS[key]]) for key in NUMBERS}
         parts = [numbers["number"], time, numbers["stream"], texts["source"], texts["destination"], texts["protocol"]]
@@ -81,13 +80,6 @@ class TableForm:
         for part in parts:
             frame += [part, b" "]
         return [*frame[:-1], _latencies(column["latency_ns"]), Slot(_INFO)]
-
-    def _names_for(self, reader: Rows) -> Naming:
-        """Who names ids in the rows of a reader."""
-        found = self._naming
-        if found is None or found.session is not reader.session or found.streaming is not reader.streaming:
-            found = self._naming = Naming(reader.session, streaming=reader.streaming)
-        return found
 
     def _operations(self, reader: Rows, rows: Ints) -> Cells:
         """The column with the arrow, as cells: a text for each operation and role."""
@@ -100,14 +92,39 @@ class TableForm:
         numbers = np.where(operation == NULL, 0, operation + 1) * 8 + reader.take("role", rows)
         return self._what.cells(numbers, _padded(WIDTHS[_OPERATION]))
 
+    def _times(self, reader: Rows, rows: Ints, column: Column) -> Cells:
+        """The column of times, as cells."""
+        if self._time is None:
+            return clock_times(reader.take("time", rows))
+        return cells.right_aligned(column.cells(PLAIN), self._widths[_TIME])
+
     def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         """See Form."""
-        seen = body if self._naming is None else self._naming.named(dissector, body, context)
-        info = one_line(dissector.info(seen, context))
+        info = one_line(dissector.info(self._names.seen(body, dissector, context), context))
         tail = _tail(said_error(body), "complete", info, said_findings(body), [])
         # Of rows that may be written together all responses have a latency, and no others.
         blank = "" if context.role is Role.RESPONSE else " " * (1 + WIDTHS[_LATENCY])
         return {_INFO: f"{blank} {tail}" if tail else ""}
+
+    def _line(self, row: list[Any]) -> str:
+        number, time, stream, source, destination, protocol, role, operation, version, length = row[:10]
+        latency, state, error, info, findings, *fields = row[10:]
+        rest = [self._json.dumps(value).decode() for value in fields]
+        cells_of_row = (
+            *(number, clock_text(time) if self._time is None else time, stream, source, destination, protocol),
+            *(_what(role, operation), version, length, duration(latency)),
+            _tail(error, state if role != "raw" else "complete", info, findings, rest),
+        )
+        return self._row(cells_of_row) + "\n"
+
+    def _row(self, cells_of_row: Sequence[Any]) -> str:
+        texts = ["" if cell is None else safe_text(str(cell)) for cell in cells_of_row]
+        right = RIGHT if self._time in (None, "iso") else RIGHT | {_TIME}
+        padded = [
+            text.rjust(width) if index in right else text.ljust(width)
+            for index, (text, width) in enumerate(zip(texts, self._widths, strict=True))
+        ]
+        return " ".join(padded).rstrip()
 
 
 def _latencies(column: Column) -> Cells:
@@ -128,31 +145,6 @@ def _padded(width: int) -> Style:
     return Style(f"left {width}", b" " * width, lambda text: safe_text(text).ljust(width).encode())
 
 
-def _line(row: Sequence[Any], json: JsonWriter) -> str:
-    number, time, stream, source, destination, protocol, role, operation, version, length = row[:10]
-    latency, state, error, info, findings, *fields = row[10:]
-    cells_of_row = (
-        number,
-        time[_CLOCK],
-        stream,
-        source,
-        destination,
-        protocol,
-        _what(role, operation),
-        version,
-        length,
-        duration(latency),
-        _tail(
-            error,
-            state if role != "raw" else "complete",
-            info,
-            findings,
-            [json.dumps(value).decode() for value in fields],
-        ),
-    )
-    return _row(cells_of_row) + "\n"
-
-
 def _what(role: str, operation: str | None) -> str:
     return f"{ARROWS[role]} {operation if operation is not None else role if role == 'raw' else '?'}"
 
@@ -169,12 +161,3 @@ def _tail(
     parts += [info] if info else []
     parts += [f"({finding['code']})" for finding in findings]
     return " ".join(parts + rest)
-
-
-def _row(cells_of_row: Sequence[Any]) -> str:
-    texts = ["" if cell is None else safe_text(str(cell)) for cell in cells_of_row]
-    padded = [
-        text.rjust(width) if index in RIGHT else text.ljust(width)
-        for index, (text, width) in enumerate(zip(texts, WIDTHS, strict=True))
-    ]
-    return " ".join(padded).rstrip()

@@ -112,6 +112,28 @@ def test_live_rows_equal_the_rows_of_the_file(tmp_path: Path) -> None:
 
 
 @privileged
+def test_a_filter_chooses_rows_as_they_close(tmp_path: Path) -> None:
+    """Their numbers stay."""
+    with sniffing(tmp_path, "-w", "kept.pcapng", "-Y", "'role == response'", "-e", "number,role,latency_ns") as shell:
+        until("the capture", lambda: (tmp_path / "kept.pcapng").exists())
+        talk(shell)
+        until("the rows", lambda: content(tmp_path / "rows").count("\n") == MESSAGES // 2)
+        interrupt(tmp_path)
+        shell.communicate(timeout=PATIENCE)
+    command = [*PROGRAM, "list", str(tmp_path / "kept.pcapng"), "--format", "ndjson", "-e", "number,role,latency_ns"]
+    listed = rows_of(subprocess.run(command, capture_output=True, text=True, check=True, env=environment()).stdout)
+    assert rows_of(content(tmp_path / "rows")) == [row for row in listed if row["role"] == "response"]
+
+
+def test_a_filter_needs_rows_to_choose_from() -> None:
+    done = subprocess.run(
+        [*PROGRAM, "sniff", "-Y", "role == push"], capture_output=True, text=True, check=False, env=environment()
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "-Y chooses the rows that --headless prints" in done.stderr
+
+
+@privileged
 def test_a_count_and_a_time_end_it(tmp_path: Path) -> None:
     with sniffing(tmp_path, "-c", "5", "-a", "duration:20", "-w", "kept.pcapng") as shell:
         until("the capture", lambda: (tmp_path / "kept.pcapng").exists())
@@ -140,7 +162,8 @@ def test_the_capturing_process_does_not_outlive_the_analyzer(tmp_path: Path) -> 
         (["-i", "no-such-if"], "there is no interface no-such-if: there are "),
         (["-a", "60"], "'60' is not duration:SECONDS"),
         (["-w", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
-        (["-e", "nope"], "-e nope: there is no such key"),
+        (["-e", "nope"], "-e nope: there is no field nope"),
+        (["-Y", "latency >"], "expected a value, found the end"),
     ],
 )
 def test_errors_are_one_sentence(options: list[str], text: str) -> None:

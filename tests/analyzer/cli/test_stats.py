@@ -1,4 +1,4 @@
-"""`wireanalyze stats`, as a user calls it."""
+"""`wireanalyze stats`, as a user calls it: counts, one screen, and groups."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from analyzer.insight.figures import FIGURES as ALL
+from analyzer.insight.statistics import statistics
+from analyzer.rows import Rows
+from analyzer.session import Session
 from tests.analyzer.cli.test_decode import run
 
 CAPTURES = Path(__file__).parents[3] / "captures"
@@ -23,6 +27,10 @@ def said(*arguments: str, stdin: bytes = b"") -> str:
 
 
 def counted(*arguments: str, stdin: bytes = b"") -> dict[str, Any]:
+    return told(*arguments, "--counts", stdin=stdin)
+
+
+def told(*arguments: str, stdin: bytes = b"") -> dict[str, Any]:
     found: dict[str, Any] = json.loads(said(*arguments, "--format", "json", stdin=stdin))
     return found
 
@@ -40,12 +48,12 @@ def test_json_says_what_list_says() -> None:
 
 def test_csv_is_the_operations() -> None:
     operations = counted(MIXED)["operations"]
-    found = list(csv.DictReader(said(MIXED, "--format", "csv").splitlines()))
+    found = list(csv.DictReader(said(MIXED, "--counts", "--format", "csv").splitlines()))
     assert found == [{key: "" if value is None else str(value) for key, value in each.items()} for each in operations]
 
 
 def test_the_table_has_a_line_for_each_operation_beneath_its_protocol() -> None:
-    head, *lines, last = said(KAFKA).splitlines()
+    head, *lines, last = said(KAFKA, "--counts").splitlines()
     operations = counted(KAFKA)["operations"]
     assert head.split() == ["protocol,", "operation", *FIGURES]
     assert lines[0].startswith("kafka ")
@@ -56,14 +64,14 @@ def test_the_table_has_a_line_for_each_operation_beneath_its_protocol() -> None:
 
 
 def test_several_protocols_are_summed() -> None:
-    lines = said(MIXED).splitlines()
+    lines = said(MIXED, "--counts").splitlines()
     assert lines[-2].split()[:2] == ["all", f"{counted(MIXED)['messages']:,}"]
 
 
-@pytest.mark.parametrize("arguments", [["--counts"], ["-r", KAFKA], ["-n"], ["-d", "9092=kafka"]])
+@pytest.mark.parametrize("arguments", [["-r", KAFKA], ["-n"], ["-d", "9092=kafka"], ["-Y", "length > 0"]])
 def test_options_of_list_are_taken(arguments: list[str]) -> None:
     files = [] if "-r" in arguments else [KAFKA]
-    assert said(*arguments, *files) == said(KAFKA)
+    assert said("--counts", *arguments, *files) == said(KAFKA, "--counts")
 
 
 def test_a_pipe_and_several_files() -> None:
@@ -75,9 +83,112 @@ def test_a_pipe_and_several_files() -> None:
 def test_a_capture_without_messages_is_told_in_one_line(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(Path(KAFKA).read_bytes()[:24])
-    assert said(str(empty)) == "0 packets (0 TCP), 0 bytes; 0 streams, 0 messages\n"
+    assert said(str(empty), "--counts") == "0 packets (0 TCP), 0 bytes; 0 streams, 0 messages\n"
+    assert said(str(empty)) == "empty.pcap: 0 packets (0 TCP), 0B; 0 streams, 0 messages, 0B\n"
+    assert said(str(empty), "--by", "client,topic", "--format", "csv") == ",".join(["client", "topic", *ALL]) + "\n"
+    assert said(str(empty), "--by", "time").splitlines()[-1].startswith("0 of 0 groups; 0 messages")
+    assert json.loads(said(str(empty), "--endpoints", "--format", "json")) == {"endpoints": [], "endpoints_in_all": 0}
 
 
 def test_no_file_is_wrong_usage() -> None:
     done = run("stats")
     assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_the_screen_in_json_has_the_counts_and_more() -> None:
+    plain, found = counted(MIXED), told(MIXED)
+    for key in ("packets", "tcp_packets", "packet_bytes", "streams", "messages", "message_bytes"):
+        assert found[key] == plain[key]
+    counts = {(each["protocol"], each["operation"]): each for each in plain["operations"]}
+    assert len(found["operations"]) == len(counts)
+    for each in found["operations"]:
+        count = counts[each["protocol"], each["operation"]]
+        assert {key: each[key] for key in count} == count
+        assert set(each) == {"protocol", "operation", "versions", "latencies", *ALL}
+        assert sum(bucket["answers"] for bucket in each["latencies"]) == each["timed"]
+    assert len(found["unanswered"]["oldest"]) == found["total"]["unanswered"]
+    listed = [
+        json.loads(line) for line in run("list", MIXED, "--format", "ndjson", "-e", "number,id").stdout.splitlines()
+    ]
+    assert all({key: each[key] for key in ("number", "id")} in listed for each in found["unanswered"]["oldest"])
+
+
+def test_errors_are_those_that_list_tells() -> None:
+    errors = run("list", MIXED, "-e", "operation,error", "--format", "csv").stdout.decode().splitlines()[1:]
+    found = told(MIXED, "--by", "operation,error")
+    for group in found["groups"]:
+        name = f"{group['operation'] or ''},{group['error'] or ''}"
+        assert errors.count(name) == group["messages"]
+    assert sum(group["errors"] + group["empty"] for group in found["groups"]) == sum(
+        not line.endswith(",") for line in errors
+    )
+
+
+def test_groups_are_those_of_statistics_in_all_forms() -> None:
+    with Session([MIXED]).load() as session:
+        expected = statistics(Rows(session), ["protocol", "role"])
+    objects = told(MIXED, "--by", "protocol,role")["groups"]
+    assert [(each["protocol"], each["role"]) for each in objects] == [group.key for group in expected.groups]
+    lines = list(csv.DictReader(said(MIXED, "--by", "protocol", "--by", "role", "--format", "csv").splitlines()))
+    for line, each in zip(lines, objects, strict=True):
+        assert {key: value for key, value in line.items() if key not in ("rate", "error_rate", "mean_ns")} == {
+            key: "" if value is None else str(value)
+            for key, value in each.items()
+            if key not in ("rate", "error_rate", "mean_ns")
+        }
+    head, *rows, _ = said(MIXED, "--by", "protocol,role", "--top", "3").splitlines()
+    assert head.split()[:2] == ["protocol", "role"]
+    assert [tuple(row.split()[:2]) for row in rows] == [group.key for group in expected.groups[:3]]
+
+
+def test_sorted_by_a_figure_what_has_none_comes_last() -> None:
+    found = [group["p99_ns"] for group in told(MIXED, "--by", "operation", "--sort", "p99_ns")["groups"]]
+    known = [value for value in found if value is not None]
+    assert known == sorted(known, reverse=True)
+    assert found == [*known, *[None] * (len(found) - len(known))]
+
+
+def test_a_filter_chooses_what_is_counted() -> None:
+    found = told(MIXED, "-Y", "protocol == kafka and role == response", "--by", "operation")
+    answers = {
+        each["operation"]: each["answers"] for each in counted(MIXED)["operations"] if each["protocol"] == "kafka"
+    }
+    assert {group["operation"]: group["messages"] for group in found["groups"]} == answers
+
+
+@pytest.mark.parametrize("view", ["conversations", "endpoints"])
+def test_traffic_in_all_forms(view: str) -> None:
+    found = told(MIXED, f"--{view}", "--top", "4")
+    assert (len(found[view]), found[f"{view}_in_all"] > 4) == (4, True)
+    lines = list(csv.DictReader(said(MIXED, f"--{view}", "--top", "4", "--format", "csv").splitlines()))
+    assert lines == [{key: str(value) for key, value in each.items()} for each in found[view]]
+    shown = said(MIXED, f"--{view}", "--top", "4").splitlines()
+    assert len(shown) == 6
+    assert shown[-1].startswith(f"4 of {found[f'{view}_in_all']:,} {view}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--by", "nonsense"], "no field nonsense"),
+        (["--by", "client,client"], "twice"),
+        (["--by", "client", "--endpoints"], "different views"),
+        (["--interval", "1s"], "--by time"),
+        (["--by", "time", "--interval", "soon"], "no length of time"),
+        (["--by", "time", "--interval", "0s"], "no length of time"),
+        (["--sort", "bytes"], "--by"),
+        (["--top", "3"], "--top is for"),
+        (["--by", "error", "--no-errors"], "--no-errors"),
+        (["-Y", "nonsense == 1"], "nonsense"),
+    ],
+)
+def test_what_has_no_meaning_is_wrong_usage(arguments: list[str], sentence: str) -> None:
+    done = run("stats", MIXED, *arguments)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert sentence in done.stderr.decode()
+
+
+def test_a_narrow_locale_gets_plain_bars() -> None:
+    done = run("stats", MIXED, PYTHONIOENCODING="ascii")
+    assert done.stdout.isascii()
+    assert b"#" in done.stdout

@@ -1,0 +1,233 @@
+"""Rows for people in the columns that they chose: aligned, numbers to the right, the line of information uncut.
+
+Theory. Rows are printed as they come, so how wide a column is must be known before its longest text is: as wide as its
+kind needs or the first rows have, within bounds. A text that is longer pushes its line aside; one that is far longer is
+cut, unless it stands last or is the line of information.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from analyzer import cells
+from analyzer.cells import Cells
+from analyzer.columns import Ints
+from analyzer.render.clock import TimeFormat, clock_text, clock_times, time_width
+from analyzer.render.durations import duration, durations
+from analyzer.render.forms import Frame, Slot
+from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.render.named import LineNames
+from analyzer.row_columns import PLAIN, Flags, Integers, Joined, Scoped, Style
+from analyzer.rows import BODY_KEYS, Rows, said_error, said_findings
+from analyzer.stencils import Said
+from analyzer.text import one_line, safe_text
+from dissectors.api import Body, Context, Dissector
+from dissectors.holes import BEGIN
+from dissectors.slotted import slotted
+
+SCREENFUL = 48
+"""Rows by which widths are chosen."""
+
+MOST = 40
+"""Characters of a cell, but of those that are never cut."""
+
+TITLES: Mapping[str, str] = {"number": "No.", "stream": "Str", "version": "V", "latency": "Latency"}
+"""Heads of columns that are not just their key."""
+
+NUMBERS = frozenset(
+    {"number", "stream", "code", "version", "correlation", "length", "offset", "first_packet", "last_packet"}
+    | {"partner", "latency_ns"}
+)
+"""Keys that stand at the right of their columns."""
+
+_LEAST: Mapping[str, int] = {
+    "number": 6,
+    "stream": 3,
+    "source": 21,
+    "destination": 21,
+    "role": 8,
+    "operation": 16,
+    "length": 7,
+    "latency_ns": 9,
+    "partner": 6,
+    "correlation": 6,
+}
+_UNCUT = frozenset({"info", "fields"})
+_TIME, _LATENCY = "time", "latency_ns"
+_BLANK = Style("blank", b"", str.encode)
+
+
+@slotted
+class _Pillar:
+    """A column: what the reader is asked for, its head, where its texts stand; bound: characters of a text at most."""
+
+    key: str
+    title: str
+    right: bool
+    bound: int | None
+    width: int = 0
+
+    def padded(self, text: str) -> str:
+        """A safe text in its place."""
+        return text.rjust(self.width) if self.right else text.ljust(self.width)
+
+    def shown(self, text: str) -> str:
+        """Any text in its place."""
+        return self.padded(safe_text(text, self.bound))
+
+    @property
+    def style(self) -> Style:
+        """The same for many."""
+        name = f"aligned {self.width} {self.right} {self.bound}"
+        return Style(name, b" " * self.width, lambda text: self.shown(text).encode())
+
+
+class AlignedForm:
+    """See Form. keys: what the reader is asked for; titles: what stands above them; right: keys that are numbers.
+
+    time: the format in which the reader gives `time`; by default it is ISO 8601, of which the clock is shown. The head
+    is known when fit() has seen the first rows.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        titles: Sequence[str],
+        limits: Limits,
+        right: frozenset[str] = NUMBERS,
+        time: TimeFormat | None = None,
+    ) -> None:
+        self._keys, self._time, self._json = keys, time, JsonWriter(limits)
+        self._names = LineNames()
+        last = len(keys) - 1
+        self._pillars = [
+            _Pillar(key, _title(title), key in right, None if key in _UNCUT or place == last else MOST)
+            for place, (key, title) in enumerate(zip(keys, titles, strict=True))
+        ]
+        self._widen([])
+
+    @property
+    def edition(self) -> int:
+        """See Form."""
+        return self._names.edition
+
+    def fit(self, reader: Rows, rows: Ints) -> None:
+        """Chooses the widths by the first of these rows."""
+        self._widen(list(self._texts(reader, rows[:SCREENFUL])))
+
+    def _widen(self, rows: Sequence[Sequence[str]]) -> None:
+        least = {**_LEAST, _TIME: time_width(self._time)}
+        columns = zip([each.title for each in self._pillars], *rows, strict=True)
+        longest = [min(MOST, max(len(safe_text(text, MOST)) for text in column)) for column in columns]
+        fitted = [
+            replace(each, width=max(least.get(each.key, 0), width))
+            for each, width in zip(self._pillars, longest, strict=True)
+        ]
+        # Behind the last column nothing is aligned.
+        self._pillars = [*fitted[:-1], replace(fitted[-1], width=fitted[-1].width if fitted[-1].right else 0)]
+
+    def head(self) -> bytes:
+        """The names of the columns."""
+        return _line([each.shown(each.title) for each in self._pillars])
+
+    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+        """See Form."""
+        for texts in self._texts(reader, rows):
+            yield _line([each.shown(text) for each, text in zip(self._pillars, texts, strict=True)])
+
+    def _texts(self, reader: Rows, rows: Ints) -> Iterator[list[str]]:
+        """The texts of rows, not safe for terminals."""
+        for found in reader.objects(self._keys, rows, self._names.of(reader).named):
+            yield [self._text(key, found[key]) for key in self._keys]
+
+    def _text(self, key: str, value: Any) -> str:
+        if value is None:
+            return ""
+        if key in BODY_KEYS:
+            return value if key == "info" else self._said(key, value)
+        if key == _TIME and self._time is None:
+            return clock_text(value)
+        if key == _LATENCY:
+            return duration(value)
+        return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+    def _said(self, key: str, value: Any) -> str:
+        """What a body says, but for its information."""
+        if key == "fields":
+            return self._json.dumps(value).decode()
+        if key == "error":
+            return "" if value is None else str(value["name"] or value["code"])
+        return ",".join(finding["code"] for finding in value)
+
+    def frame(self, reader: Rows, rows: Ints) -> Frame | None:
+        """See Form."""
+        if "fields" in self._keys or not self._names.of(reader).begin(rows):
+            return None
+        parts: list[bytes | Cells | Slot] = []
+        for pillar in self._pillars:
+            part = Slot(pillar.key) if pillar.key in BODY_KEYS else self._cells(pillar, reader, rows)
+            if part is None:
+                return None
+            parts += [b" ", part]
+        return parts[1:]
+
+    def _cells(self, pillar: _Pillar, reader: Rows, rows: Ints) -> Cells | None:
+        """A column; None where its rows must be written one by one."""
+        if pillar.key == _TIME and self._time is None:
+            return clock_times(reader.take(_TIME, rows))
+        column = reader.column(pillar.key, rows)
+        if pillar.key == _LATENCY and isinstance(column, Integers):
+            return _latencies(column, pillar.style)
+        if pillar.key == _TIME or (pillar.right and isinstance(column, Integers)):
+            style = PLAIN if pillar.key == _TIME else _BLANK
+            return cells.right_aligned(column.cells(style), pillar.width)
+        if isinstance(column, Flags | Joined | Scoped | Integers):
+            return self._one_by_one(pillar, column.values())
+        return column.cells(pillar.style)
+
+    def _one_by_one(self, pillar: _Pillar, values: Sequence[Any]) -> Cells:
+        known: dict[Any, bytes] = {}
+        for value in values:
+            if value not in known:
+                known[value] = pillar.shown(self._text(pillar.key, value)).encode()
+        return cells.table([known[value] for value in values])
+
+    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+        """See Form. Raises ValueError for a text that is not the same in alike rows and has others behind it."""
+        found = {
+            "error": self._text("error", said_error(body)),
+            "findings": self._text("findings", said_findings(body)),
+        }
+        if "info" in self._keys:
+            found["info"] = one_line(dissector.info(self._names.seen(body, dissector, context), context))
+        return {each.key: _placed(each, found[each.key]) for each in self._pillars if each.key in found}
+
+
+def _title(name: str) -> str:
+    """What stands above a column; a path as it is asked."""
+    return TITLES.get(name, name if "." in name else name[:1].upper() + name[1:])
+
+
+def _line(texts: Sequence[str]) -> bytes:
+    return (" ".join(texts) + "\n").encode()
+
+
+def _latencies(column: Integers, style: Style) -> Cells | None:
+    """Durations as cells; None where some are negative."""
+    null = np.zeros(len(column.numbers), bool) if column.null is None else column.null
+    if (column.numbers[~null] < 0).any():
+        return None
+    return cells.nothing_where(durations(np.where(null, 0, column.numbers), style), null, style.null)
+
+
+def _placed(pillar: _Pillar, text: str) -> str:
+    """A text that may have marks in it, whose length nobody knows."""
+    if BEGIN not in text:
+        return pillar.shown(text)
+    if pillar.width or pillar.bound is not None:
+        raise ValueError(f"{pillar.key} is not the same in alike rows")
+    return text

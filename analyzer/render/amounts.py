@@ -1,0 +1,39 @@
+"""Amounts for people: counts, bytes, rates and shares, short enough to stand in columns."""
+
+from __future__ import annotations
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_KILO = 1024
+
+
+def count(number: int | None) -> str:
+    """`241,000`; `-` for nothing, and nothing for None."""
+    if number is None:
+        return ""
+    return f"{number:,}" if number else "-"
+
+
+def size(number: int) -> str:
+    """`71B`, `43.3KiB`: three digits, or whole bytes."""
+    value, unit = float(number), 0
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value /= _KILO
+        unit += 1
+    if not unit:
+        return f"{number}B"
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:,.{digits}f}{_UNITS[unit]}"
+
+
+def rate(number: float | None) -> str:
+    """`11,418`, `3.7`, `0.042`; nothing for None."""
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if number >= 99.5 else f"{number:.3g}"
+
+
+def share(number: float | None) -> str:
+    """`0.31%`; `-` for nothing, and nothing for None."""
+    if number is None:
+        return ""
+    return f"{100 * number:.3g}%" if number else "-"

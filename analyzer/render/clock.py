@@ -1,0 +1,111 @@
+"""The time of rows as people ask for it: ISO 8601, or seconds since something.
+
+Theory. A time is a number of nanoseconds, so seconds since anything are a difference of columns, written for all rows
+at once with nine decimals: exact, where a float would lose the last ones. Programs get them as texts for that reason.
+`delta` is the only form in which a row depends on another one, the one printed before it: who prints says which rows
+come next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+
+from analyzer import cells
+from analyzer.cells import SECOND, Cells
+from analyzer.columns import Ints
+from analyzer.row_columns import Column, Style, Values
+from analyzer.rows import Rows
+from analyzer.session import Analysis, Session
+from dissectors.slotted import slotted
+
+TimeFormat = Literal["iso", "relative", "delta", "epoch"]
+
+TIME_FORMATS: tuple[TimeFormat, ...] = ("iso", "relative", "delta", "epoch")
+"""iso: UTC; relative: since the first packet of the input; delta: since the row printed before; epoch: since 1970."""
+
+_WIDTHS: Mapping[TimeFormat | None, int] = {None: 18, "iso": cells.ISO_WIDTH, "relative": 18, "delta": 18, "epoch": 20}
+
+_CLOCK = slice(11, 29)
+_NONE = np.zeros(0, np.int64)
+
+
+@slotted
+class Seconds:
+    """Nanoseconds (n), negative ones too, written as seconds with nine decimals."""
+
+    nanoseconds: Ints
+
+    def values(self) -> Values:
+        """See Column; as texts."""
+        return [seconds(number) for number in self.nanoseconds.tolist()]
+
+    def cells(self, style: Style) -> Cells:
+        """See Column."""
+        size, negative = np.abs(self.nanoseconds), self.nanoseconds < 0
+        whole = size // SECOND
+        # With a digit put in front the fraction is one of ten digits, and no zero of it is a leading one.
+        fraction = cells.integers(size - whole * SECOND + SECOND)[:, 1:]
+        parts: list[Cells | bytes] = [style.quote, cells.integers(whole), b".", fraction, style.quote]
+        if negative.any():
+            parts.insert(1, np.where(negative, np.uint8(cells.MINUS), np.uint8(0))[:, None])
+        return cells.beside(parts, len(size))
+
+
+def seconds(nanoseconds: int) -> str:
+    """`-0.000000001`: seconds with nine decimals."""
+    whole, fraction = divmod(abs(nanoseconds), SECOND)
+    return f"{'-' if nanoseconds < 0 else ''}{whole}.{fraction:09}"
+
+
+def time_width(form: TimeFormat | None) -> int:
+    """The width of a column of times; without a format it is a clock, `10:00:00.123456789`."""
+    return _WIDTHS[form]
+
+
+def clock_text(time: str) -> str:
+    """The clock of a time in ISO 8601."""
+    return time[_CLOCK]
+
+
+def clock_times(times: Ints) -> Cells:
+    """The clock of many times."""
+    return cells.times(times)[:, _CLOCK]
+
+
+class Clock:
+    """The key `time` of rows in one of the formats that are seconds."""
+
+    def __init__(self, form: TimeFormat) -> None:
+        self._form = form
+        self._last: int | None = None
+        self._rows = self._deltas = _NONE
+
+    def turn(self, reader: Rows, rows: Ints) -> None:
+        """These rows are printed next, in this order, each of them once."""
+        if self._form != "delta" or not len(rows):
+            return
+        times = reader.take("time", rows).astype(np.int64)
+        deltas = np.diff(times, prepend=times[0] if self._last is None else self._last)
+        self._last = int(times[-1])
+        order = np.argsort(rows, kind="stable")
+        self._rows, self._deltas = rows[order], deltas[order]
+
+    def column(self, reader: Rows, rows: Ints) -> Column:
+        """The times of rows; of delta, of those that turn() was told of last."""
+        if self._form == "delta":
+            return Seconds(self._deltas[np.searchsorted(self._rows, rows)])
+        times = reader.take("time", rows).astype(np.int64)
+        return Seconds(times - began(reader.session) if self._form == "relative" else times)
+
+
+def began(session: Analysis) -> int:
+    """The time of the first packet of the input; of the first message where nobody knows packets."""
+    if isinstance(session, Session):
+        if session.packets.began is not None:
+            return session.packets.began
+        if first := [info.first for info in session.packets.files if info.first is not None]:
+            return min(first)
+    return session.rows.cell("time", 0) if len(session.rows) else 0

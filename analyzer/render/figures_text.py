@@ -1,0 +1,128 @@
+"""Figures of groups for people: `stats --by`, `--conversations` and `--endpoints` as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from analyzer.insight.figures import Figures
+from analyzer.insight.grouping import TIME
+from analyzer.insight.statistics import Group, Statistics
+from analyzer.insight.traffic import Conversation, Endpoint
+from analyzer.render.amounts import count, rate, share, size
+from analyzer.render.columns_text import aligned
+from analyzer.render.durations import duration
+from analyzer.render.sparkline import BLOCKS, sparkline
+from analyzer.session import iso_time
+from dissectors.wire.secret import Secret
+
+LONGEST = 60
+"""Characters of a name."""
+
+Show = Callable[[Any], str]
+
+FIGURES: Mapping[str, tuple[str, Show]] = {
+    "messages": ("messages", count),
+    "bytes": ("bytes", size),
+    "rate": ("msg/s", rate),
+    "unanswered": ("unanswered", count),
+    "errors": ("errors", count),
+    "empty": ("empty", count),
+    "error_rate": ("error rate", share),
+    "min_ns": ("min", duration),
+    "p50_ns": ("p50", duration),
+    "p90_ns": ("p90", duration),
+    "p99_ns": ("p99", duration),
+    "p999_ns": ("p99.9", duration),
+    "max_ns": ("max", duration),
+}
+"""What is shown of a group, what it is called above its column, and how it is written."""
+
+_OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
+
+
+def shown_figures(groups: Sequence[Group]) -> list[str]:
+    """Those of which there is anything to say."""
+    return [name for name in FIGURES if any(_says(name, group.figures) for group in groups)]
+
+
+def _says(name: str, figures: Figures) -> bool:
+    value = getattr(figures, name)
+    return bool(value) if name in _OPTIONAL else value is not None
+
+
+def groups_lines(found: Statistics, groups: Sequence[Group], bars: str = BLOCKS) -> Iterator[str]:
+    """A head, a line for each of these groups, and how they stand to all of them."""
+    names = shown_figures(groups)
+    in_time = found.by == (TIME,)
+    head = [*found.by, *(FIGURES[name][0] for name in names), *(("",) if in_time else ())]
+    rows = [head]
+    shape = sparkline([group.figures.messages for group in groups], bars)
+    for place, group in enumerate(groups):
+        cells = [name_of(value, key) for key, value in zip(found.by, group.key, strict=True)]
+        cells += [FIGURES[name][1](getattr(group.figures, name)) for name in names]
+        rows.append([*cells, shape[place]] if in_time else cells)
+    yield from aligned(rows, frozenset(range(len(found.by))))
+    yield _foot(found, len(groups))
+
+
+def _foot(found: Statistics, shown: int) -> str:
+    messages, members = found.total.messages, sum(group.figures.messages for group in found.groups)
+    there = "group" if len(found.groups) == 1 else "groups"
+    text = f"{shown:,} of {len(found.groups):,} {there}; {messages:,} messages"
+    if found.first is not None and found.last is not None:
+        text += f" in {duration(found.last - found.first)}"
+    if found.interval is not None:
+        text += f"; intervals of {duration(found.interval)}, rates over each"
+    return text + (f"; those in several groups are counted in each ({members:,})" if members > messages else "")
+
+
+def name_of(value: Any, key: str) -> str:
+    """A value that messages are grouped by, in a cell; `-` for none."""
+    if value is None:
+        return "-"
+    if key == TIME and isinstance(value, int):
+        return iso_time(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")[:LONGEST]
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "(secret)" if isinstance(value, Secret) else str(value)[:LONGEST]
+
+
+def conversations_lines(found: Sequence[Conversation], most: int | None) -> Iterator[str]:
+    """A line for each connection."""
+    head = ("connection", "protocol", "messages", "bytes", ">", "bytes", "<", "bytes", "began", "duration")
+    rows = [
+        (
+            each.connection,
+            each.protocol,
+            *_amounts(each.messages, each.bytes, each.to_server, each.bytes_to_server),
+            *_amounts(each.to_client, each.bytes_to_client),
+            iso_time(each.began),
+            duration(each.duration_ns),
+        )
+        for each in found[:most]
+    ]
+    yield from aligned([head, *rows], frozenset({0, 1}))
+    yield f"{len(rows):,} of {len(found):,} conversations; > to the server, < to the client"
+
+
+def endpoints_lines(found: Sequence[Endpoint], most: int | None) -> Iterator[str]:
+    """A line for each endpoint."""
+    head = ("endpoint", "connections", "messages", "bytes", "sent", "bytes", "received", "bytes")
+    rows = [
+        (
+            each.endpoint,
+            count(each.connections),
+            *_amounts(each.messages, each.bytes, each.sent, each.bytes_sent),
+            *_amounts(each.received, each.bytes_received),
+        )
+        for each in found[:most]
+    ]
+    yield from aligned([head, *rows])
+    yield f"{len(rows):,} of {len(found):,} endpoints"
+
+
+def _amounts(*numbers: int) -> list[str]:
+    return [show(number) for number, show in zip(numbers, (count, size) * 2, strict=False)]

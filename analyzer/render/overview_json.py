@@ -1,0 +1,127 @@
+"""What an overview and other statistics are in JSON: the keys of OUTPUT.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from analyzer.insight.overview import Overview
+from analyzer.insight.percentiles import EDGES
+from analyzer.insight.statistics import Group, Statistics
+from analyzer.insight.traffic import Conversation
+from analyzer.rows import Rows
+from analyzer.session import iso_time
+
+Json = dict[str, Any]
+
+
+def overview_object(found: Overview, reader: Rows) -> Json:
+    """All of it; lists have the most frequent first."""
+    return {
+        "packets": found.packets,
+        "tcp_packets": found.tcp_packets,
+        "packet_bytes": found.packet_bytes,
+        "streams": found.streams,
+        "messages": found.total.messages,
+        "message_bytes": found.total.bytes,
+        **_span(found.first, found.last),
+        "total": asdict(found.total),
+        "protocols": [{"protocol": group.key[0], **asdict(group.figures)} for group in found.protocols],
+        "operations": [
+            {
+                "protocol": each.protocol,
+                "operation": each.operation,
+                **asdict(each.figures),
+                "versions": list(each.versions),
+                "latencies": _distribution(each.latencies),
+            }
+            for each in found.operations
+        ],
+        "clients": _groups(found.clients),
+        "connections": [conversation_object(each) for each in found.connections],
+        "interval_ns": found.interval,
+        "over_time": list(found.over_time),
+        "errors_over_time": None if found.failures_over_time is None else list(found.failures_over_time),
+        "subjects": [
+            {
+                "name": each.name,
+                "looked_at": each.looked_at,
+                "of": each.of,
+                "values": [{"value": value, "requests": many} for value, many in each.counts],
+            }
+            for each in found.subjects
+        ],
+        "errors": [asdict(each) for each in found.failures],
+        "unanswered": {
+            "operations": [
+                {"protocol": protocol, "operation": operation, "requests": many}
+                for protocol, operation, many in found.waiting
+            ],
+            "oldest": _oldest(found, reader),
+        },
+        "findings": [{"severity": severity, "code": code, "count": many} for severity, code, many in found.findings],
+    }
+
+
+def conversation_object(each: Conversation) -> Json:
+    """A connection."""
+    return {**asdict(each), "began": iso_time(each.began)}
+
+
+def statistics_object(found: Statistics, groups: Sequence[Group]) -> Json:
+    """Groups by anything."""
+    return {
+        "by": list(found.by),
+        **_span(found.first, found.last),
+        "interval_ns": found.interval,
+        "total": asdict(found.total),
+        "groups": _groups(found, groups),
+        "groups_in_all": len(found.groups),
+    }
+
+
+def _groups(found: Statistics, groups: Sequence[Group] | None = None) -> list[Json]:
+    return [group_object(found.by, group) for group in (found.groups if groups is None else groups)]
+
+
+def group_object(by: Sequence[str], group: Group) -> Json:
+    """The values that a group's messages have, and its figures."""
+    return {**dict(zip(by, key_values(by, group.key), strict=True)), **asdict(group.figures)}
+
+
+def key_values(by: Sequence[str], key: Sequence[Any]) -> list[Any]:
+    """The values as programs read them: a time is ISO 8601."""
+    return [
+        iso_time(value) if name == "time" and value is not None else value for name, value in zip(by, key, strict=True)
+    ]
+
+
+def _span(first: int | None, last: int | None) -> Mapping[str, Any]:
+    if first is None or last is None:
+        return {"first": None, "last": None, "span_ns": 0}
+    return {"first": iso_time(first), "last": iso_time(last), "span_ns": last - first}
+
+
+def _distribution(counts: Sequence[int]) -> list[Json]:
+    """Buckets that have any: from `ns` up to the next edge."""
+    return [{"ns": int(EDGES[place]), "answers": many} for place, many in enumerate(counts) if many]
+
+
+def _oldest(found: Overview, reader: Rows) -> list[Json]:
+    rows = np.array([each.row for each in found.oldest], np.int64)
+    columns = (reader.column(key, rows).values() for key in ("number", "id", "time", "protocol", "operation"))
+    return [
+        {
+            "number": number,
+            "id": name,
+            "time": time,
+            "protocol": protocol,
+            "operation": operation,
+            "waited_ns": each.waited,
+            "before_end_ns": each.before_end,
+        }
+        for each, number, name, time, protocol, operation in zip(found.oldest, *columns, strict=True)
+    ]

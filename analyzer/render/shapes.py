@@ -1,0 +1,74 @@
+"""What a cell has of the values of a path in one row.
+
+Theory. A program that reads JSON wants one type for one key, so a path that can repeat is a list, always. A cell of a
+table has one text: the values with commas between, as tshark joins them, and like there a comma in a value is not told
+from one between two. Bytes are hexadecimal, as far as the limits allow; what is secret stays masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from analyzer.render.jsonable import JsonWriter, Limits
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.nonfinite import NonFinite
+from dissectors.wire.secret import Secret
+
+if TYPE_CHECKING:
+    from analyzer.fields import FieldPath
+
+BETWEEN, MORE = ",", "..."
+
+
+class Listed:
+    """A list where the path can repeat, else the value or null: for JSON."""
+
+    is_text = False
+
+    def __call__(self, path: FieldPath, values: Sequence[Any]) -> Any:
+        """See Shape."""
+        found = [value for value in values if value != []]
+        if path.repeated or len(found) > 1:
+            return found
+        return found[0] if found else None
+
+
+class Joined:
+    """One text of all values, None where there is none. labels: numbers that have names are told by them."""
+
+    is_text = True
+
+    def __init__(self, limits: Limits, *, labels: bool = False) -> None:
+        self._limits, self._labels, self._json = limits, labels, JsonWriter(limits)
+
+    def __call__(self, path: FieldPath, values: Sequence[Any]) -> str | None:
+        """See Shape."""
+        if not values:
+            return None
+        most = self._limits.max_items
+        shown = [self._labelled(path, value) for value in islice(values, most) if value != []]
+        more = [MORE] if most is not None and len(values) > most else []
+        return BETWEEN.join(shown + more) if shown or more else None
+
+    def _labelled(self, path: FieldPath, value: Any) -> str:
+        if self._labels and path.label is not None and type(value) is int:
+            return path.label(value) or str(value)
+        return self._text(value)
+
+    def _text(self, value: Any) -> str:
+        if isinstance(value, Embedded):
+            value = value.data
+        if isinstance(value, Secret) and self._limits.show_secrets:
+            value = value.reveal()
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, bytes):
+            shown = value[: self._limits.bytes_limit]
+            return shown.hex() + (MORE if len(shown) < len(value) else "")
+        if isinstance(value, int | NonFinite):
+            return str(value)
+        return self._json.dumps(value).decode()

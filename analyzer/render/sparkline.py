@@ -1,0 +1,33 @@
+"""Numbers as a line of bars of eight heights, one character each, for whoever wants to see a shape.
+
+Theory. A bar's height is its share of the highest one, rounded up, so that what is there is always seen, and what is
+not is a space. Where the output cannot say the block characters, plain ones grow instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+PLAIN = " .:-=+*#@"
+
+
+def bars_for(encoding: str | None) -> str:
+    """The bars that an output of this encoding can say: BLOCKS or PLAIN."""
+    try:
+        BLOCKS.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN
+    return BLOCKS
+
+
+def sparkline(counts: Sequence[int], bars: str = BLOCKS) -> str:
+    """A character for each count (0 or more); `bars` grow from nothing to the highest."""
+    highest, steps = max(counts, default=0), len(bars) - 1
+    return "".join(bars[-(-count * steps // highest)] if highest else bars[0] for count in counts)
+
+
+def narrowed(counts: Sequence[int], width: int) -> list[int]:
+    """The same in at most `width` counts, neighbours added up."""
+    each = max(-(-len(counts) // width), 1)
+    return [sum(counts[at : at + each]) for at in range(0, len(counts), each)]

@@ -1,0 +1,40 @@
+"""The one screen as people see it: of a bundled capture line by line, and of odd ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.insight.overview import overview
+from analyzer.render.overview_text import overview_lines
+from analyzer.render.sparkline import BLOCKS, PLAIN
+from analyzer.session import Session
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = Path(__file__).parent / "overview_mixed.txt"
+
+
+def lines(name: str, bars: str = BLOCKS, *, with_errors: bool = True) -> list[str]:
+    with Session([ROOT / "captures" / name]).load() as session:
+        return list(overview_lines(overview(session, with_errors=with_errors), name, bars))
+
+
+def test_of_mixed_protocols_it_is_as_it_was() -> None:
+    assert "\n".join(lines("mixed.pcapng")) + "\n" == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["mixed.pcapng", "kafka-4.4.pcap.zst", "kafka-0.10.pcap.zst", "kafka.pcap"])
+def test_it_is_one_screen(name: str) -> None:
+    found = lines(name)
+    assert len(found) <= 40
+    assert max(map(len, found)) <= 120
+
+
+def test_plain_bars_need_no_more_than_ascii() -> None:
+    assert any("#" in line for line in lines("kafka-4.4.pcap.zst", PLAIN))
+    assert "\n".join(lines("kafka-4.4.pcap.zst", PLAIN)).isascii()
+
+
+def test_without_errors_there_is_no_column_of_them() -> None:
+    assert not any("errors" in line for line in lines("mixed.pcapng", with_errors=False))
