@@ -6,7 +6,7 @@ made. What the index holds is taken a column at a time, by the same functions as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 from analyzer.columns import Ints
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Origins
-from analyzer.pipeline.tables import schema
+from analyzer.pipeline.tables import TABLES, schema
 from analyzer.render.jsonable import JsonWriter
 from analyzer.rows import STATES, Rows, chunks, picked
 from analyzer.session import Analysis
@@ -49,19 +49,46 @@ class Found(NamedTuple):
     batch: pa.RecordBatch
 
 
-def tables(session: Analysis, origins: Origins, options: Options) -> Iterator[Found]:
-    """All rows of a loaded analysis, as `messages` and `exchanges`."""
+def tables(
+    session: Analysis, origins: Origins, options: Options, chosen: Ints | None = None, named: Collection[str] = TABLES
+) -> Iterator[Found]:
+    """The rows of an analysis that was read to its end, as those of the tables that are named.
+
+    chosen: of messages only these rows, rising, and the exchanges of which one half is among them; None: all.
+    """
     allow(options.decompressed)
     reader, errors = Rows(session), dict[int, Mapping[str, Any]]()
-    writer = JsonWriter(options.limits) if options.fields else None
-    for rows in chunks(session, range(len(session.rows))):
-        columns = _messages(reader, rows, writer, origins)
-        errors.update((row, error) for row, error in zip(rows.tolist(), columns["error"], strict=True) if error)
-        yield Found("messages", _batch("messages", columns, options))
-    requests = np.flatnonzero(session.rows.column("role") == Role.REQUEST)
-    for first in range(0, len(requests), MOST):
-        columns = _exchanges(reader, requests[first : first + MOST], errors)
-        yield Found("exchanges", _batch("exchanges", {"capture": origins.capture, **columns}, options))
+    rows = np.arange(len(session.rows)) if chosen is None else chosen
+    if "messages" in named:
+        writer = JsonWriter(options.limits) if options.fields else None
+        for part in chunks(session, rows):
+            columns = _messages(reader, part, writer, origins)
+            errors.update((row, error) for row, error in zip(part.tolist(), columns["error"], strict=True) if error)
+            yield Found("messages", batch_of("messages", columns, options))
+    if "exchanges" in named:
+        requests = _requests(session, rows)
+        if chosen is not None or "messages" not in named:
+            _add_errors(reader, requests, rows if "messages" in named else rows[:0], errors)
+        for first in range(0, len(requests), MOST):
+            columns = _exchanges(reader, requests[first : first + MOST], errors)
+            yield Found("exchanges", batch_of("exchanges", {"capture": origins.capture, **columns}, options))
+
+
+def _requests(session: Analysis, rows: Ints) -> Ints:
+    """The requests among rows, and those that rows answer."""
+    role, partner = session.rows.column("role"), session.rows.column("partner")
+    answered = partner[rows[role[rows] == Role.RESPONSE]].astype(np.int64)
+    asked = np.concatenate((rows, answered[answered != NULL]))
+    return np.unique(asked[role[asked] == Role.REQUEST])
+
+
+def _add_errors(reader: Rows, requests: Ints, known: Ints, errors: dict[int, Mapping[str, Any]]) -> None:
+    """Decodes the answers of requests that are not among the rows whose errors are known."""
+    answers = reader.take("partner", requests).astype(np.int64)
+    missing = np.setdiff1d(answers[answers != NULL], known)
+    for part in chunks(reader.session, missing):
+        found = zip(part.tolist(), reader.columns(["error"], part)[0], strict=True)
+        errors.update((row, error) for row, error in found if error)
 
 
 def _messages(reader: Rows, rows: Ints, writer: JsonWriter | None, origins: Origins) -> Columns:
@@ -73,7 +100,7 @@ def _messages(reader: Rows, rows: Ints, writer: JsonWriter | None, origins: Orig
     columns["file"] = picked(origins.files, file)
     columns["first_record"] = pa.array(begin, mask=begin_file != file)
     columns["last_record"] = record
-    columns["time_ns"], columns["date"] = time, _days(time)
+    columns["time_ns"], columns["date"] = time, days(time)
     columns["correlation"] = _texts(reader.columns(["correlation"], rows)[0])
     keys = ("error", "info", "findings") if writer is None else ("error", "info", "findings", "fields")
     for key in keys:
@@ -102,7 +129,7 @@ def _exchanges(reader: Rows, requests: Ints, errors: Mapping[int, Mapping[str, A
     columns["response_length"] = pa.array(reader.take("length", answers), mask=missing)
     columns["request_state"] = picked(STATES, reader.take("state", requests))
     columns["response_state"] = pa.array(picked(STATES, reader.take("state", answers)), mask=missing)
-    columns["date"] = _days(asked)
+    columns["date"] = days(asked)
     return columns
 
 
@@ -110,12 +137,12 @@ def _texts(values: Sequence[int | str | None]) -> list[str | None]:
     return [None if value is None else str(value) for value in values]
 
 
-def _days(time: Ints) -> Ints:
+def days(time: Ints) -> Ints:
     """Days since 1970."""
     return (time // DAY).astype(np.int32)
 
 
-def _batch(table: str, columns: Columns, options: Options) -> pa.RecordBatch:
+def batch_of(table: str, columns: Columns, options: Options) -> pa.RecordBatch:
     """Columns in their order and types; a text stands for as many of it as there are rows."""
     wanted = schema(table, fields=options.fields)
     count = len(columns["date"])

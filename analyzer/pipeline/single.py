@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
+import numpy as np
+
 from analyzer.capture.packets import Packets
+from analyzer.columns import Ints
+from analyzer.decode_as import known_of, together
+from analyzer.errors import UserError
+from analyzer.export.output import cannot_write, place, scratch
+from analyzer.pipeline import beside
 from analyzer.pipeline.batches import Found, tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Counted
+from analyzer.pipeline.sink import Sink
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.session import Analysis
-from dissectors.registry import Ports
+from analyzer.session import Analysis, Session
+
+PART = "part-00000"
+"""What the files of a table are called; there is one in each of its folders."""
 
 
 def export(files: Sequence[CaptureFile], options: Options) -> Iterator[Found]:
@@ -20,5 +32,77 @@ def export(files: Sequence[CaptureFile], options: Options) -> Iterator[Found]:
         inputs = list(group)
         origins = Counted(inputs[0].folder, [file.name for file in inputs])
         packets = Packets([file.path for file in inputs], watch=origins.see)
-        with Analysis(packets, Ports(dict(options.decode_as))) as session:
+        known, orders = known_of(together(options.decode_as))
+        with Analysis(packets, known, orders=orders) as session:
             yield from tables(session.load(), origins, options)
+
+
+def check(folder: str, named: Collection[str], *, force: bool) -> None:
+    """Raises UserError where tables could not be written, as far as that can be told beforehand."""
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise UserError(f"{folder} is a file: tables are folders, so name a folder")
+    there = [table for table in named if os.path.lexists(os.path.join(folder, table))]
+    if there and not force:
+        raise UserError(
+            f"{folder} has tables already ({', '.join(there)}): name another, or give --force to replace them"
+        )
+
+
+def write(
+    session: Session, folder: str, rows: Ints | None, options: Options, named: Collection[str], *, force: bool = False
+) -> Mapping[str, int]:
+    """Writes tables of a session that was read to its end into a folder, FOLDER/TABLE/date=.../protocol=.../.
+
+    rows: see batches.tables. Returns how many rows each table has; one without any is no folder. A table appears whole;
+    the folder may hold others, and is made if there is none. Raises UserError.
+    """
+    check(folder, named, force=force)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    with scratch(folder, folder) as hidden:
+        counts = _written(session, hidden, rows, options, named)
+        for table in named:
+            target = os.path.join(folder, table)
+            if counts[table]:
+                place(os.path.join(hidden, table), target, force=force)
+            elif force:
+                shutil.rmtree(target, ignore_errors=True)
+    return counts
+
+
+def _written(
+    session: Session, folder: str, rows: Ints | None, options: Options, named: Collection[str]
+) -> dict[str, int]:
+    sink = Sink(folder, PART)
+    try:
+        every = np.arange(len(session.rows)) if rows is None else rows
+        origins = _origins(session)
+        for found in tables(session, origins, options, every, named):
+            sink.add(found)
+        for found in beside.tables(session, every, origins.capture, options, named):
+            sink.add(found)
+        written = sink.close()
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    counts = dict.fromkeys(named, 0)
+    for each in written:
+        counts[each.table] += each.rows
+    return counts
+
+
+def _origins(session: Session) -> Counted:
+    """Where packets come from, told by the captures that were read; several are hopped over once more."""
+    paths = [info.path for info in session.packets.files]
+    origins = Counted(_capture(paths), [os.path.basename(path) for path in paths])
+    if len(paths) > 1:
+        for records in session.packets.again():
+            origins.see(records)
+    return origins
+
+
+def _capture(paths: Sequence[str]) -> str:
+    """The folder of files that are one timeline: that which they have in common. What comes through a pipe has none."""
+    files = [os.path.dirname(os.path.abspath(path)) for path in paths if os.path.exists(path)]
+    return os.path.commonpath(files) if files else ""

@@ -85,12 +85,64 @@ EXCHANGES: Sequence[Column] = (
     Column("protocol", pa.string(), "the protocol"),
 )
 
+STREAMS: Sequence[Column] = (
+    Column("capture", pa.string(), "as in messages"),
+    Column("stream_id", pa.string(), "the connection"),
+    Column("client", pa.string(), "who opened it, address:port"),
+    Column("server", pa.string(), "the other end"),
+    Column("first_time_ns", pa.int64(), "of its first packet, nanoseconds since 1970, UTC"),
+    Column("last_time_ns", pa.int64(), "of its last packet"),
+    Column("packets", pa.int64(), "that it has"),
+    Column("client_messages", pa.int64(), "of the exported ones, those that the client sent"),
+    Column("server_messages", pa.int64(), "the same of the server"),
+    Column("client_bytes", pa.int64(), "of these messages"),
+    Column("server_bytes", pa.int64(), "of these messages"),
+    Column("closed_by", pa.string(), "client or server: who sent the first FIN or RST; null if nobody did"),
+    Column("date", pa.date32(), "of first_time_ns, UTC"),
+    Column("protocol", pa.string(), "the protocol; unknown if it is none of ours"),
+)
+
+FINDINGS: Sequence[Column] = (
+    Column("capture", pa.string(), "as in messages"),
+    Column("id", pa.string(), "the message; null where a finding is of a file or a stream"),
+    Column("stream_id", pa.string(), "the message's connection"),
+    Column("time_ns", pa.int64(), "of the message"),
+    Column("operation", pa.string(), "of the message"),
+    Column("severity", pa.string(), "error, warning, note"),
+    Column("code", pa.string(), "what it is, one of `wireanalyze protocols findings`"),
+    Column("text", pa.string(), "the same for people"),
+    Column("date", pa.date32(), "of time_ns, else of the capture's first packet"),
+    Column("protocol", pa.string(), "the message's; unknown where there is none"),
+)
+
+RECORDS: Sequence[Column] = (
+    Column("capture", pa.string(), "as in messages"),
+    Column("id", pa.string(), "the message that carries the record"),
+    Column("stream_id", pa.string(), "its connection"),
+    Column("time_ns", pa.int64(), "when that message was complete"),
+    Column("operation", pa.string(), "what that message does"),
+    Column("role", pa.string(), "request: it is sent to be stored; response, push: it is delivered"),
+    Column("topic", pa.string(), "by name, or by id where no message tells the name"),
+    Column("partition", pa.int32(), "the partition or queue"),
+    Column("offset", pa.int64(), "in the log, or in the batch where the log's is not known yet"),
+    Column("timestamp_ms", pa.int64(), "of the record itself, milliseconds since 1970"),
+    Column("key_hash", pa.string(), "the first 16 hexadecimal digits of the key's SHA-256; null without a key"),
+    Column("key_length", pa.int64(), "bytes; null without a key"),
+    Column("value_length", pa.int64(), "bytes, unpacked; null without a value"),
+    Column("date", pa.date32(), "of time_ns, UTC"),
+    Column("protocol", pa.string(), "the protocol"),
+)
+
 TABLES: Mapping[str, Sequence[Column]] = {"messages": MESSAGES, "exchanges": EXCHANGES}
+"""What the pipeline writes, and exports."""
+
+EVERY: Mapping[str, Sequence[Column]] = {**TABLES, "streams": STREAMS, "findings": FINDINGS, "records": RECORDS}
+"""What exports write: one process knows a capture's streams and its damage, which a part of a run does not."""
 
 
 def schema(table: str, *, fields: bool = True) -> pa.Schema:
     """The Arrow schema of a table; without `fields`, if bodies are not asked for."""
-    columns = [column for column in TABLES[table] if fields or column.name != "fields"]
+    columns = [column for column in EVERY[table] if fields or column.name != "fields"]
     return pa.schema([(column.name, column.type) for column in columns], {VERSION_KEY: str(VERSION).encode()})
 
 

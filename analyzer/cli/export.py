@@ -1,0 +1,126 @@
+"""`wireanalyze export`: chosen messages for other programs."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from analyzer.capture.packets import Reader
+from analyzer.cli.errors import sentence
+from analyzer.cli.exporting import LINES, SIDES, TABLES, WRITERS, Asked, check, rows_of
+from analyzer.cli.filtering import filter_option
+from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.options import Count, decode_as_option, limits_options
+from analyzer.decode_as import Told
+from analyzer.errors import UserError
+from analyzer.export.folder import MOST_FILES
+from analyzer.export.output import STANDARD
+from analyzer.render.jsonable import Limits
+
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
+
+SUFFIXES = {
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pcapng": "pcapng",
+    ".ntar": "pcapng",
+    ".bin": "raw",
+    ".raw": "raw",
+}
+"""What the end of OUT says of the form."""
+
+FORMS = (*LINES, "parquet", "pcapng", "raw", "objects", "stream")
+FORM_OF = {"tables": "parquet", "handshakes": "pcapng", "split": "raw"}
+"""Options that make sense for one form alone."""
+
+
+@click.command("export")
+@files_options
+@click.option("-o", "--output", "out", required=True, metavar="OUT", help="The new file or folder; - is stdout.")
+@click.option("--as", "form", type=click.Choice(FORMS), help="The form, where the end of OUT does not say it.")
+@filter_option
+@click.option("--force", is_flag=True, help="Replace OUT if it is there.")
+@click.option("-e", "chosen", multiple=True, metavar="KEY", help="ndjson, csv, tsv: a key or field, as in list.")
+@click.option("--columns", "sets", multiple=True, metavar="NAME", help="The same: a set of columns.")
+@click.option("--fields/--no-fields", default=None, help="Decoded bodies: not in lines, but in tables, unless you say.")
+@click.option("--table", "tables", type=click.Choice(TABLES), multiple=True, help="parquet: a table; all by default.")
+@click.option("--handshakes", is_flag=True, help="pcapng: also how the messages' connections began and ended.")
+@click.option("--partners", is_flag=True, help="Also the other halves of the messages' exchanges.")
+@click.option("--split", is_flag=True, help="raw: a file for each message, in a folder.")
+@click.option("--stream", metavar="STREAM", help="Only this connection: its number, or CLIENT>SERVER.")
+@click.option("--only", type=click.Choice(list(SIDES)), help="What one side said.")
+@click.option("--max-files", type=Count(), default=MOST_FILES, show_default=True, help="In a folder of messages.")
+@decode_as_option
+@limits_options
+def command(
+    files: tuple[str, ...],
+    decode_as: Told,
+    reader: Reader,
+    wanted: Filter | None,
+    out: str,
+    form: str | None,
+    force: bool,
+    chosen: tuple[str, ...],
+    sets: tuple[str, ...],
+    fields: bool | None,
+    tables: tuple[str, ...],
+    handshakes: bool,
+    partners: bool,
+    split: bool,
+    stream: str | None,
+    only: str | None,
+    max_files: int | None,
+    limits: Limits,
+) -> None:
+    """Export messages of captures: all of them, or those that -Y chooses.
+
+    \b
+    ndjson, csv, tsv  lines, as list prints them
+    parquet           tables in a folder: OUT/messages, OUT/exchanges, ...
+    pcapng            the packets that brought the messages
+    raw               their bytes, one after the other, or a file each (--split)
+    objects           what they carry, a file each: keys and values of records, bodies, data of nodes
+    stream            the bytes of one connection (--stream), as follow has them
+
+    OUT appears whole or not at all, and what is there stays without --force.
+    """
+    what = Asked(
+        out=out,
+        form=_form(form, {"tables": tables, "handshakes": handshakes, "split": split}, out),
+        force=force,
+        chosen=chosen,
+        sets=sets,
+        fields=fields,
+        tables=tables,
+        handshakes=handshakes,
+        partners=partners,
+        split=split,
+        stream=stream,
+        only=only,
+        most_files=max_files,
+        limits=limits,
+    )
+    check(what, reader)
+    gc.freeze()  # see list
+    with loaded(files, decode_as, reader) as session:
+        said = WRITERS[what.form](what, session, rows_of(session, wanted, what))
+    click.echo(sentence(f"{said} written to {'standard output' if out == STANDARD else out}"), err=True)
+
+
+def _form(form: str | None, what_else: Mapping[str, object], out: str) -> str:
+    """The form that was named, or that other options or the end of OUT tell. Raises UserError."""
+    if form is not None:
+        return form
+    suffix = os.path.splitext(out.rstrip("/"))[1].lower()
+    told = SUFFIXES.get(suffix) or next((FORM_OF[option] for option, value in what_else.items() if value), None)
+    if told is None:
+        raise UserError(f"what should {out} be? Say --as {', '.join(FORMS[:-1])} or {FORMS[-1]}")
+    return told

@@ -1,0 +1,71 @@
+"""A folder of files that are called by what is in them, and an index of it.
+
+Theory. Names are for people and safe above all, so they may be cut or numbered; which row and field a file came from is
+said by a line of the index. There may be a file for each of millions of records: their number is bounded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from analyzer.errors import UserError
+from analyzer.export.names import Names, safe_name
+from analyzer.export.output import INDEX, cannot_write, new_folder
+from analyzer.render.jsonable import JsonWriter, Limits
+
+MOST_FILES = 100_000
+
+
+class Folder:
+    """Files are added one by one; `count` of them and their `bytes` so far. most: None for no bound."""
+
+    def __init__(self, path: str, called: str, index: BinaryIO, most: int | None) -> None:
+        self.count = self.bytes = 0
+        self._path, self._called, self._index, self._most = path, called, index, most
+        self._names = Names()
+        self._last: tuple[str, Hashable] | None = None
+        self._stem = ""
+        self._writer = JsonWriter(Limits(None, None))
+
+    def add(self, text: str, suffix: str, data: bytes, about: Mapping[str, Any], group: Hashable = None) -> None:
+        """A file with `data`, called by `text` as far as that is safe. Raises UserError.
+
+        group: what follows one another with the same text and group has the same name and differs by suffix.
+        """
+        if self.count == self._most:
+            raise UserError(
+                f"that would be more than {self._most:,} files: choose fewer messages with -Y,"
+                " or lift the limit with --max-files all"
+            )
+        if group is None or self._last != (text, group):
+            self._last, self._stem = (text, group), self._names.new(text)
+        name = f"{self._stem}.{safe_name(suffix)}"
+        try:
+            with open(os.path.join(self._path, name), "xb", 0) as file:
+                file.write(data)
+            self._index.write(self._writer.line({"file": name, "length": len(data), **about}))
+        except OSError as error:
+            raise cannot_write(self._called, error) from error
+        self.count += 1
+        self.bytes += len(data)
+
+
+@contextmanager
+def filled(path: str, *, force: bool = False, most: int | None = MOST_FILES) -> Iterator[Folder]:
+    """A new folder with its index; it gets its name when the block is left without an exception. Raises UserError."""
+    with new_folder(path, force=force) as hidden:
+        try:
+            index = open(os.path.join(hidden, INDEX), "xb")  # noqa: SIM115
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        try:
+            yield Folder(hidden, path, index, most)
+            index.flush()
+            os.fsync(index.fileno())
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        finally:
+            index.close()

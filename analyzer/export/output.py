@@ -1,0 +1,240 @@
+"""New files and folders that are there whole or not at all.
+
+Theory. Bytes go to a hidden name in the folder where the result will lie, so that giving it its name is one step that
+other programs see as a whole. A name is not given to what was interrupted; a kill leaves the hidden name at worst.
+Without `force` nothing is replaced, also not what appeared while we were writing: a file gets its name by a link, which
+fails where one is.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+
+from analyzer.errors import UserError
+
+STANDARD = "-"
+INDEX = "index.ndjson"
+"""What tells a folder that we have written from any other."""
+
+BUFFER = 1 << 20
+
+
+class Output:
+    """Where bytes go. Raises UserError where there is no room for them; a reader that went away stays an OSError."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file, self._name = file, name
+
+    def write(self, data: bytes) -> None:
+        """All of it."""
+        self.writelines((data,))
+
+    def writelines(self, parts: Iterable[bytes | memoryview]) -> None:
+        """One after the other."""
+        write = self._file.write
+        for part in parts:
+            try:
+                write(part)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise cannot_write(self._name, error) from error
+
+    def finish(self) -> None:
+        """What is buffered, too; for a file, onto the disk."""
+        try:
+            self._file.flush()
+            if self._name != STANDARD:
+                _onto_disk(self._file.fileno())
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise cannot_write(self._name, error) from error
+
+
+def cannot_write(path: str, error: OSError) -> UserError:
+    """The sentence for it."""
+    return UserError(f"cannot write {path}: {error.strerror or error}; nothing was left there")
+
+
+def check_file(path: str, *, force: bool) -> None:
+    """Raises UserError where a file of this name could not be written, as far as that can be told beforehand."""
+    if path == STANDARD or _is_channel(path):
+        return
+    if os.path.isdir(path):
+        raise UserError(f"{path} is a folder: name a file")
+    _check(path, force=force)
+
+
+def check_folder(path: str, *, force: bool) -> None:
+    """The same of a folder. With `force` one that an export wrote may be replaced, and an empty one; no other."""
+    if path == STANDARD:
+        raise UserError("this form is a folder of files, which standard output is not: name it with -o")
+    if force and os.path.lexists(path) and not _is_ours(path):
+        raise UserError(f"{path} was not written by an export (it has no {INDEX}), so it is not replaced: remove it")
+    _check(path, force=force)
+
+
+def _check(path: str, *, force: bool) -> None:
+    if not path:
+        raise UserError("an empty name is none: name a file or a folder")
+    if os.path.lexists(path) and not force:
+        raise UserError(f"{path} is there already: name another, or give --force to replace it")
+    folder = _folder_of(path)
+    if not os.path.isdir(folder):
+        raise UserError(f"cannot write {path}: there is no folder {folder}")
+
+
+def _is_ours(path: str) -> bool:
+    return os.path.isdir(path) and (os.path.isfile(os.path.join(path, INDEX)) or not os.listdir(path))
+
+
+def _is_channel(path: str) -> bool:
+    """Whether bytes that are written there go elsewhere: a pipe, a terminal, /dev/null."""
+    with suppress(OSError):
+        mode = os.stat(path).st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return False
+
+
+@contextmanager
+def new_file(path: str, *, force: bool = False) -> Iterator[Output]:
+    """A file that gets its name when the block is left without an exception; `-`: standard output. Raises UserError."""
+    check_file(path, force=force)
+    if path == STANDARD:
+        sys.stdout.flush()
+        output = Output(sys.stdout.buffer, STANDARD)
+        yield output
+        output.finish()
+        return
+    if _is_channel(path):
+        with _opened(path, os.O_WRONLY) as file:
+            output = Output(file, path)
+            yield output
+            output.finish()
+        return
+    target = os.path.realpath(path)  # through a link: what it names is replaced, not the link
+    hidden = _hidden(target)
+    try:
+        with _opened(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path) as file:
+            output = Output(file, path)
+            yield output
+            output.finish()
+        _name(hidden, target, path, force=force)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(hidden)
+        raise
+
+
+@contextmanager
+def _opened(path: str, flags: int, called: str | None = None) -> Iterator[BinaryIO]:
+    try:
+        file = os.fdopen(os.open(path, flags | os.O_CLOEXEC, 0o666), "wb", BUFFER)
+    except OSError as error:
+        raise cannot_write(called or path, error) from error
+    try:
+        yield file
+    finally:
+        with suppress(OSError):  # what was finished is empty here, and what failed has been told
+            file.close()
+
+
+def _name(hidden: str, target: str, path: str, *, force: bool) -> None:
+    try:
+        if force:
+            os.rename(hidden, target)
+        else:
+            _link(hidden, target)
+    except FileExistsError:
+        raise UserError(f"{path} has appeared meanwhile: name another, or give --force to replace it") from None
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    _folder_onto_disk(_folder_of(target))
+
+
+def _link(hidden: str, target: str) -> None:
+    try:
+        os.link(hidden, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links: look, then rename.
+        if os.path.lexists(target):
+            raise FileExistsError from None
+        os.rename(hidden, target)
+    else:
+        os.unlink(hidden)
+
+
+@contextmanager
+def new_folder(path: str, *, force: bool = False) -> Iterator[str]:
+    """A folder to fill, which gets its name when the block is left without an exception. Raises UserError."""
+    check_folder(path, force=force)
+    target = os.path.realpath(path)
+    with scratch(_folder_of(target), path) as hidden:
+        yield hidden
+        place(hidden, target, force=force)
+
+
+@contextmanager
+def scratch(folder: str, called: str) -> Iterator[str]:
+    """A hidden folder within one, gone when the block is left. called: what it becomes, for the UserError."""
+    hidden = _hidden(os.path.join(folder, "any"))
+    try:
+        os.mkdir(hidden)
+    except OSError as error:
+        raise cannot_write(called, error) from error
+    try:
+        yield hidden
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def place(hidden: str, target: str, *, force: bool) -> None:
+    """Gives a finished folder its name; what had it goes, if `force` says so. Raises UserError."""
+    _folder_onto_disk(hidden)
+    try:
+        if force and os.path.lexists(target):
+            old = _hidden(target)
+            os.rename(target, old)
+            os.rename(hidden, target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            if os.path.lexists(target):
+                raise FileExistsError(errno.EEXIST, "it has appeared meanwhile")
+            os.rename(hidden, target)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    _folder_onto_disk(_folder_of(target))
+
+
+def _hidden(target: str) -> str:
+    return os.path.join(_folder_of(target), f".wireanalyze-{secrets.token_hex(6)}")
+
+
+def _folder_of(path: str) -> str:
+    return os.path.dirname(path.rstrip("/")) or ("/" if path.startswith("/") else ".")
+
+
+def _folder_onto_disk(folder: str) -> None:
+    with suppress(OSError):  # a file system that cannot do it for folders
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _onto_disk(descriptor: int) -> None:
+    """Pipes and terminals have no disk."""
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.fsync(descriptor)

@@ -1,0 +1,143 @@
+"""Which packets of the timeline bring chosen messages, as one flag a packet.
+
+Theory. A row knows its pieces, and a piece its packet; what came again is among the repeats of its direction. That is
+all the index keeps of packets. Who else belongs to them only the packets know: the other fragments of a datagram, and
+the handshake and the end of a connection. For these the timeline is read once more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+
+from analyzer.capture.decode import FoundPiece
+from analyzer.capture.fragments import Key
+from analyzer.capture.packets import PacketBlock
+from analyzer.columns import Bools, Ints, ranks
+from analyzer.messages import FROM_CLIENT
+from analyzer.reassembly import GAP
+from analyzer.session import Session
+from analyzer.streams import ACK, FIN, RST, SYN, StreamAssigner, Streams
+from dissectors.wire.bulk import NULL
+
+
+def with_partners(session: Session, rows: Ints) -> Ints:
+    """Rows, and the other halves of their exchanges, rising."""
+    partners = session.rows.column("partner")[rows].astype(np.int64)
+    return np.unique(np.concatenate((rows, partners[partners != NULL])))
+
+
+def packets_of(session: Session, rows: Ints, *, handshakes: bool = False) -> Bools:
+    """Whether the packet of each number (from 0, which is none) is wanted for `rows`, in a session that was loaded.
+
+    handshakes: also SYN, SYN-ACK and the ACK that follows, FIN and RST of the rows' streams, and the first message of
+    either side, for behind a handshake and a gap nobody could tell the protocol.
+    """
+    wanted = np.zeros(session.packets.counts.packets + 1, bool)
+    if handshakes:
+        rows = np.union1d(rows, _first_rows(session, rows))
+    wanted[_first_time(session, rows)] = True
+    wanted[_again(session, rows)] = True
+    if handshakes or session.packets.counts.fragments:
+        streams = np.zeros(len(session.engine.streams), bool)
+        streams[session.rows.column("stream")[rows]] = handshakes
+        _add_neighbours(session, wanted, streams)
+    return wanted
+
+
+def _first_rows(session: Session, rows: Ints) -> Ints:
+    """The rows with which either side of the streams of `rows` begins."""
+    stream = session.rows.column("stream")
+    used = np.zeros(len(session.engine.streams), bool)
+    used[stream[rows]] = True
+    theirs = np.flatnonzero(used[stream])
+    direction = stream[theirs].astype(np.int64) * 2 + session.rows.column("side")[theirs]
+    order = np.lexsort((session.rows.column("offset")[theirs], direction))
+    _, first = np.unique(direction[order], return_index=True)
+    found: Ints = theirs[order[first]]
+    return found
+
+
+def _first_time(session: Session, rows: Ints) -> Ints:
+    count = session.rows.column("count")[rows].astype(np.int64)
+    piece = np.repeat(session.rows.column("pieces")[rows].astype(np.int64), count) + ranks(count)
+    # What a snap length has cut off was in the packet; what was never captured was in none.
+    there = piece[session.engine.pieces.column("at")[piece] != GAP]
+    packets: Ints = session.engine.pieces.column("packet")[there].astype(np.int64)
+    return packets
+
+
+def _again(session: Session, rows: Ints) -> Ints:
+    """Packets with bytes of rows that had come before.
+
+    Rows of one direction do not overlap: the last that begins before a repeat's end is the one to look at.
+    """
+    repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
+    if not len(repeats) or not len(rows):
+        return np.zeros(0, np.int64)
+    stream = index.column("stream")[rows].astype(np.int64)
+    client = np.maximum(streams.column("client")[stream], 0)
+    side = np.where(index.column("side")[rows] == FROM_CLIENT, client, 1 - client)
+    begin = index.column("offset")[rows].astype(np.int64)
+    ends = begin + index.column("length")[rows]
+    offset = repeats.column("offset")
+    direction = np.concatenate(
+        (stream * 2 + side, repeats.column("stream").astype(np.int64) * 2 + repeats.column("side"))
+    )
+    place = np.concatenate((begin, offset + repeats.column("length")))
+    is_row = np.arange(len(place)) < len(rows)
+    order = np.lexsort((is_row, place, direction))
+    latest = np.maximum.accumulate(np.where(is_row[order], np.arange(len(order)), -1))
+    of_repeat = ~is_row[order] & (latest >= 0)
+    repeat, row = order[of_repeat] - len(rows), order[latest[of_repeat]]
+    touches = (direction[row] == direction[repeat + len(rows)]) & (ends[row] > offset[repeat])
+    packets: Ints = repeats.column("packet")[repeat[touches]].astype(np.int64)
+    return packets
+
+
+def _add_neighbours(session: Session, wanted: Bools, streams: Bools) -> None:
+    """Adds to `wanted`, in place, handshakes and ends of `streams`, and all pieces of datagrams of which one is."""
+    trace: list[FoundPiece] = []
+    openings = _Openings(streams)
+    for block in session.packets.blocks_again(trace):
+        wanted[openings.packets(block)] = True
+    # What is in a datagram was put together after it: so backwards.
+    for numbers in reversed(_datagrams(trace)):
+        if wanted[numbers].any():
+            wanted[numbers] = True
+
+
+def _datagrams(trace: Iterable[FoundPiece]) -> list[list[int]]:
+    """The numbers of the packets that brought each whole datagram, in the order in which they became whole."""
+    unfinished: dict[Key, list[int]] = defaultdict(list)
+    found = []
+    for piece in trace:
+        unfinished[piece.key].append(piece.number)
+        if piece.whole:
+            found.append(unfinished.pop(piece.key))
+    return found
+
+
+class _Openings:
+    """Finds the packets that open and close connections, block by block."""
+
+    def __init__(self, wanted: Bools) -> None:
+        self._wanted = wanted
+        self._assigner = StreamAssigner(Streams())
+        self._opener = np.full(len(wanted), -1, np.int8)
+        """Which side of a stream's flow sent the SYN whose answer is awaited; -1: none."""
+
+    def packets(self, block: PacketBlock) -> Ints:
+        """Their numbers. Streams are numbered as by the engine, for the packets are the same."""
+        stream, _ = self._assigner.assign(block)
+        mine = self._wanted[stream]
+        marked = np.flatnonzero(mine & (block.flags & (SYN | FIN | RST) != 0))
+        first = marked[block.flags[marked] & (SYN | ACK) == SYN]
+        self._opener[stream[first]] = block.direction[first]
+        plain = (block.flags & (SYN | ACK) == ACK) & (block.length == 0)
+        answers = np.flatnonzero(mine & plain & (block.direction == self._opener[stream]))
+        answered, where = np.unique(stream[answers], return_index=True)
+        self._opener[answered] = -1
+        return block.number[np.concatenate((marked, answers[where]))]

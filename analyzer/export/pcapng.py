@@ -1,0 +1,201 @@
+"""Chosen packets of a session's captures as one pcapng file, in the order of their timeline.
+
+Theory. Packets are records that the readers hop over; a second hop finds the bytes of those that are wanted, also of a
+pipe, for its spool is still there. All inputs become one section in little-endian order: each interface of each input
+is one of it, with its options and a clock in nanoseconds; comments, directions and hashes of pcapng packets are copied
+from behind their bytes, and names of hosts from their blocks. Left out are counters, which no longer hold, and secrets.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analyzer.capture.options import COMMENT, options
+from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE
+from analyzer.capture.pcapng_writer import (
+    INTERFACE,
+    NANOSECONDS,
+    OPTION_RESOLUTION,
+    PACKET,
+    Description,
+    block,
+    described,
+    option,
+    section,
+)
+from analyzer.capture.records import CaptureInfo, Described, RecordBlock
+from analyzer.capture.store import POSITION, SHIFT, Store
+from analyzer.columns import Array, Bools, Ints
+from analyzer.export.output import Output
+from analyzer.session import Session
+
+SECTION, NAMES = 0x0A0D0D0A, 4
+HARDWARE, SYSTEM, APPLICATION = 2, 3, 4
+TOGETHER, TOGETHER_BYTES = 4096, 8 << 20
+"""Packets, and bytes of them, that are written in one go."""
+
+INTEGERS = {INTERFACE: {8, 16, 17}, PACKET: {2, 4, 5, 6}}
+"""Options that are one integer in the section's byte order: speeds; flags, drops, packet ids, queues."""
+
+OWN_CLOCK = frozenset({9, 10, 14})
+"""Options of an interface that say what its ticks mean; ours are nanoseconds since 1970."""
+
+HEAD = 28
+"""Bytes in front of an enhanced packet's: type, length, interface, time in two halves, both lengths."""
+
+
+def write(session: Session, wanted: Bools, output: Output) -> int:
+    """Writes the packets whose number is flagged (from 0, which is none); returns how many. Raises UserError.
+
+    The session has been read to its end, by the native reader.
+    """
+    store, infos = session.packets.store, session.packets.files
+    inputs = [_Input(number, info, store) for number, info in enumerate(infos)]
+    output.write(section(_about(infos)))
+    first = 0
+    for each in inputs:
+        interfaces = list(each.interfaces())
+        each.first = first
+        first += len(interfaces)
+        output.writelines(interfaces)
+    for each in inputs:
+        output.writelines(each.names())
+    before = count = 0
+    for records in session.packets.again():
+        rows = np.flatnonzero(wanted[before + 1 : before + 1 + len(records)])
+        before += len(records)
+        count += len(rows)
+        for part in _parts(records.take(rows)):
+            output.writelines(_blocks(store, inputs, part))
+    return count
+
+
+class _Input:
+    """One capture: what it describes, and which of the output's interfaces are its own, from `first` on."""
+
+    def __init__(self, number: int, info: CaptureInfo, store: Store) -> None:
+        self.first = 0
+        self._base, self._info, self._store = number << SHIFT, info, store
+        begins, before, sections = [], 0, []
+        for one in info.described:
+            if one.kind == SECTION:
+                sections.append((before, one.order == ">"))
+                begins.append(one.position)
+            before += one.kind == INTERFACE
+        self._begins = np.array(begins, np.int64)
+        self._before = np.array([found[0] for found in sections], np.int64)
+        self._big = np.array([found[1] for found in sections], bool)
+        self._count = np.diff(self._before, append=before)
+
+    def interfaces(self) -> Iterator[bytes]:
+        """A block for each, as it was described."""
+        if not self._info.described:
+            for known in self._info.interfaces:
+                yield described(Description(known.name, known.link & 0xFFFF, known.snaplen))
+        for one in self._info.described:
+            if one.kind == INTERFACE:
+                data = self._body(one)
+                link, snaplen = struct.unpack_from(one.order + "H2xI", data)
+                kept = _options(INTERFACE, data[8:], one.order, OWN_CLOCK)
+                clock = option(OPTION_RESOLUTION, NANOSECONDS)
+                yield block(INTERFACE, struct.pack("<HHI", link, 0, snaplen) + kept + clock + option(0, b""))
+
+    def names(self) -> Iterator[bytes]:
+        """A block for each that resolves names."""
+        for one in self._info.described:
+            if one.kind == NAMES:
+                records = [option(code, value) for code, value in options(self._body(one), one.order)]
+                yield block(NAMES, b"".join(records) + option(0, b""))
+
+    def _body(self, one: Described) -> bytes:
+        (length,) = struct.unpack(one.order + "I", self._store.read(self._base | one.position + 4, 4))
+        return self._store.read(self._base | one.position + 8, length - 12)
+
+    def packets(self, at: Ints, captured: Ints) -> tuple[Ints, list[bytes]]:
+        """For packets of this capture: their interfaces in the output, and their options."""
+        if not len(self._begins):
+            return np.full(len(at), self.first, np.int64), [b""] * len(at)
+        which = np.searchsorted(self._begins, at & POSITION, "right") - 1
+        big = self._big[which]
+        # A packet block's section stands before it, so what is read here is never before the file.
+        heads = self._store.gather(at - HEAD, HEAD)
+        kind, length, interface, _, _, kept, _ = np.where(big[:, None], heads.view(">u4"), heads.view("<u4")).T.astype(
+            np.int64
+        )
+        interface = np.where(kind == OBSOLETE, np.where(big, interface >> 16, interface & 0xFFFF), interface)
+        rest = length - HEAD - (captured + 3 & ~3) - 4
+        # What is in front of a simple packet only looks like this by chance.
+        plain = ((kind != ENHANCED) & (kind != OBSOLETE)) | (kept != captured) | (interface >= self._count[which])
+        interface[plain] = 0
+        found = [b""] * len(at)
+        more = np.flatnonzero(~plain & (rest >= 4))
+        values = self._store.read_many(at[more] + (captured[more] + 3 & ~3), rest[more])
+        for row, value, order in zip(more.tolist(), values, big[more].tolist(), strict=True):
+            kept_options = _options(PACKET, value, ">" if order else "<")
+            found[row] = kept_options + option(0, b"") if kept_options else b""
+        return self.first + self._before[which] + interface, found
+
+
+def _options(kind: int, data: bytes, order: str, without: frozenset[int] = frozenset()) -> bytes:
+    """A list of options in our byte order, without its end; `kind`: of the block they belong to."""
+    swapped = INTEGERS[kind] if order == ">" else ()
+    return b"".join(
+        option(code, value[::-1] if code in swapped else value)
+        for code, value in options(data, order)
+        if code not in without
+    )
+
+
+def _about(infos: Sequence[CaptureInfo]) -> bytes:
+    """The section's options: all comments of the inputs, and where the first that says so was captured."""
+    found = [option(COMMENT, _text(text)) for info in infos for text in info.remarks]
+    for code, name in ((HARDWARE, "hardware"), (SYSTEM, "os"), (APPLICATION, "application")):
+        said = next((text for info in infos if (text := getattr(info, name))), None)
+        if said:
+            found.append(option(code, _text(said)))
+    return b"".join([*found, option(0, b"")]) if found else b""
+
+
+def _text(text: str) -> bytes:
+    return text.encode("utf-8", "replace")[:0xFFFF]
+
+
+def _parts(records: RecordBlock) -> Iterator[RecordBlock]:
+    sizes = np.cumsum(records.captured)
+    first = 0
+    while first < len(records):
+        before = int(sizes[first - 1]) if first else 0
+        last = min(first + TOGETHER, int(np.searchsorted(sizes, before + TOGETHER_BYTES)) + 1, len(records))
+        yield records.take(slice(first, last))
+        first = last
+
+
+def _blocks(store: Store, inputs: Sequence[_Input], records: RecordBlock) -> Iterator[bytes]:
+    """The blocks of packets, in pieces."""
+    interface, found = np.zeros(len(records), np.int64), [b""] * len(records)
+    file = records.at >> SHIFT
+    for number in np.unique(file).tolist():
+        rows = np.flatnonzero(file == number)
+        interface[rows], mine = inputs[number].packets(records.at[rows], records.captured[rows])
+        for row, value in zip(rows.tolist(), mine, strict=True):
+            found[row] = value
+    padding = -records.captured & 3
+    length = HEAD + records.captured + padding + np.array([len(value) for value in found], np.int64) + 4
+    heads = _heads(records, interface, length).tobytes()
+    ends = length.astype("<u4").tobytes()
+    for row, (data, fill, value) in enumerate(
+        zip(store.read_many(records.at, records.captured), padding.tolist(), found, strict=True)
+    ):
+        yield heads[row * HEAD : row * HEAD + HEAD]
+        yield data
+        yield bytes(fill) + value + ends[row * 4 : row * 4 + 4]
+
+
+def _heads(records: RecordBlock, interface: Ints, length: Ints) -> Array:
+    """The first HEAD bytes of each block, shape (n, 7), 32 bits each."""
+    time = np.maximum(records.time, 0)  # a clock before 1970 has no form here
+    columns = (np.full(len(time), PACKET), length, interface, time >> 32, time, records.captured, records.original)
+    return np.stack([column & 0xFFFFFFFF for column in columns], axis=1).astype("<u4")
