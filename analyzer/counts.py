@@ -7,16 +7,18 @@ figure is one pass of a counting sort over the column (np.bincount). Nothing her
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analyzer.columns import Bools, Ints
+from analyzer.columns import Array, Bools, Ints
 from analyzer.messages import NO_PROTOCOL
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
 from dissectors.wire.bulk import NULL
+
+_COLUMNS = ("protocol", "operation", "role", "partner", "length")
 
 UNKNOWN = "unknown"
 """The protocol of bytes that no dissector reads, as in a row."""
@@ -55,19 +57,20 @@ class Counts:
     operations: Sequence[Count]
 
 
-def counts(analysis: Analysis) -> Counts:
-    """Counts the rows that there are by now."""
-    rows = analysis.rows
-    protocol = rows.column("protocol").astype(np.int64) - NO_PROTOCOL
-    operation, texts = _dense(rows.column("operation"))
+def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
+    """Counts the rows that there are by now, or some of them."""
+    table = analysis.rows
+    rows = {name: table.column(name) if chosen is None else table.column(name)[chosen] for name in _COLUMNS}
+    protocol = rows["protocol"].astype(np.int64) - NO_PROTOCOL
+    operation, texts = _dense(rows["operation"])
     width = len(texts)
     names = [UNKNOWN, *(dissector.name for dissector in analysis.engine.known.dissectors)]
-    by_operation = _grouped(analysis, protocol * width + operation)
+    by_operation = _grouped(rows, protocol * width + operation)
     operations = [
         Count(names[key // width], analysis.names.text(texts[key % width]), *figures)
         for key, figures in by_operation.items()
     ]
-    protocols = [Count(names[key], None, *figures) for key, figures in _grouped(analysis, protocol).items()]
+    protocols = [Count(names[key], None, *figures) for key, figures in _grouped(rows, protocol).items()]
     most = {each.protocol: each.messages for each in protocols}
     return Counts(
         sorted(protocols, key=lambda each: (-each.messages, each.protocol)),
@@ -87,10 +90,9 @@ def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
     return place[shifted], np.where(seen == 0, NULL, seen - 1).tolist()
 
 
-def _grouped(analysis: Analysis, keys: Ints) -> dict[int, list[int]]:
+def _grouped(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
     """The figures of Count from `messages` on, for each key that occurs; keys are small and not negative."""
-    rows = analysis.rows
-    role, alone = rows.column("role"), rows.column("partner") == NULL
+    role, alone = rows["role"], rows["partner"] == NULL
     size = int(keys.max()) + 1 if len(keys) else 0
     request, answer = role == Role.REQUEST, role == Role.RESPONSE
     figures = [
@@ -98,7 +100,7 @@ def _grouped(analysis: Analysis, keys: Ints) -> dict[int, list[int]]:
         *(_picked(keys, chosen, size) for chosen in (request, answer, request & alone, answer & alone)),
         *(_picked(keys, role == kind, size) for kind in (Role.ONEWAY, Role.PUSH, Role.RAW)),
         # Weights are summed as floats, which are exact up to 2^53 bytes.
-        np.bincount(keys, rows.column("length"), minlength=size).astype(np.int64),
+        np.bincount(keys, rows["length"], minlength=size).astype(np.int64),
     ]
     table = np.stack(figures, axis=1)
     return {key: table[key].tolist() for key in np.flatnonzero(figures[0]).tolist()}

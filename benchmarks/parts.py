@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from benchmarks import memory
 from benchmarks.comparison import Bench, decoding, installed, works
 from benchmarks.contents import record_bytes
+from benchmarks.figures import figures
+from benchmarks.filters import filters
 from benchmarks.growth import FEW, fetches, growth, rates
 from benchmarks.measure import PROGRAM, alternated
 from benchmarks.opening import first_row
@@ -113,6 +115,8 @@ def codecs(bench: Bench) -> Iterator[Line]:
 
 PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "works": works,
+    "stats": figures,
+    "filter": filters,
     "decode": decoding,
     "open": opening,
     "index": indexing,

@@ -1,0 +1,94 @@
+"""`wireanalyze stats --counts`: how many messages of which kind, from the index alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from analyzer.columns import Ints
+from analyzer.counts import Count, Counts, counts
+from analyzer.render.delimited import delimited_lines, header_line
+from analyzer.render.jsonable import JsonWriter
+from analyzer.session import Session
+from analyzer.text import safe_text
+
+NAMES = tuple(Count.__annotations__)
+FIGURES = NAMES[2:]
+_GAP = "  "
+
+
+def print_counts(session: Session, form: str, rows: Ints | None) -> None:
+    """Counts rows (None: all) and prints them as table, json or csv."""
+    found = counts(session, rows)
+    if form == "json":
+        sys.stdout.buffer.write(JsonWriter().line(_object(session, found, rows)))
+    elif form == "csv":
+        sys.stdout.buffer.write(header_line(NAMES, ","))
+        columns = [[getattr(each, name) for each in found.operations] for name in NAMES]
+        sys.stdout.buffer.write(delimited_lines(columns, ",", JsonWriter()))
+    else:
+        sys.stdout.write("\n".join(_lines(session, found, rows)) + "\n")
+
+
+def _object(session: Session, found: Counts, rows: Ints | None) -> dict[str, object]:
+    packets = session.packets.counts
+    protocols = [asdict(each) for each in found.protocols]
+    for each in protocols:
+        del each["operation"]
+    return {
+        "packets": packets.packets,
+        "tcp_packets": packets.tcp,
+        "packet_bytes": packets.bytes,
+        "streams": _streams(session, rows),
+        "messages": len(session.rows) if rows is None else len(rows),
+        "message_bytes": sum(each.bytes for each in found.protocols),
+        "protocols": protocols,
+        "operations": [asdict(each) for each in found.operations],
+    }
+
+
+def _lines(session: Session, found: Counts, rows: Ints | None) -> Iterator[str]:
+    """Operations beneath their protocol, columns aligned, figures to the right."""
+    if found.protocols:
+        cells = [("protocol, operation", *FIGURES)]
+        for protocol in found.protocols:
+            cells.append(_cells(protocol.protocol, protocol))
+            own = [each for each in found.operations if each.protocol == protocol.protocol]
+            cells += [_cells(f"  {_name(each)}", each) for each in own]
+        if len(found.protocols) > 1:
+            cells.append(_cells("all", _sum(found.protocols)))
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for name, *figures in cells:
+            texts = [text.rjust(width) for text, width in zip(figures, widths[1:], strict=True)]
+            yield _GAP.join([name.ljust(widths[0]), *texts])
+    packets = session.packets.counts
+    yield (
+        f"{packets.packets:,} packets ({packets.tcp:,} TCP), {packets.bytes:,} bytes; "
+        f"{_streams(session, rows):,} streams, {len(session.rows) if rows is None else len(rows):,} messages"
+    )
+
+
+def _streams(session: Session, rows: Ints | None) -> int:
+    """All that there are, also without a message; or those of rows."""
+    if rows is None:
+        return len(session.engine.streams)
+    return int(np.count_nonzero(np.bincount(session.rows.column("stream")[rows])))
+
+
+def _name(count: Count) -> str:
+    """As `list` names it."""
+    if count.operation is None:
+        return "raw" if count.raw == count.messages else "?"
+    return count.operation
+
+
+def _cells(name: str, count: Count) -> tuple[str, ...]:
+    values = (getattr(count, figure) for figure in FIGURES)
+    return safe_text(name), *(f"{value:,}" if value else "-" for value in values)
+
+
+def _sum(found: Sequence[Count]) -> Count:
+    return replace(found[0], **{name: sum(getattr(each, name) for each in found) for name in FIGURES})

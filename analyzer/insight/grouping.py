@@ -1,0 +1,194 @@
+"""By what messages are grouped: keys of rows, fields, what any message is about, or when it came.
+
+Theory. What rows are grouped by becomes a small number for each row, and a list of what the numbers mean. A key of the
+index is such a column already; a field of bodies is read for the rows that have one, and a message that names several
+topics is in the group of each. A message without a value is in the group None, so that nothing is lost. Rows by two
+keys are in each pair of their groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.columns import Bools, Ints, ranks
+from analyzer.errors import UserError
+from analyzer.fields import FieldPath, Kind, Reading, UnknownField, find
+from analyzer.fields.dense import Chosen, Dense
+from analyzer.insight.errors import Errors, Looked
+from analyzer.insight.intervals import Intervals
+from analyzer.insight.packed import dense, packed
+from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
+from analyzer.rows import Rows, chunks
+from dissectors import registry
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.secret import Secret
+
+WORDS: Mapping[str, str] = {"connection": "stream_id"}
+"""Other names of keys."""
+
+TIME, ERROR = "time", "error"
+SECRET = "(secret)"
+
+
+class Grouped(NamedTuple):
+    """Entries: a place among n rows, rising, and the number of the group that the row is in; `labels` of the numbers.
+
+    places: None where each row is in one group, in order.
+    """
+
+    places: Ints | None
+    keys: Ints
+    labels: list[Any]
+
+
+class Grouping:
+    """Groups the same rows by one thing or another."""
+
+    def __init__(
+        self, reader: Rows, rows: Ints, reported: Errors | None, intervals: Intervals | None, looked: Looked
+    ) -> None:
+        self._reader, self._rows, self._looked = reader, rows, looked
+        self._reported, self._intervals = reported, intervals
+
+    def by(self, names: Sequence[str]) -> Grouped:
+        """The rows by each combination of these; labels are tuples. Raises UserError for a name that is none."""
+        groups = [self._single(name) for name in names]
+        first, *rest = groups
+        found = Grouped(first.places, first.keys, [(label,) for label in first.labels])
+        for other in rest:
+            found = _crossed(found, other, len(self._rows))
+        return found
+
+    def _single(self, name: str) -> Grouped:
+        if name == TIME and self._intervals is not None:
+            keys, labels = self._intervals.of(self._reader.take("time", self._rows))
+            return Grouped(None, keys, labels)
+        if name == ERROR and self._reported is not None:
+            keys = np.zeros(len(self._rows), np.int64)
+            keys[self._reported.places] = self._reported.numbers + 1
+            return Grouped(None, keys, [None, *(name for _, name in self._reported.kinds)])
+        fields = fields_of(WORDS.get(name, name))
+        if len(fields) == 1 and fields[0].is_cheap:
+            columns = Reading(self._reader, fields).columns(fields[0], self._rows)
+            if columns is not None:
+                return _joined([_of_column(column) for column in columns])
+        return self._of_values(fields)
+
+    def _of_values(self, fields: Sequence[FieldPath]) -> Grouped:
+        """By the values of fields, each once in a row."""
+        reading, numbers, known = Reading(self._reader, fields), [], _Labels()
+        places, begin = [], 0
+        for part in chunks(self._reader.session, self._rows, TOGETHER, TOGETHER_BYTES):
+            for field in fields:
+                found = reading.of(field, part)
+                places.append(found.places + begin)
+                numbers.append(known.numbers(found.values))
+            reading.forget()
+            begin += len(part)
+            self._looked(begin, len(self._rows))
+        empty = [np.zeros(0, np.int64)]
+        return _with_nothing(np.concatenate(places or empty), np.concatenate(numbers or empty), known, begin)
+
+
+class _Labels:
+    """Numbers for values in order of first use, from 1; 0 stands for None."""
+
+    def __init__(self) -> None:
+        self.labels: list[Any] = [None]
+        self._numbers: dict[Any, int] = {}
+
+    def numbers(self, values: Sequence[Any]) -> Ints:
+        """The number of each value; 0 for one that is no plain value."""
+        return np.fromiter(map(self._number, values), np.int64, len(values))
+
+    def _number(self, value: Any) -> int:
+        if isinstance(value, Embedded):
+            value = value.data
+        if isinstance(value, Secret):
+            value = SECRET
+        if value is None or isinstance(value, (list, dict)):
+            return 0
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers[value] = len(self.labels)
+            self.labels.append(value)
+        return found
+
+
+def fields_of(name: str) -> list[FieldPath]:
+    """The fields that are meant: one, or what several protocols call so. Raises UserError, mostly UnknownField."""
+    try:
+        fields = [find(name)]
+    except UnknownField:
+        fields = [] if "." in name else list(_of_protocols(name))
+        if not fields:
+            raise
+    for field in fields:
+        if field.kind is Kind.STRUCT:
+            raise UserError(f"--by {name}: this has fields in it; name one of them")
+    return fields
+
+
+def _of_protocols(word: str) -> Iterator[FieldPath]:
+    for protocol in registry.names():
+        try:
+            yield find(f"{protocol}.{word}")
+        except UnknownField:
+            continue
+
+
+def _of_column(column: Dense) -> Grouped:
+    if isinstance(column, Chosen):
+        numbers, keys = dense(np.maximum(column.numbers, -1))  # all that are less than nothing are no value
+        known = _Labels()  # several numbers may stand for the same, as those of an endpoint in each of its streams
+        again = known.numbers([column.choices.value(each) if each >= 0 else None for each in numbers.tolist()])
+        return Grouped(None, again[keys], known.labels)
+    null = np.zeros(len(column.numbers), bool) if column.null is None else column.null
+    if not null.any():
+        numbers, keys = dense(column.numbers)
+        return Grouped(None, keys, numbers.tolist())
+    numbers, keys = dense(column.numbers[~null])
+    found = np.zeros(len(null), np.int64)
+    found[~null] = keys + 1
+    return Grouped(None, found, [None, *numbers.tolist()])
+
+
+def _joined(columns: Sequence[Grouped]) -> Grouped:
+    """Rows that are in a group of each column, as an address is that of either side."""
+    first, *rest = columns
+    if not rest:
+        return first
+    known, count = _Labels(), len(first.keys)
+    numbers = [known.numbers(column.labels)[column.keys] for column in columns]
+    return _with_nothing(np.tile(np.arange(count), len(columns)), np.concatenate(numbers), known, count)
+
+
+def _with_nothing(places: Ints, numbers: Ints, known: _Labels, count: int) -> Grouped:
+    """Entries in the order of rows, each once, and one in the group None for each row that is in no other."""
+    missing: Bools = np.ones(count, bool)
+    missing[places[numbers > 0]] = False
+    places = np.concatenate((places[numbers > 0], np.flatnonzero(missing)))
+    numbers = np.concatenate((numbers[numbers > 0], np.zeros(int(missing.sum()), np.int64)))
+    width = len(known.labels)
+    both = np.sort(places * width + numbers)
+    once = np.ones(len(both), bool)
+    once[1:] = both[1:] != both[:-1]
+    return Grouped(both[once] // width, both[once] % width, known.labels)
+
+
+def _crossed(one: Grouped, other: Grouped, count: int) -> Grouped:
+    """Each of `count` rows in each pair of its groups."""
+    places, columns = None, [one.keys, other.keys]
+    if one.places is not None or other.places is not None:
+        mine, theirs = (np.arange(count) if each.places is None else each.places for each in (one, other))
+        many = np.bincount(theirs, minlength=count)
+        repeated = many[mine]
+        places = np.repeat(mine, repeated)
+        partner = np.repeat((np.cumsum(many) - many)[mine], repeated) + ranks(repeated)
+        columns = [np.repeat(one.keys, repeated), other.keys[partner]]
+    (first, second), keys = packed(columns)
+    labels = [(*one.labels[a], other.labels[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+    return Grouped(places, keys, labels)

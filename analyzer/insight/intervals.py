@@ -1,0 +1,50 @@
+"""Time in equal intervals that begin at whole multiples of their length, counted from 1970 in UTC.
+
+Theory. Intervals that are aligned stand for the same times in every capture, so that two of them can be compared. Their
+length is one that people know from clocks, the shortest that needs no more of them than fit into a line.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.columns import Ints
+from dissectors.slotted import slotted
+
+SECOND = 10**9
+MOST = 60
+"""Intervals that a line of a screen has room for."""
+
+LIMIT = 10_000
+"""Intervals beyond which those without a message are left out."""
+
+_SMALL = [step * 10**power for power in range(9) for step in (1, 2, 5)]
+_LARGE = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400]
+LENGTHS = (*_SMALL, *(seconds * SECOND for seconds in _LARGE))
+
+
+@slotted
+class Intervals:
+    """Each `length` ns long."""
+
+    length: int
+
+    @classmethod
+    def fitting(cls, first: int, last: int, most: int = MOST) -> Intervals:
+        """The shortest usual ones of which at most `most` reach from one time to another."""
+        for length in LENGTHS:
+            if last // length - first // length < most:
+                return cls(length)
+        day = LENGTHS[-1]
+        return cls(day * -(-(last // day - first // day + 1) // (most - 1)))
+
+    def of(self, times: Ints) -> tuple[Ints, list[int]]:
+        """For each time the number of its interval, from 0 for the first, and when each interval begins (ns)."""
+        if not len(times):
+            return np.zeros(0, np.int64), []
+        numbers = times // self.length
+        first, last = int(numbers.min()), int(numbers.max())
+        if last - first < LIMIT:
+            return numbers - first, [number * self.length for number in range(first, last + 1)]
+        there, keys = np.unique(numbers, return_inverse=True)
+        return keys, (there * self.length).tolist()

@@ -1,0 +1,251 @@
+"""What is going on in a capture that nobody knows: all that one screen can tell of it.
+
+Theory. Whoever opens an unknown capture asks who speaks what, how much, how fast, how slow the slowest was, what failed
+and what was never answered. The index tells most of that exactly. Errors need the answers' bodies, read by their layout
+(errors.py). What messages are about, topics and paths, needs whole bodies; there a sample says it well enough, and says
+that it is one: SAMPLE requests of each kind of name, evenly from all of them, without chance, so that the same capture
+gives the same screen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns import Array, Ints
+from analyzer.fields.path import FieldPath, ShortField
+from analyzer.insight.errors import Errors, Looked
+from analyzer.insight.figures import Figures
+from analyzer.insight.packed import dense, packed
+from analyzer.insight.statistics import Group, Statistics, Study
+from analyzer.insight.traffic import Conversation, conversations
+from analyzer.insight.unanswered import Waiting, longest, unanswered
+from analyzer.row_findings import findings_of
+from analyzer.rows import Rows
+from analyzer.session import Analysis, Session
+from dissectors.api import Role
+from dissectors.finding import Severity
+from dissectors.slotted import slotted
+from dissectors.wire.bulk import NULL
+
+SAMPLE = 1024
+"""Requests that are decoded to learn what they are about."""
+
+OLDEST = 5
+SUBJECTS = ("topic", "path")
+
+
+@slotted
+class Operation:
+    """Messages of one operation of a protocol; None where a message names none.
+
+    over_time: messages in each interval. latencies: answers in each bucket of percentiles.EDGES.
+    """
+
+    protocol: str
+    operation: str | None
+    versions: Sequence[int]
+    figures: Figures
+    over_time: Sequence[int]
+    latencies: Sequence[int]
+
+
+@slotted
+class Subjects:
+    """What messages are about: how many of `looked_at` requests, out of `of` that can say it, name each one."""
+
+    name: str
+    looked_at: int
+    of: int
+    counts: Sequence[tuple[str, int]]
+
+
+@slotted
+class Failure:
+    """Messages of an operation that report the same error."""
+
+    protocol: str
+    operation: str | None
+    error: str
+    messages: int
+
+
+@slotted
+class Overview:
+    """See the module. first, last: times of the first and last message (ns since 1970; None without any).
+
+    over_time, failures_over_time: messages, and those that report an error (None: not asked for), in each interval of
+    `interval` ns. findings: by severity and code, of rows as far as the index knows, of connections and of files.
+    """
+
+    packets: int
+    tcp_packets: int
+    packet_bytes: int
+    streams: int
+    total: Figures
+    first: int | None
+    last: int | None
+    interval: int
+    over_time: Sequence[int]
+    failures_over_time: Sequence[int] | None
+    protocols: Sequence[Group]
+    operations: Sequence[Operation]
+    clients: Statistics
+    connections: Sequence[Conversation]
+    subjects: Sequence[Subjects]
+    failures: Sequence[Failure]
+    waiting: Sequence[tuple[str, str | None, int]]
+    oldest: Sequence[Waiting]
+    findings: Sequence[tuple[str, str, int]]
+
+
+def overview(
+    session: Session,
+    rows: Ints | None = None,
+    *,
+    with_errors: bool = True,
+    looked: Looked = lambda done, total: None,
+) -> Overview:
+    """Of a loaded session, or of some of its rows. looked: see analyzer.insight.errors.Looked."""
+    reader = Rows(session)
+    study = Study(reader, rows, with_errors=with_errors, looked=looked)
+    rows, counts = study.rows, session.packets.counts
+    intervals, begins = study.intervals.of(study.facts.time)
+    failed = study.facts.failed
+    waiting = unanswered(session, rows)
+    return Overview(
+        counts.packets,
+        counts.tcp,
+        counts.bytes,
+        int(np.count_nonzero(np.bincount(reader.take("stream", rows)))) if len(rows) else 0,
+        study.total,
+        study.first,
+        study.last,
+        study.intervals.length,
+        np.bincount(intervals, minlength=len(begins)).tolist(),
+        None if failed is None else np.bincount(intervals[failed], minlength=len(begins)).tolist(),
+        study.by("protocol").groups,
+        list(_operations(study)),
+        study.by("client"),
+        conversations(reader, rows),
+        [found for name in SUBJECTS if (found := _subjects(study, name)) is not None],
+        [] if study.reported is None else list(_failures(study, study.reported)),
+        list(_by_operation(reader, waiting)),
+        longest(session, waiting, OLDEST),
+        _findings(session, rows),
+    )
+
+
+def _operations(study: Study) -> Iterator[Operation]:
+    """Those of which there are most messages first."""
+    grouped = study.grouped(("protocol", "operation"))
+    figures = study.figures(grouped)
+    over_time, latencies = study.over_time(grouped).tolist(), study.latencies(grouped).tolist()
+    version = study.reader.take("version", study.rows)
+    (numbers, versions), _ = packed([grouped.keys, version]) if len(version) else ([version, version], version)
+    spoken: dict[int, list[int]] = {}
+    for number, spoke in zip(numbers.tolist(), versions.tolist(), strict=True):
+        if spoke != NULL:
+            spoken.setdefault(number, []).append(spoke)
+    for number in sorted(
+        range(len(figures)), key=lambda each: (-figures[each].messages, *map(str, grouped.labels[each]))
+    ):
+        if not figures[number].messages:
+            continue
+        protocol, operation = grouped.labels[number]
+        parts = (spoken.get(number, []), figures[number], over_time[number], latencies[number])
+        yield Operation(protocol, operation, *parts)
+
+
+def _subjects(study: Study, name: str) -> Subjects | None:
+    """The names that requests are about; None where there are none."""
+    from analyzer.fields import Reading  # the screen of a capture without messages has no need of it
+
+    role = study.reader.take("role", study.rows)
+    asking = study.rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
+    found: Counter[str] = Counter()
+    looked, there = 0, 0
+    for field in _fields(study, name):
+        mine = asking[Reading(study.reader, [field]).may_have(field, asking)]
+        there += len(mine)
+        chosen = mine[:: max(-(-len(mine) // SAMPLE), 1)]
+        looked += len(chosen)
+        plain = _unlearned(study.reader.session, field, chosen)
+        for values in Reading(study.reader, [plain]).by_row(plain, chosen):
+            found.update({str(value) for value in values})
+    return Subjects(name, looked, there, sorted(found.items(), key=_most)) if found else None
+
+
+def _fields(study: Study, name: str) -> Iterator[FieldPath]:
+    """What the protocols that there are call so."""
+    from analyzer.fields import UnknownField, find
+
+    session = study.reader.session
+    for number in dense(study.reader.take("protocol", study.rows))[0].tolist():
+        dissector = session.engine.dissector(number)
+        if dissector is not None:
+            try:
+                yield find(f"{dissector.name}.{name}")
+            except UnknownField:
+                continue
+
+
+def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
+    """The same field without the names of ids, where no message has ids: to learn names, others must be decoded."""
+    origin = field.origin
+    if not isinstance(origin, ShortField):
+        return field
+    kind = origin.short.kind
+    columns = [session.rows.column(column)[rows] for column in ("protocol", "code", "version", "role")]
+    for row in _one_of_each(columns, rows):
+        dissector = session.dissector(row)
+        if dissector is not None and any(each.kind == kind for each in dissector.references(session.context(row))):
+            return field
+    return replace(field, origin=ShortField(origin.protocol, origin.short._replace(kind=None)))
+
+
+def _one_of_each(columns: Sequence[Array], rows: Ints) -> list[int]:
+    if not len(rows):
+        return []
+    found: list[int] = rows[np.unique(packed(columns)[1], return_index=True)[1]].tolist()
+    return found
+
+
+def _most(counted: tuple[Any, int]) -> tuple[int, Any]:
+    return -counted[1], counted[0]
+
+
+def _failures(study: Study, reported: Errors) -> Iterator[Failure]:
+    """Errors by operation, the most frequent first."""
+    reader, places = study.reader, reported.places
+    if study.facts.failed is None or not len(places):
+        return
+    kept = study.facts.failed[places]
+    rows, numbers = study.rows[places[kept]], reported.numbers[kept]
+    names = (reader.column(key, rows).values() for key in ("protocol", "operation"))
+    counted = Counter(zip(*names, numbers.tolist(), strict=True))
+    for (protocol, operation, number), count in counted.most_common():
+        yield Failure(protocol, operation, reported.kinds[number][1], count)
+
+
+def _by_operation(reader: Rows, rows: Ints) -> Iterator[tuple[str, str | None, int]]:
+    names = (reader.column(key, rows).values() for key in ("protocol", "operation"))
+    for (protocol, operation), count in Counter(zip(*names, strict=True)).most_common():
+        yield protocol, operation, count
+
+
+def _findings(session: Session, rows: Ints) -> list[tuple[str, str, int]]:
+    """How many of each severity and code, the gravest and most frequent first."""
+    found: Counter[tuple[Severity, str]] = Counter()
+    bits = session.remarks_of(rows, late=session.ended)
+    for value in np.unique(bits).tolist():
+        count = int((bits == value).sum())
+        for finding in findings_of(value):
+            found[finding.severity, finding.code] += count
+    found.update((finding.severity, finding.code) for finding in session.findings)
+    ordered = sorted(found.items(), key=lambda each: (-each[0][0], -each[1], each[0][1]))
+    return [(severity.name.lower(), code, count) for (severity, code), count in ordered]

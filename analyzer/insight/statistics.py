@@ -1,0 +1,136 @@
+"""Statistics of messages, by whatever they have: what `stats --by` prints, and whoever shows figures may ask.
+
+Theory. All that is asked of one choice of rows shares what is dear: the errors that they report, which need bodies, and
+their latencies. So a Study is made once for the rows, and asked as often as one likes. It keeps columns, no messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns import Ints
+from analyzer.insight.errors import Errors, Looked, errors
+from analyzer.insight.figures import Facts, Figures, measured
+from analyzer.insight.grouping import TIME, Grouped, Grouping
+from analyzer.insight.intervals import Intervals
+from analyzer.insight.percentiles import buckets
+from analyzer.rows import Rows
+from dissectors.slotted import slotted
+
+
+@slotted
+class Group:
+    """Messages that have the same `key`, a value for each name that they are grouped by (None: no value)."""
+
+    key: tuple[Any, ...]
+    figures: Figures
+
+
+@slotted
+class Statistics:
+    """Messages grouped. by: the names. groups: those with most messages first, in order of time where that is a name.
+
+    total: of all messages that were looked at, each once; one that has several values is in several groups. first,
+    last: the times of the first and the last of them (ns, None without any); rates are over what is between, those of
+    intervals over the `interval` (ns).
+    """
+
+    by: tuple[str, ...]
+    groups: Sequence[Group]
+    total: Figures
+    first: int | None
+    last: int | None
+    interval: int | None = None
+
+
+class Study:
+    """What is to be known of some rows of a session; reader: Rows that is not streaming."""
+
+    def __init__(
+        self,
+        reader: Rows,
+        rows: Ints | None = None,
+        *,
+        with_errors: bool = True,
+        interval: int | None = None,
+        looked: Looked = lambda done, total: None,
+    ) -> None:
+        session = reader.session
+        self.reader = reader
+        self.rows: Ints = np.arange(len(session.rows)) if rows is None else rows
+        self.reported: Errors | None = errors(session, self.rows, looked) if with_errors else None
+        self.facts = Facts.of(session, self.rows, self.reported)
+        time = self.facts.time
+        self.first: int | None = int(time.min()) if len(time) else None
+        self.last: int | None = int(time.max()) if len(time) else None
+        if interval is not None:
+            self.intervals = Intervals(interval)
+        else:
+            self.intervals = Intervals.fitting(self.first or 0, self.last or 0)
+        self._grouping = Grouping(reader, self.rows, self.reported, self.intervals, looked)
+
+    @cached_property
+    def total(self) -> Figures:
+        """Of all rows."""
+        (found,) = measured(self.facts, None, np.zeros(len(self.rows), np.int64), 1, self.facts.span)
+        return found
+
+    def grouped(self, by: Sequence[str]) -> Grouped:
+        """The rows by these names. Raises UserError for one that is none."""
+        return self._grouping.by(by)
+
+    def figures(self, grouped: Grouped, by: Sequence[str] = ()) -> list[Figures]:
+        """The figures of each group, in the order of its labels."""
+        span = self.intervals.length if TIME in by else self.facts.span
+        return measured(self.facts, grouped.places, grouped.keys, len(grouped.labels), span)
+
+    def by(self, *names: str) -> Statistics:
+        """The figures of all groups. Raises UserError for a name that is none."""
+        grouped = self.grouped(names)
+        found = self.figures(grouped, names)
+        alone = names == (TIME,)
+        groups = [Group(key, each) for key, each in zip(grouped.labels, found, strict=True) if alone or each.messages]
+        if names[0] != TIME:
+            groups.sort(key=lambda group: (-group.figures.messages, [(each is None, str(each)) for each in group.key]))
+        interval = self.intervals.length if TIME in names else None
+        return Statistics(tuple(names), groups, self.total, self.first, self.last, interval)
+
+    def over_time(self, grouped: Grouped) -> Ints:
+        """How many messages of each group there are in each interval: (groups, intervals)."""
+        numbers, begins = self.intervals.of(self.facts.time)
+        return _counted(grouped, numbers, len(begins))
+
+    def latencies(self, grouped: Grouped) -> Ints:
+        """How many latencies of each group are in each bucket of percentiles.EDGES: (groups, buckets)."""
+        timed = self.facts.timed
+        numbers = np.zeros(len(self.rows), np.int64)
+        numbers[timed] = buckets(self.facts.latency[timed]) + 1
+        return _counted(grouped, numbers, int(numbers.max(initial=0)) + 1)[:, 1:]
+
+
+def _counted(grouped: Grouped, numbers: Ints, width: int) -> Ints:
+    """How often each number, less than `width`, occurs in each group."""
+    mine = numbers if grouped.places is None else numbers[grouped.places]
+    size = len(grouped.labels)
+    found: Ints = np.bincount(grouped.keys * width + mine, minlength=size * width).reshape(size, width)
+    return found
+
+
+def statistics(
+    reader: Rows,
+    by: Sequence[str],
+    rows: Ints | None = None,
+    *,
+    with_errors: bool = True,
+    interval: int | None = None,
+    looked: Looked = lambda done, total: None,
+) -> Statistics:
+    """The figures of some rows (None: of all), by each combination of what these names mean. Raises UserError.
+
+    interval: ns, of the name `time`. looked: see analyzer.insight.errors.Looked.
+    """
+    return Study(reader, rows, with_errors=with_errors, interval=interval, looked=looked).by(*by)

@@ -1,0 +1,97 @@
+"""Who talks to whom: conversations (connections) and endpoints, with what each side sent.
+
+Theory. The nearest to tshark's `-z conv,tcp` and `-z endpoints,tcp`, but counted in messages of the protocols and
+their bytes, not in packets: what is retransmitted or a bare acknowledgement is nobody's message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns import Array, Ints
+from analyzer.insight.packed import dense
+from analyzer.insight.percentiles import sums
+from analyzer.messages import FROM_CLIENT
+from analyzer.rows import Rows
+from dissectors.slotted import slotted
+
+
+@slotted
+class Conversation:
+    """One connection. protocol: of its first message. began: the time of its first message (ns since 1970).
+
+    duration_ns: from there to its last. to_server, to_client: messages, and their bytes.
+    """
+
+    connection: str
+    protocol: str
+    messages: int
+    bytes: int
+    to_server: int
+    bytes_to_server: int
+    to_client: int
+    bytes_to_client: int
+    began: int
+    duration_ns: int
+
+
+@slotted
+class Endpoint:
+    """An address and port, with the messages and bytes that it sent and received."""
+
+    endpoint: str
+    connections: int
+    messages: int
+    bytes: int
+    sent: int
+    bytes_sent: int
+    received: int
+    bytes_received: int
+
+
+def conversations(reader: Rows, rows: Ints) -> list[Conversation]:
+    """The connections of these rows, those with most messages first."""
+    streams, keys = dense(reader.take("stream", rows))
+    size, time = len(streams), reader.take("time", rows)
+    up = reader.take("side", rows) == FROM_CLIENT
+    first = np.full(size, np.iinfo(np.int64).max)
+    last = np.full(size, np.iinfo(np.int64).min)
+    np.minimum.at(first, keys, time)
+    np.maximum.at(last, keys, time)
+    places = np.full(size, len(rows))
+    np.minimum.at(places, keys, np.arange(len(rows)))
+    columns = [*_sides(reader, rows, keys, size, up), first.tolist(), (last - first).tolist()]
+    names = reader.column("stream_id", rows[places]).values()
+    protocols = reader.column("protocol", rows[places]).values()
+    found = [Conversation(*each) for each in zip(names, protocols, *columns, strict=True)]
+    return sorted(found, key=lambda each: -each.messages)
+
+
+def endpoints(reader: Rows, rows: Ints) -> list[Endpoint]:
+    """The endpoints of these rows, those with most messages first; each message is its sender's and its receiver's."""
+    streams, stream = dense(reader.take("stream", rows))
+    sides = [2 * stream + side for side in (reader.take("side", rows), 1 - reader.take("side", rows))]
+    halves = np.arange(2 * len(streams))
+    example = np.repeat(streams, 2)
+    names = [reader.session.endpoint(*each) for each in zip(example.tolist(), (halves % 2).tolist(), strict=True)]
+    known = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    number = np.array([known[name] for name in names], np.int64)
+    keys, sent = np.concatenate([number[side] for side in sides]), np.repeat([True, False], len(rows))
+    connections = np.bincount(number, minlength=len(known)).tolist()
+    columns = _sides(reader, np.tile(rows, 2), keys, len(known), sent)
+    found = [Endpoint(*each) for each in zip(known, connections, *columns, strict=True)]
+    return sorted(found, key=lambda each: -each.messages)
+
+
+def _sides(reader: Rows, rows: Ints, keys: Ints, size: int, chosen: Array) -> Sequence[list[Any]]:
+    """Messages and bytes by key: all, those that are chosen, the others."""
+    length = reader.take("length", rows).astype(np.int64)
+    both = [(keys, length), *((keys[mask], length[mask]) for mask in (chosen, ~chosen))]
+    return [
+        column
+        for mine, bytes_of in both
+        for column in (np.bincount(mine, minlength=size).tolist(), sums(mine, bytes_of, size))
+    ]

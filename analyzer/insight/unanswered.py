@@ -1,0 +1,42 @@
+"""Requests that were never answered: which, and how long they had waited when the capture said the last of it.
+
+Theory. A request may be without its answer because nobody answered, or because the capture ended first. How much longer
+its connection was heard of tells the two apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.columns import Ints
+from analyzer.session import Analysis
+from dissectors.api import Role
+from dissectors.slotted import slotted
+from dissectors.wire.bulk import NULL
+
+
+@slotted
+class Waiting:
+    """A request without an answer. waited, before_end: ns from it to the last packet of its connection, of all."""
+
+    row: int
+    waited: int
+    before_end: int
+
+
+def unanswered(session: Analysis, rows: Ints) -> Ints:
+    """Those of `rows` that are requests without an answer."""
+    table = session.rows
+    found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & (table.column("partner")[rows] == NULL)]
+    return found
+
+
+def longest(session: Analysis, rows: Ints, most: int) -> list[Waiting]:
+    """Of requests without an answer the `most` that had waited longest, in this order."""
+    table, ends = session.rows, session.engine.streams.column("end")
+    time = table.column("time")[rows]
+    waited = ends[table.column("stream")[rows]] - time
+    before_end = int(ends.max(initial=0)) - time
+    order = np.lexsort((rows, -waited))[:most]
+    columns = (each[order].tolist() for each in (rows, waited, before_end))
+    return [Waiting(*each) for each in zip(*columns, strict=True)]

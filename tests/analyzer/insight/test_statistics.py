@@ -1,0 +1,248 @@
+"""Figures of groups beside a plain evaluation of the rows that `list` prints, for everything to group by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyzer.columns import Ints
+from analyzer.errors import UserError
+from analyzer.fields import Reading
+from analyzer.filter import compiled
+from analyzer.insight.grouping import fields_of
+from analyzer.insight.intervals import LENGTHS, LIMIT, MOST, SECOND, Intervals
+from analyzer.insight.statistics import Study, statistics
+from analyzer.rows import Rows
+from analyzer.session import Session
+from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
+
+ROOT = Path(__file__).parents[3]
+MIXED, KAFKA = ROOT / "captures" / "mixed.pcapng", ROOT / "captures" / "kafka-4.4.pcap.zst"
+KEYS = ("number", "time", "stream_id", "protocol", "source", "destination", "role", "operation", "version", "client")
+MORE = ("length", "partner", "latency_ns", "error")
+PULLED = {"PULL_MESSAGE": (19, 20, 21), "LITE_PULL_MESSAGE": (19, 20, 21), "POP_MESSAGE": (209, 210)}
+
+Row = Mapping[str, Any]
+Named = Callable[[Row], Iterable[Any]]
+
+
+@cache
+def rows_of(path: Path) -> list[Row]:
+    """All rows as programs read them, with the time in ns."""
+    with Session([path]).load() as session:
+        reader, numbers = Rows(session), np.arange(len(session.rows))
+        found = [dict(row) for row in reader.objects((*KEYS, *MORE), numbers)]
+        for row, time in zip(found, session.rows.column("time").tolist(), strict=True):
+            row["time_ns"] = time
+    return found
+
+
+def is_nothing(row: Row) -> bool:
+    code = row["error"] and row["error"]["code"]
+    return row["protocol"] == "rocketmq" and code in PULLED.get(row["operation"], ())
+
+
+def figures(rows: Sequence[Row], span: int) -> dict[str, Any]:
+    """All figures of one group, the slow way."""
+    roles = [row["role"] for row in rows]
+    said = [row for row in rows if row["error"] is not None]
+    failed = [row for row in said if not is_nothing(row)]
+    times = sorted(row["latency_ns"] for row in rows if row["latency_ns"] is not None)
+    names = ("p50_ns", "p90_ns", "p99_ns", "p999_ns")
+    ranks = [times[math.ceil(p * len(times) / 1000) - 1] if times else None for p in (500, 900, 990, 999)]
+    answers = roles.count("response")
+    return {
+        "messages": len(rows),
+        "requests": roles.count("request"),
+        "answers": answers,
+        "unanswered": sum(row["role"] == "request" and row["partner"] is None for row in rows),
+        "orphans": sum(row["role"] == "response" and row["partner"] is None for row in rows),
+        "oneway": roles.count("oneway"),
+        "push": roles.count("push"),
+        "raw": roles.count("raw"),
+        "bytes": sum(row["length"] for row in rows),
+        "rate": len(rows) * SECOND / span if span else None,
+        "errors": len(failed),
+        "empty": len(said) - len(failed),
+        "error_rate": sum(row["role"] == "response" for row in failed) / answers if answers else None,
+        "timed": len(times),
+        "min_ns": times[0] if times else None,
+        **dict(zip(names, ranks, strict=True)),
+        "max_ns": times[-1] if times else None,
+        "mean_ns": sum(times) / len(times) if times else None,
+    }
+
+
+def grouped(rows: Sequence[Row], values: Named, span: int | None = None) -> dict[Any, dict[str, Any]]:
+    times = [row["time_ns"] for row in rows]
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        for value in list(dict.fromkeys(values(row))) or [None]:
+            groups.setdefault(value, []).append(row)
+    return {value: figures(mine, span or max(times) - min(times)) for value, mine in groups.items()}
+
+
+def key(name: str) -> Named:
+    return lambda row: [row[name]]
+
+
+def error(row: Row) -> list[str | None]:
+    return [row["error"] and row["error"]["name"]]
+
+
+BY: dict[str, Named] = {
+    **{name: key(name) for name in KEYS if name not in ("number", "time", "stream_id")},
+    "connection": key("stream_id"),
+    "error": error,
+    "length": key("length"),
+    "ip": lambda row: [row[side].rpartition(":")[0] for side in ("source", "destination")],
+    "port": lambda row: [int(row[side].rpartition(":")[2]) for side in ("source", "destination")],
+}
+
+
+@pytest.mark.parametrize("path", [MIXED, KAFKA], ids=lambda path: path.name)
+@pytest.mark.parametrize("name", BY)
+def test_by_a_key(name: str, path: Path) -> None:
+    with Session([path]).load() as session:
+        found = statistics(Rows(session), [name])
+    assert {group.key[0]: asdict(group.figures) for group in found.groups} == grouped(rows_of(path), BY[name])
+    assert asdict(found.total) == grouped(rows_of(path), lambda row: [0])[0]
+    assert [group.figures.messages for group in found.groups] == sorted(
+        (group.figures.messages for group in found.groups), reverse=True
+    )
+
+
+@pytest.mark.parametrize("name", ["topic", "group", "kafka.Fetch.request.maxWaitMs", "kafka.topic"])
+def test_by_what_messages_say(name: str) -> None:
+    with Session([MIXED]).load() as session:
+        reader, numbers = Rows(session), np.arange(len(session.rows))
+        fields = fields_of(name)
+        reading = Reading(reader, fields)
+        said: dict[int, list[Any]] = {}
+        for field in fields:
+            places, values = reading.of(field, numbers)
+            for place, value in zip(places.tolist(), values, strict=True):
+                said.setdefault(place + 1, []).append(value)
+        found = statistics(reader, [name])
+    assert any(len(set(values)) > 1 for values in said.values()) or name != "kafka.topic"
+    expected = grouped(rows_of(MIXED), lambda row: said.get(row["number"], []))
+    assert {group.key[0]: asdict(group.figures) for group in found.groups} == expected
+
+
+@pytest.mark.parametrize(
+    "names", [("protocol", "operation"), ("ip", "role"), ("role", "port"), ("port", "ip", "error")]
+)
+def test_by_several_keys_a_row_is_in_each_pair(names: tuple[str, ...]) -> None:
+    def values(row: Row) -> Iterable[Any]:
+        found: list[tuple[Any, ...]] = [()]
+        for name in names:
+            found = [(*one, value) for one in found for value in dict.fromkeys(BY[name](row))]
+        return found
+
+    with Session([MIXED]).load() as session:
+        found = statistics(Rows(session), names)
+    assert {group.key: asdict(group.figures) for group in found.groups} == grouped(rows_of(MIXED), values)
+
+
+@pytest.mark.parametrize("interval", [SECOND, 7 * SECOND, 1_000_000])
+def test_by_time(interval: int) -> None:
+    with Session([MIXED]).load() as session:
+        found = statistics(Rows(session), ["time"], interval=interval)
+    expected = grouped(rows_of(MIXED), lambda row: [row["time_ns"] // interval * interval], interval)
+    assert {group.key[0]: asdict(group.figures) for group in found.groups if group.figures.messages} == expected
+    begins = [group.key[0] for group in found.groups]
+    assert begins == list(range(begins[0], begins[-1] + 1, interval))
+    assert found.interval == interval
+
+
+def test_intervals_that_are_too_many_are_only_those_with_messages() -> None:
+    keys, begins = Intervals(1).of(np.array([5, 5 + LIMIT, 7]))
+    assert (keys.tolist(), begins) == ([0, 2, 1], [5, 7, 5 + LIMIT])
+
+
+@pytest.mark.parametrize("span", [0, 1, 59, 10**6, 59 * SECOND, 61 * SECOND, 400 * 86_400 * SECOND])
+def test_the_usual_interval_is_the_shortest_that_fits(span: int) -> None:
+    first = 1_795_000_000_123_456_789
+    length = Intervals.fitting(first, first + span).length
+    assert (first + span) // length - first // length < MOST
+    shorter = [each for each in LENGTHS if each < length]
+    assert all((first + span) // each - first // each >= MOST for each in shorter)
+
+
+def test_of_rows_that_a_filter_keeps() -> None:
+    with Session([MIXED]).load() as session:
+        reader = Rows(session)
+        rows: Ints = compiled("latency > 50ms").rows(reader, np.arange(len(session.rows)))
+        found = statistics(reader, ["operation"], rows)
+    kept = [row for row in rows_of(MIXED) if (row["latency_ns"] or 0) > 50_000_000]
+    assert {group.key[0]: asdict(group.figures) for group in found.groups} == grouped(kept, key("operation"))
+
+
+def test_several_files_are_one_timeline_and_nothing_depends_on_blocks() -> None:
+    found = []
+    for block in (32_768, 7):
+        with Session([MIXED, KAFKA], block=block).load() as session:
+            found.append(statistics(Rows(session), ["client", "version"]))
+    assert found[0] == found[1]
+    assert found[0].total.messages == len(rows_of(MIXED)) + len(rows_of(KAFKA))
+
+
+def test_without_errors_nobody_knows_of_any() -> None:
+    with Session([MIXED]).load() as session:
+        total = statistics(Rows(session), ["role"], with_errors=False).total
+    assert (total.errors, total.empty, total.error_rate) == (None, None, None)
+
+
+def test_no_rows_are_no_groups() -> None:
+    with Session([MIXED]).load() as session:
+        found = statistics(Rows(session), ["client", "topic"], np.zeros(0, np.int64))
+    assert (list(found.groups), found.total.messages, found.total.rate, found.first) == ([], 0, None, None)
+
+
+@pytest.mark.parametrize("name", ["nonsense", "kafka.Fetch.request.topics", "kafka.nonsense"])
+def test_what_is_no_field_is_an_error(name: str) -> None:
+    with pytest.raises(UserError, match=name.partition(".")[0]):
+        fields_of(name)
+
+
+REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff")
+ANSWER = bytes.fromhex("00000010 00000007 00000000 ffffffff 00000000")
+
+
+def exchange(at: int, begin: int, latency: int) -> list[Segment]:
+    asked, answered = at * len(REQUEST), at * len(ANSWER)
+    request = REQUEST[:8] + at.to_bytes(4) + REQUEST[12:]
+    answer = ANSWER[:4] + at.to_bytes(4) + ANSWER[8:]
+    return [
+        Segment(CLIENT, asked, request, acked=answered, time=begin),
+        Segment(SERVER, answered, answer, acked=asked + len(request), time=begin + latency),
+    ]
+
+
+def test_latencies_by_hand_with_one_that_is_negative(tmp_path: Path) -> None:
+    """Five exchanges a second apart; the clock goes back during the third."""
+    latencies = [400_000, 100_000, -50_000, 300_000, 200_000]
+    first = 1_795_000_000 * SECOND
+    segments = opening()
+    for place, latency in enumerate(latencies):
+        segments += exchange(place, first + place * SECOND, latency)
+    with Session([capture(tmp_path / "a.pcap", segments)]).load() as session:
+        study = Study(Rows(session))
+        total = study.total
+        distribution = study.latencies(study.grouped(["role"]))
+    assert (total.timed, total.min_ns, total.p50_ns, total.p90_ns, total.max_ns) == (
+        5,
+        -50_000,
+        200_000,
+        400_000,
+        400_000,
+    )
+    assert (total.mean_ns, total.messages, total.rate) == (190_000.0, 10, 10 * SECOND / (4 * SECOND + 200_000))
+    assert distribution.sum() == len(latencies)
