@@ -9,27 +9,25 @@ that are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 
 from analyzer.errors import UserError
+from analyzer.fields import layouts as walking
 from analyzer.fields.keys import FIELDS, NAMES, NEEDS_MESSAGE
+from analyzer.fields.layouts import DEEPEST, field_of, prefix, roles_of, walk
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, Kind, ShortField, kind_of, scale_of
 from dissectors import registry
 from dissectors.api import Role
-from dissectors.catalog import Alias, Catalog, Layout, Member
+from dissectors.catalog import Alias, Catalog, Layout
 
 _ROLES = {"request": Role.REQUEST, "response": Role.RESPONSE}
-_ASKING = frozenset(Role) - {Role.RESPONSE}
-"""Roles of messages that have the body of a request: a oneway message has, too."""
-
 _NEAR = 3
 _LONGEST = 80
 """Characters that are repeated of a name that is far too long."""
 
-_DEEPEST = 24
-"""Steps of a path: more than any layout has, few enough for a hostile one."""
+_SHOWN = 12
+"""Names of members that an error lists."""
 
 
 class UnknownField(UserError):
@@ -74,7 +72,7 @@ def _of_row(name: str) -> FieldPath:
     key = NAMES[name]
     field = FIELDS[key]
     cheap = key not in NEEDS_MESSAGE
-    return FieldPath(name, field.kind, Key(key), field.repeated, None, field.about, is_cheap=cheap)
+    return FieldPath(name, field.kind, Key(key), field.repeated, None, field.about, is_cheap=cheap, is_large=not cheap)
 
 
 def _whole(name: str, origin: BodyField, about: str) -> FieldPath:
@@ -91,110 +89,63 @@ def _of_alias(name: str, protocol: str, alias: Alias) -> FieldPath:
 
 def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> FieldPath:
     operation, *path = parts
-    if len(path) > _DEEPEST:
-        raise UnknownField(name[:_LONGEST], (), f"; no path has more than {_DEEPEST} steps")
+    if len(path) > DEEPEST:
+        raise UnknownField(name[:_LONGEST], (), f"; no path has more than {DEEPEST} steps")
     layouts = [each for each in catalog.layouts() if each.operation == operation]
     if not layouts:
-        shorts = [each.name for each in catalog.shorts()]
-        known = [*dict.fromkeys(each.operation for each in catalog.layouts()), *shorts]
-        whole = [f"{protocol}.{each}" for each in near(operation, known)]
-        aliases = [each for each in near(name, catalog.aliases()) if each not in whole]
-        raise UnknownField(name, [*whole, *aliases][:_NEAR])
-    role = _ROLES.get(path[0]) if path else None
-    fitting = [each for each in layouts if each.role in (role, None)]
-    if (
-        role is not None
-        and fitting
-        and (any(each.role is role for each in fitting) or not _has_field(layouts, path[0]))
-    ):
-        layouts, path = fitting, path[1:]
-        roles: frozenset[Role] | None = _with_body_of(role)
-    else:
-        roles = _all_of(each.role for each in layouts)
+        raise _no_operation(name, protocol, catalog, operation)
+    layouts, path = _of_role(layouts, path)
     if not path:
+        roles = roles_of(each.role for each in layouts)
         return _whole(name, BodyField(protocol, operation, roles, ()), f"messages of {operation}")
-    found = [(each.role, member) for each in layouts for member in [_walk(each, path)] if member is not None]
-    if not found:
-        raise _no_member(name, layouts, path)
-    if roles is not None and len(found) < len(layouts):
-        roles = _all_of(of for of, _ in found)
-    (kind, label), *others = [(_kind(member), member.label) for _, (member, _) in found]
-    kind = kind if all(other[0] is kind for other in others) else Kind.ANY
-    many = any(repeated for _, (_, repeated) in found)
-    origin = BodyField(protocol, operation, roles, tuple(path))
-    return FieldPath(name, kind, origin, many, label, found[0][1][0].about, scale_of(path[-1]))
+    met = [walk(each, path) for each in layouts]
+    there = [layout for layout, each in zip(layouts, met, strict=True) if each is not None]
+    if not there:
+        raise _no_member(name, protocol, layouts, path)
+    return field_of(name, protocol, there, [each for each in met if each is not None])
 
 
-def _with_body_of(role: Role | None) -> frozenset[Role] | None:
-    """The roles of messages that have a layout; None for all."""
-    return None if role is None else frozenset({role}) if role is Role.RESPONSE else _ASKING
+def _of_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list[str]]:
+    """The layouts of a role, where the path begins with one; a field of that name goes before a role nobody has."""
+    role = _ROLES.get(path[0]) if path else None
+    if role is None:
+        return layouts, path
+    fitting = [each for each in layouts if each.role in (role, None)]
+    is_field = any(member.name == path[0] for layout in layouts for member in layout.members())
+    if not fitting or (is_field and all(each.role is None for each in fitting)):
+        return layouts, path
+    return fitting, path[1:]
 
 
-def _all_of(roles: Iterable[Role | None]) -> frozenset[Role] | None:
-    """The roles of messages that have one of several layouts."""
-    found = [_with_body_of(role) for role in roles]
-    every: frozenset[Role] = frozenset().union(*(each for each in found if each is not None))
-    return None if None in found or every == frozenset(Role) else every
+def _no_operation(name: str, protocol: str, catalog: Catalog, operation: str) -> UnknownField:
+    known = [*dict.fromkeys(each.operation for each in catalog.layouts()), *(each.name for each in catalog.shorts())]
+    whole = [f"{protocol}.{each}" for each in near(operation, known)]
+    aliases = [each for each in near(name, catalog.aliases()) if each not in whole]
+    return UnknownField(name, [*whole, *aliases][:_NEAR])
 
 
-def _has_field(layouts: Iterable[Layout], name: str) -> bool:
-    return any(each.name == name for layout in layouts for each in layout.members())
-
-
-def _kind(member: Member) -> Kind:
-    return (
-        Kind.STRUCT if member.members is not None and kind_of(member.type) is not Kind.BYTES else kind_of(member.type)
-    )
-
-
-def _walk(layout: Layout, path: Sequence[str]) -> tuple[Member, bool] | None:
-    """The member at a path, and whether it repeats; None where there is none."""
-    members, repeated = layout.members(), False
-    found: Member | None = None
-    for name in path[:_DEEPEST]:
-        if found is not None and found.open and all(each.name != name for each in members):
-            return Member(name, "any", open=True), True
-        found = next((each for each in (*members, *_implied(found)) if each.name == name), None)
-        if found is None:
-            return None
-        repeated |= found.repeated
-        members = () if found.members is None else found.members()
-    return (found, repeated) if found is not None and len(path) <= _DEEPEST else None
-
-
-def _implied(member: Member | None) -> Sequence[Member]:
-    """What every bytes field may be asked for."""
-    if member is None or kind_of(member.type) not in (Kind.BYTES, Kind.ANY):
-        return ()
-    return Member("length", "int64"), Member("hex", "string"), Member("as", "string"), Member("value", "any", open=True)
-
-
-def _no_member(name: str, layouts: Sequence[Layout], path: Sequence[str]) -> UnknownField:
+def _no_member(name: str, protocol: str, layouts: Sequence[Layout], path: Sequence[str]) -> UnknownField:
     """Says how far the path goes, and what is there."""
-    depth = next(
-        (n for n in range(len(path) - 1, 0, -1) if any(_walk(each, path[:n]) is not None for each in layouts)), 0
-    )
-    before = name.split(".")[: -(len(path) - depth)]
-    inside: dict[str, None] = {}
-    for layout in layouts:
-        if depth == 0:
-            inside.update(dict.fromkeys(each.name for each in layout.members()))
-        elif (walked := _walk(layout, path[:depth])) is not None and walked[0].members is not None:
-            inside.update(dict.fromkeys(each.name for each in walked[0].members()))
+    depth, inside = 0, {member.name: None for layout in layouts for member in layout.members()}
+    for length in range(1, len(path)):
+        met = [each for layout in layouts if (each := walk(layout, path[:length])) is not None]
+        if not met:
+            break
+        depth, inside = length, {member.name: None for each in met for member in each.inside()}
+    before = name.split(".")[: depth - len(path)]
     meant = [".".join([*before, each, *path[depth + 1 :]]) for each in near(path[depth], inside)]
     if not meant and inside:
         # The name may be right and its place be wrong.
-        meant = [each for layout in layouts for each in _elsewhere(name.partition(".")[0], layout, path[-1])][:_NEAR]
-    shown = ", ".join(list(inside)[:12])
-    there = f"; {'.'.join(before)} has {shown}{', ...' if len(inside) > 12 else ''}" if inside else ""
-    return UnknownField(name, meant, there)
+        meant = [each for layout in layouts for each in _elsewhere(protocol, layout, path[-1])][:_NEAR]
+    shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "")
+    return UnknownField(name, meant, f"; {'.'.join(before)} has {shown}" if inside else "")
 
 
 def _elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:
     """Paths in a layout that end so."""
-    for path, _, _ in _every(layout.members(), (), False):
-        if path[-1] == wanted:
-            yield f"{_prefix(protocol, layout)}.{'.'.join(path)}"
+    return (
+        f"{prefix(protocol, layout)}.{'.'.join(met.path)}" for met in walking.every(layout) if met.path[-1] == wanted
+    )
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
@@ -219,35 +170,10 @@ def every(word: str | None = None) -> Iterator[FieldPath]:
             if _has(name, word):
                 yield find(name)
         for layout in catalog.layouts():
-            yield from _of_layout(protocol, layout, word)
-
-
-def _prefix(protocol: str, layout: Layout) -> str:
-    role = "" if layout.role is None else f".{layout.role.name.lower()}"
-    return f"{protocol}.{layout.operation}{role}"
-
-
-def _of_layout(protocol: str, layout: Layout, word: str | None) -> Iterator[FieldPath]:
-    roles = _with_body_of(layout.role)
-    whole = FieldPath("", Kind.PRESENCE, BodyField(protocol, layout.operation, roles, ()))
-    for path, member, repeated in _every(layout.members(), (), False):
-        name = f"{_prefix(protocol, layout)}.{'.'.join(path)}"
-        if _has(name, word):
-            origin = BodyField(protocol, layout.operation, roles, path)
-            scale = scale_of(member.name)
-            yield replace(whole, name=name, kind=_kind(member), origin=origin, repeated=repeated, scale=scale)
-
-
-def _every(
-    members: Sequence[Member], around: tuple[str, ...], repeated: bool
-) -> Iterator[tuple[tuple[str, ...], Member, bool]]:
-    if len(around) >= _DEEPEST:
-        return
-    for member in members:
-        path, many = (*around, member.name), repeated or member.repeated
-        yield path, member, many
-        if member.members is not None:
-            yield from _every(member.members(), path, many)
+            for met in walking.every(layout):
+                name = f"{prefix(protocol, layout)}.{'.'.join(met.path)}"
+                if _has(name, word):
+                    yield field_of(name, protocol, [layout], [met])
 
 
 def _has(name: str, word: str | None) -> bool:

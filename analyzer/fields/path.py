@@ -7,7 +7,7 @@ path names one of them and is checked before any row is read, so a slip of the p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from typing import TypeAlias
 from dissectors.api import Role
 from dissectors.catalog import Alias, Short
 from dissectors.lesson import Path
+from dissectors.wire.times import milliseconds, timestamp
 
 
 class Kind(Enum):
@@ -74,7 +75,7 @@ class FieldPath:
     """A checked path. repeated: a row may have several values. label: of numbers that have names.
 
     scale: nanoseconds of one unit of a number that counts time; None where it does not. is_cheap: the index alone tells
-    its values, no message is read.
+    its values, no message is read. is_large: a value may be as large as a message, or is seen only by decoding one.
     """
 
     name: str
@@ -85,6 +86,7 @@ class FieldPath:
     about: str | None = None
     scale: int | None = None
     is_cheap: bool = False
+    is_large: bool = False
 
 
 _KINDS = {
@@ -110,3 +112,14 @@ def kind_of(type_: str) -> Kind:
 def scale_of(name: str) -> int | None:
     """Nanoseconds that a number called so counts in, where its name says that it is a time."""
     return next((scale for suffix, scale in _UNITS.items() if name.endswith(suffix)), None)
+
+
+def is_time(label: Label | None) -> bool:
+    """Whether a number's label is a time or a duration in ms: then it is no name of the number."""
+    return label in (timestamp, milliseconds)
+
+
+def names_of(label: Label | None) -> Collection[str] | None:
+    """The names that a label gives to numbers; None where these are not a table."""
+    table = getattr(label, "__self__", None)
+    return table.values() if isinstance(table, dict) else None

@@ -138,6 +138,10 @@ class Reading:
         if not len(found.rows):
             return found
         values = listed(found.values)
+        if any(type(value) in (list, dict) for value in values):
+            # An empty list is there, and names nothing.
+            found = chosen(found, np.flatnonzero([type(value) not in (list, dict) for value in values]))
+            values = listed(found.values)
         if short.kind is not None:
             values = self._names(self._learned(short.kind, rows), short.kind, values, rows[found.rows])
         return _once(Values(found.rows, values))
@@ -180,7 +184,15 @@ def _added(column: Dense, field: FieldPath) -> Dense:
 def _made(alias: Alias, found: Values) -> Values:
     """What another program makes of our values."""
     if alias.made is not None:
-        made = [alias.made(value) for value in listed(found.values)]
+        values = listed(found.values)
+        # Few values are different, and what can't be a key stands for itself.
+        try:
+            known = {value: alias.made(value) for value in set(values)}
+            made = list(map(known.__getitem__, values))
+        except TypeError:
+            made = [alias.made(value) for value in values]
+        if None not in made:
+            return Values(found.rows, made)
         there = [place for place, value in enumerate(made) if value is not None]
         return Values(found.rows[there], [made[place] for place in there])
     if not alias.add:

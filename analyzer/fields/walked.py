@@ -126,22 +126,25 @@ class _Notes:
         return (rows, at, size) if there.all() else (rows[there], at[there], size[there])
 
 
-def _texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> tuple[Ints, list[str]]:
+def _texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> tuple[Ints, list[Any]]:
     """The texts of messages that are good; one with a text that is no UTF-8 is good no more."""
     mine = good[rows]
     rows, at, size = rows[mine], at[mine], size[mine]
-    known: dict[bytes, str | None] = {}
-    texts: list[str | None] = []
-    for data in source.read_many(at, size):
-        if data not in known:
-            known[data] = _decoded(data)
-        texts.append(known[data])
-    broken = [row for row, text in zip(rows.tolist(), texts, strict=True) if text is None]
-    good[broken] = False
-    if not broken:
-        return rows, texts  # type: ignore[return-value]
+    known = _Decoded()
+    texts = list(map(known.__getitem__, source.read_many(at, size)))
+    if None not in known.values():
+        return rows, texts
+    good[rows[[text is None for text in texts]]] = False
     still = good[rows]
-    return rows[still], [text for text, kept in zip(texts, still.tolist(), strict=True) if kept and text is not None]
+    return rows[still], [text for text, kept in zip(texts, still.tolist(), strict=True) if kept]
+
+
+class _Decoded(dict[bytes, Any]):
+    """Texts by their bytes, None for what is no UTF-8; each decoded once."""
+
+    def __missing__(self, data: bytes) -> str | None:
+        found = self[data] = _decoded(data)
+        return found
 
 
 def _decoded(data: bytes) -> str | None:

@@ -5,7 +5,7 @@ text -> parse (nodes) -> check (names looked up, literals read) -> bound (functi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from analyzer.filter.checked import check
 from analyzer.filter.errors import FilterError, Span
 from analyzer.filter.masks import Mask, bound, fields_of
 from analyzer.filter.parse import parse
-from analyzer.rows import Rows
+from analyzer.rows import Rows, chunks
 
 __all__ = ["Filter", "FilterError", "Span", "compiled"]
 
@@ -45,21 +45,33 @@ class Filter:
             each, back = np.unique(rows, return_inverse=True)
             mixed: Bools = self.mask(reader, each)[back]
             return mixed
-        found = np.empty(len(rows), bool)
-        for first in range(0, len(rows), AT_ONCE):
-            found[first : first + AT_ONCE] = mask(rows[first : first + AT_ONCE])
-        return found
+        return np.concatenate([np.zeros(0, bool), *(mask(some) for some in self._parts(reader, rows))])
 
     def rows(self, reader: Rows, rows: Ints | range) -> Ints:
         """Those of `rows` that it keeps."""
         if not isinstance(rows, range):
             return rows[self.mask(reader, rows)]
         mask = self._bound(reader)
-        kept: list[Ints] = []
-        for first in range(rows.start, rows.stop, AT_ONCE):
-            some = reader.between(first, min(first + AT_ONCE, rows.stop))
-            kept.append(np.flatnonzero(mask(some)) + first)
-        return np.concatenate(kept) if kept else np.empty(0, np.int64)
+        kept = [np.zeros(0, np.int64)]
+        if self._is_large:
+            numbers = np.arange(rows.start, rows.stop)
+            kept += [some[mask(some)] for some in self._parts(reader, numbers)]
+        else:
+            for first in range(rows.start, rows.stop, AT_ONCE):
+                some = reader.between(first, min(first + AT_ONCE, rows.stop))
+                kept.append(np.flatnonzero(mask(some)) + first)
+        return np.concatenate(kept)
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether what it reads of messages may be as large as these."""
+        return any(field.is_large for field in self.fields)
+
+    def _parts(self, reader: Rows, rows: Ints) -> Iterator[Ints]:
+        """The same rows, few enough for what is remembered of them."""
+        if self._is_large:
+            return chunks(reader.session, rows)
+        return (rows[first : first + AT_ONCE] for first in range(0, len(rows), AT_ONCE))
 
     def _bound(self, reader: Rows) -> Mask:
         """The function for a reader's rows, which remembers what it decoded until it is asked again."""

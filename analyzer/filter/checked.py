@@ -13,7 +13,7 @@ from typing import NoReturn, TypeAlias
 
 from analyzer.fields.catalog import UnknownField, find, near
 from analyzer.fields.keys import FIELDS
-from analyzer.fields.path import FieldPath, Key, Kind
+from analyzer.fields.path import FieldPath, Key, Kind, names_of
 from analyzer.filter import units
 from analyzer.filter.errors import FilterError, Span
 from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
@@ -149,7 +149,10 @@ class _Checker:
             return replace(found, labels=_labels(field, literal))
         if kind is Kind.STRUCT:
             self._fail(literal.span, f"{field.name} has fields of its own: compare one of them, or ask count() of it")
-        return replace(found, number=self._number(field, literal), flag=units.flag(literal.text))
+        number = self._number(field, literal)
+        if number is None and kind in _NUMERIC:
+            self._named(field, literal)
+        return replace(found, number=number, flag=units.flag(literal.text))
 
     def _searched(self, field: FieldPath, literal: Literal, takes: str) -> Against:
         if (field.kind in _NUMERIC and field.label is None) or field.kind is Kind.FLAG:
@@ -164,6 +167,8 @@ class _Checker:
                 self._fail(literal.span, f'{field.name} is a time: expected one, as "2026-11-21 10:00" (UTC)')
             return replace(found, number=Fraction(time))
         number = self._number(field, literal)
+        if number is None and field.scale is not None and (time := units.time(literal.text)) is not None:
+            number = Fraction(time, field.scale)
         if number is None:
             self._fail(literal.span, f"{field.name} is {_a(field.kind)}: expected a number{_example(field)}")
         return replace(found, number=number)
@@ -214,6 +219,14 @@ class _Checker:
             meant = near(literal.text, among)
             hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
             self._fail(literal.span, f"{field.name} is one of {', '.join(among)}{hint}")
+
+    def _named(self, field: FieldPath, literal: Literal) -> None:
+        """Refuses a word that is no name of a number."""
+        names = names_of(field.label)
+        if names is not None and literal.text.lower() not in {name.lower() for name in names}:
+            meant = near(literal.text, names)
+            hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
+            self._fail(literal.span, f"{field.name} is a number, and none is called {literal.text}{hint}")
 
     def _fail(self, span: Span, why: str) -> NoReturn:
         raise FilterError(self._text, span, why)

@@ -78,7 +78,7 @@ class _Bound:
         self._test, self._reading = test, reading
         self._judge = _judge(test)
         self._verdicts: dict[int, Verdicts] = {}
-        self._known: dict[tuple[type, Any], bool] = {}
+        self._known: dict[type, _Known] = {}
 
     def mask(self, rows: Ints) -> Bools:
         """Which of `rows` fulfil it."""
@@ -131,24 +131,28 @@ class _Bound:
         return said
 
     def _judged(self, values: list[Any]) -> Bools:
-        judge, known = self._judge, self._known
-        return np.fromiter((_remembered(known, judge, value) for value in values), bool, len(values))
+        kinds = set(map(type, values))
+        if kinds in ({str}, {int}):
+            known = self._known.setdefault(next(iter(kinds)), _Known(self._judge))
+            return np.fromiter(map(known.__getitem__, values), bool, len(values))
+        return np.fromiter(map(self._judge, values), bool, len(values))
 
 
 _MOST_KNOWN = 100_000
 
 
-def _remembered(known: dict[tuple[type, Any], bool], judge: Judge, value: Any) -> bool:
-    """A judge's verdict, asked once for texts and numbers that come again and again."""
-    kind = type(value)
-    if kind is not str and kind is not int:
-        return judge(value)
-    said = known.get((kind, value))
-    if said is None:
-        said = judge(value)
-        if len(known) < _MOST_KNOWN:
-            known[kind, value] = said
-    return said
+class _Known(dict[Any, bool]):
+    """A judge's verdicts on values of one type, each asked for once: most come again and again."""
+
+    def __init__(self, judge: Judge) -> None:
+        super().__init__()
+        self._judge = judge
+
+    def __missing__(self, value: Any) -> bool:
+        said = self._judge(value)
+        if len(self) < _MOST_KNOWN:
+            self[value] = said
+        return said
 
 
 def _judge(test: Test) -> Judge:
@@ -219,6 +223,8 @@ def _compared(test: Test, numbers: Array) -> Bools:
     """The same verdicts for a column of integers."""
     if test.operator is None:
         return np.ones(len(numbers), bool)
+    if test.field.label is not None or test.operator not in _BY_COLUMN:
+        return _each_once(_judge(test), numbers)
     if test.operator == "in":
         said = np.zeros(len(numbers), bool)
         for each in test.wanted:
@@ -231,10 +237,18 @@ def _compared(test: Test, numbers: Array) -> Bools:
     (against,) = test.wanted
     assert isinstance(against, Against)
     name = OPERATORS[test.operator].compares
-    if name is not None:
-        return _beside(name, numbers, against)
-    judge = _judge(test)
-    return np.fromiter(map(judge, numbers.tolist()), bool, len(numbers))
+    assert name is not None
+    return _beside(name, numbers, against)
+
+
+_BY_COLUMN = frozenset({"in", *(name for name, each in OPERATORS.items() if each.compares is not None)})
+"""Operators that compare a column of numbers at once, where numbers have no names."""
+
+
+def _each_once(judge: Judge, numbers: Array) -> Bools:
+    each, back = np.unique(numbers, return_inverse=True)
+    said: Bools = np.fromiter(map(judge, each.tolist()), bool, len(each))[back]
+    return said
 
 
 _ROUNDED = {"lt": ("lt", ceil), "ge": ("ge", ceil), "le": ("le", floor), "gt": ("gt", floor)}

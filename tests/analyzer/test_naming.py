@@ -178,5 +178,4 @@ def test_nothing_is_learned_without_need(tmp_path: Path, needed: bool, streaming
         form = TableForm(TABLE_KEYS, Limits())
         lines = Lines(form, Rows(session, streaming=streaming))
         assert b"".join(lines.of(np.arange(len(session.rows))))
-        assert form._naming is not None
-        assert form._naming._lore.read == (len(session.rows) if needed else 0)
+        assert form._names.of(lines.reader)._lore.read == (len(session.rows) if needed else 0)

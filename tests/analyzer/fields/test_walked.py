@@ -1,95 +1,113 @@
-"""Fields walked to for many messages together are what decoding each of them gives, on sound and on damaged bytes."""
+"""Fields read by walking to them are those that decoding gives, of messages as they should be and of damaged ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import numpy as np
 import pytest
+import zstandard
 
-from analyzer.fields import FieldPath, Kind, Reading, bodies, find
-from analyzer.fields.gathered import listed
+from analyzer.columns import Ints
+from analyzer.fields import bodies
+from analyzer.fields.catalog import find
+from analyzer.fields.path import FieldPath
+from analyzer.fields.reading import Reading
 from analyzer.rows import Rows
 from analyzer.session import Session
+from tests.analyzer.filter.captured import FOLDER, NAMES, captured, printed
+from tests.analyzer.filter.oracle import values_of
 
-CAPTURES = Path(__file__).parents[3] / "captures"
 NEVER = 1 << 30
-
-PATHS = (
-    *("kafka.Fetch.request.maxWaitMs", "kafka.Fetch.request.topics.topic", "kafka.Fetch.request.topics.topicId"),
-    *("kafka.Fetch.request.topics.partitions.partition", "kafka.Fetch.request.rackId", "kafka.Fetch.request.sessionId"),
-    *("kafka.Fetch.response.responses.partitions.highWatermark", "kafka.Fetch.response.responses.topic"),
-    *("kafka.Fetch.response.responses.partitions.errorCode", "kafka.Fetch.response.throttleTimeMs"),
-    *("kafka.Produce.request.acks", "kafka.Produce.request.topicData.name", "kafka.Produce.request.transactionalId"),
-    *("kafka.Produce.request.topicData.partitionData.index", "kafka.Produce.response.responses.name"),
-    *("kafka.Produce.response.responses.partitionResponses.baseOffset", "kafka.Metadata.request.topics.name"),
-    *("kafka.Metadata.response.topics.partitions.isrNodes", "kafka.Metadata.response.topics.isInternal"),
-    *(
-        "kafka.Metadata.response.brokers.host",
-        "kafka.Metadata.response.brokers.rack",
-        "kafka.Metadata.response.clusterId",
-    ),
-    *("kafka.ApiVersions.request.clientSoftwareName", "kafka.ApiVersions.response.apiKeys.maxVersion"),
-    *("kafka.JoinGroup.request.groupId", "kafka.JoinGroup.request.protocols.name", "kafka.Heartbeat.request.memberId"),
-    *("kafka.OffsetCommit.request.topics.partitions.committedOffset", "kafka.FindCoordinator.response.host"),
-    *("kafka.InitProducerId.response.producerId", "kafka.ListOffsets.request.topics.partitions.timestamp"),
-    *("kafka.topic", "kafka.group", "kafka.partition", "kafka.topic_name"),
-)
+TOGETHER = 12
+"""Fields that are asked for in one reading."""
 
 
-def fields() -> list[FieldPath]:
-    return [find(path) for path in PATHS]
+def read(reader: Rows, fields: list[FieldPath], rows: Ints) -> list[list[object]]:
+    """Of each field the values in each row, as they are printed."""
+    reading = Reading(reader, fields)
+    return [[printed(list(values)) for values in reading.by_row(field, rows)] for field in fields]
 
 
-def found(reader: Rows, field: FieldPath, together: Sequence[FieldPath]) -> list[tuple[int, object]]:
-    values = Reading(reader, together).of(field, np.arange(len(reader.session.rows)))
-    return list(zip(values.places.tolist(), map(repr, values.values), strict=True))
-
-
-def assert_equal(reader: Rows, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Compares all fields, each for itself and all at once; returns how many values there are."""
-    plain = {}
-    monkeypatch.setattr(bodies, "WORTH", NEVER)
-    for field in fields():
-        plain[field] = found(reader, field, [field])
+@pytest.mark.parametrize("name", NAMES)
+def test_each_field_of_a_capture_has_the_values_that_are_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "WORTH", 1)
-    for field in fields():
-        assert found(reader, field, [field]) == plain[field], field.name
-        assert found(reader, field, fields()) == plain[field], field.name
-    return sum(map(len, plain.values()))
+    capture = captured(name)
+    paths = Random(name).sample(sorted(capture.fields), min(len(capture.fields), 160))
+    for path in paths:
+        having = np.array(capture.fields[path][:60])
+        (found,) = read(capture.reader, [find(path)], having)
+        assert found == [values_of(path, capture.printed[row]) for row in having.tolist()], path
 
 
-@pytest.mark.parametrize(
-    ("name", "least"), [("kafka.pcap", 1_000), ("mixed.pcapng", 200), ("kafka-4.4.pcap.zst", 1_000)]
-)
-def test_real_messages(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = next(path for path in CAPTURES.iterdir() if path.name.startswith(name))
-    with Session([path]) as session:
-        assert assert_equal(Rows(session.load()), monkeypatch) > least
+@pytest.mark.parametrize("name", NAMES)
+def test_fields_read_together_are_those_read_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "WORTH", 1)
+    capture, random = captured(name), Random(name)
+    by_operation: dict[str, list[str]] = {}
+    for path in sorted(capture.fields):
+        by_operation.setdefault(".".join(path.split(".")[:2]), []).append(path)
+    for paths in random.sample(list(by_operation.values()), min(len(by_operation), 8)):
+        some = random.sample(paths, min(len(paths), TOGETHER))
+        rows = np.array(sorted({row for path in some for row in capture.fields[path][:20]}))
+        together = read(capture.reader, [find(path) for path in some], rows)
+        for path, found in zip(some, together, strict=True):
+            assert found == [values_of(path, capture.printed[row]) for row in rows.tolist()], path
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_damaged_messages(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_walking_is_what_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked = []
+    plain = bodies.walk_fields
+    monkeypatch.setattr(bodies, "walk_fields", lambda *given: walked.append(plain(*given)) or walked[-1])
+    capture = captured("kafka.pcap")
+    read(capture.reader, [find("kafka.Fetch.request.topics.partitions.partition")], capture.all_rows)
+    assert walked
+    assert walked[0][0].mean() > 0.9
+
+
+@cache
+def packets_of(name: str) -> tuple[bytes, list[tuple[int, int]]]:
+    """A classic pcap, and where the payload of each of its packets begins and ends, if it has some."""
+    data = (FOLDER / name).read_bytes()
+    if name.endswith(".zst"):
+        data = zstandard.ZstdDecompressor().stream_reader(data).read()
+    order: Literal["little", "big"] = "little" if data[0] in (0xD4, 0x4D) else "big"
+    found, at = [], 24
+    while at < len(data):
+        end = at + 16 + int.from_bytes(data[at + 8 : at + 12], order)
+        if end > at + 16 + HEADERS:
+            found.append((at + 16 + HEADERS, end))
+        at = end
+    return data, found
+
+
+HEADERS = 66
+"""Bytes of Ethernet, IPv4 and TCP with timestamps."""
+
+DAMAGED = ("kafka.pcap", "kafka-4.4.pcap.zst", "kafka-0.10.pcap.zst", "kafka-3.9-zookeeper.pcap.zst")
+BYTES = (0, 1, 2, 0x7F, 0x80, 0xFF)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damaged_messages_are_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where walking takes a message that decoding would not, or the other way round, their values differ."""
     random = Random(seed)
-    data = bytearray((CAPTURES / "kafka.pcap").read_bytes())
-    for _ in range(len(data) // 400):
-        data[random.randrange(200, len(data))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
+    name = DAMAGED[seed % len(DAMAGED)]
+    whole, packets = packets_of(name)
+    data = bytearray(whole)
+    for begin, end in random.sample(packets, len(packets) // random.choice((2, 4, 10))):
+        data[random.randrange(begin, end)] = random.choice(BYTES)
     path = tmp_path / "damaged.pcap"
     path.write_bytes(data)
-    with Session([path]) as session:
-        assert assert_equal(Rows(session.load()), monkeypatch) > 0
-
-
-def test_integers_come_as_an_array_and_texts_as_a_list() -> None:
-    with Session([CAPTURES / "kafka.pcap"]) as session:
-        reader = Rows(session.load())
-        rows = np.arange(len(session.rows))
-        number, text = find("kafka.Fetch.request.maxWaitMs"), find("kafka.Fetch.request.topics.topic")
-        assert number.kind is Kind.NUMBER
-        values = Reading(reader, [number]).found(number, rows)
-        assert isinstance(values.values, np.ndarray)
-        assert len(values.values)
-        assert isinstance(listed(values.values)[0], int)
-        assert isinstance(Reading(reader, [text]).found(text, rows).values, list)
+    fields = [find(each) for each in random.sample(sorted(captured(name).fields), 40)]
+    with Session([path]).load() as session:
+        reader, rows = Rows(session), np.arange(len(session.rows))
+        assert len(rows) > len(packets) // 4
+        for field in fields:
+            monkeypatch.setattr(bodies, "WORTH", 1)
+            walked = read(reader, [field], rows)
+            monkeypatch.setattr(bodies, "WORTH", NEVER)
+            assert walked == read(reader, [field], rows), (field.name, len(rows))
