@@ -239,17 +239,6 @@ def _leaves_of(values: Mapping[str, Any], paths: Sequence[Path]) -> Sequence[Any
     return [leaf for path in paths for leaf in leaves(values, path)]
 
 
-def _error(body: Body, info: Sequence[Any]) -> Sequence[Any]:
-    return () if body.error is None else (Error(*body.error),)
-
-
-class Error(NamedTuple):
-    """An error that a message reports: compared by name or by number."""
-
-    code: int
-    name: str
-
-
 def _info(body: Body, info: Sequence[Any]) -> Sequence[Any]:
     return info
 
@@ -263,9 +252,6 @@ def _findings(part: Callable[[Any], str]) -> Callable[[Body, Sequence[Any]], Ite
 
 
 _WHOLE: Mapping[str, Any] = {
-    "error": _error,
-    "error.code": lambda body, info: () if body.error is None else (body.error[0],),
-    "error.name": lambda body, info: () if body.error is None else (body.error[1],),
     "info": _info,
     "text": _text,
     "findings": _findings(lambda finding: finding.code),

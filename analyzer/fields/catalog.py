@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from analyzer.errors import UserError
 from analyzer.fields import layouts as walking
-from analyzer.fields.keys import FIELDS, NAMES, NEEDS_MESSAGE
+from analyzer.fields.keys import FIELDS, LARGE, NAMES, NEEDS_MESSAGE
 from analyzer.fields.layouts import DEEPEST, field_of, prefix, roles_of, walk
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, Kind, ShortField, kind_of, scale_of
 from dissectors import registry
@@ -72,7 +72,9 @@ def _of_row(name: str) -> FieldPath:
     key = NAMES[name]
     field = FIELDS[key]
     cheap = key not in NEEDS_MESSAGE
-    return FieldPath(name, field.kind, Key(key), field.repeated, None, field.about, is_cheap=cheap, is_large=not cheap)
+    return FieldPath(
+        name, field.kind, Key(key), field.repeated, None, field.about, is_cheap=cheap, is_large=key in LARGE
+    )
 
 
 def _whole(name: str, origin: BodyField, about: str) -> FieldPath:

@@ -81,14 +81,19 @@ NAMES: Mapping[str, str] = {
 }
 """The field of each name."""
 
-OF_BODY = frozenset(
-    {"error", "error.code", "error.name", "info", "findings", "findings.severity", "findings.text", "text"}
-)
+OF_ERROR = frozenset({"error", "error.code", "error.name"})
+"""What is told by the error that a message reports: hardly one has to be decoded for it."""
+
+OF_BODY = frozenset({"info", "findings", "findings.severity", "findings.text", "text"})
+"""What is told by the whole of a decoded message."""
 
 APART = frozenset({"bytes", "comment"})
 """What is read neither as columns nor out of the body: see Reading."""
 
-NEEDS_MESSAGE = OF_BODY | {"bytes"}
+NEEDS_MESSAGE = OF_ERROR | OF_BODY | {"bytes"}
+
+LARGE = OF_BODY | {"bytes"}
+"""What may be as large as a message."""
 
 _Read = Callable[[Rows, Ints], Sequence[Dense]]
 
@@ -172,4 +177,4 @@ COLUMNS: Mapping[str, _Read] = {
     "port": _sides(port, True, False),
 }
 
-assert set(FIELDS) == set(KEYS) | OF_BODY | APART | set(COLUMNS)
+assert set(FIELDS) == set(KEYS) | OF_ERROR | OF_BODY | APART | set(COLUMNS)

@@ -18,6 +18,7 @@ from analyzer.fields.bodies import Bodies
 from analyzer.fields.dense import Chosen, Dense, Numbers
 from analyzer.fields.gathered import NO_VALUES, Values, chosen, joined, listed
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
+from analyzer.insight.errors import errors
 from analyzer.lore import Lore
 from analyzer.rows import Rows
 from dissectors.api import Role
@@ -25,6 +26,13 @@ from dissectors.catalog import Alias, Short
 from dissectors.wire.bulk import NULL64
 
 _BY_VALUE = keys.NEEDS_MESSAGE | keys.APART
+
+
+class Error(NamedTuple):
+    """An error that a message reports: compared by name or by number."""
+
+    code: int
+    name: str
 
 
 class Occurrences(NamedTuple):
@@ -67,6 +75,8 @@ class Reading:
         name = _key(field)
         if name is None:
             found = self._of_body(field, mine)
+        elif name in keys.OF_ERROR:
+            found = self._errors(name, mine)
         elif name in keys.OF_BODY:
             found = self._bodies.of(field, mine)
         elif name == "bytes":
@@ -100,6 +110,13 @@ class Reading:
             for begin, end in zip(*(edge.tolist() for edge in runs(found.rows)), strict=True):
                 lists[int(found.rows[begin])] = values[begin:end]
         return [lists[place] for place in back.tolist()]
+
+    def _errors(self, name: str, rows: Ints) -> Values:
+        places, numbers, kinds = errors(self.reader.session, rows)
+        said: list[Any] = [Error(*kind) for kind in kinds]
+        if name != "error":
+            said = [kind[0] if name == "error.code" else kind[1] for kind in kinds]
+        return Values(places, [said[number] for number in numbers.tolist()])
 
     def _comments(self, rows: Ints) -> Values:
         comments = self.reader.session.comments

@@ -36,12 +36,12 @@ def fields_of(checked: Checked) -> list[FieldPath]:
 
 
 def cost(checked: Checked) -> int:
-    """What a part costs beside others: 0 columns, 1 some fields of messages, 2 whole messages."""
+    """What a part costs beside others: 0 columns, 1 some fields of messages, 2 what may be whole messages."""
     if isinstance(checked, Both):
         return max(map(cost, checked.parts))
     if checked.field.is_cheap:
         return 0
-    return 2 if isinstance(checked.field.origin, Key) else 1
+    return 2 if checked.field.is_large else 1
 
 
 def bound(checked: Checked, reading: Reading) -> Mask:

@@ -15,8 +15,8 @@ from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, NamedTuple
 
-from analyzer.fields.bodies import Error
 from analyzer.fields.path import Label
+from analyzer.fields.reading import Error
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
