@@ -9,6 +9,7 @@ from analyzer.fields.path import BodyField, FieldPath, Kind, is_time, kind_of, s
 from dissectors.api import Role
 from dissectors.catalog import Layout, Member
 from dissectors.lesson import Path
+from dissectors.wire.times import timestamp
 
 DEEPEST = 24
 """Steps of a path: more than any layout has, few enough for a hostile one."""
@@ -70,6 +71,7 @@ def field_of(name: str, protocol: str, layouts: Sequence[Layout], found: Sequenc
     kind = first.kind if all(each.kind is first.kind for each in found) else Kind.ANY
     label, scale = first.member.label, scale_of(first.member.name)
     if is_time(label):
+        kind = Kind.TIME if label is timestamp else kind
         label, scale = None, _MS
     return FieldPath(
         name,

@@ -7,9 +7,11 @@ path names one of them and is checked before any row is read, so a slip of the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import TypeAlias
 
 from dissectors.api import Role
@@ -74,7 +76,8 @@ Label: TypeAlias = Callable[[int], str | None]
 class FieldPath:
     """A checked path. repeated: a row may have several values. label: of numbers that have names.
 
-    scale: nanoseconds of one unit of a number that counts time; None where it does not. is_cheap: the index alone tells
+    scale: nanoseconds of one unit of a number that counts time; None where it does not. A TIME with a scale counts
+    from 1970. is_cheap: the index alone tells
     its values, no message is read. is_large: a value may be as large as a message, or is seen only by decoding one.
     """
 
@@ -119,7 +122,21 @@ def is_time(label: Label | None) -> bool:
     return label in (timestamp, milliseconds)
 
 
-def names_of(label: Label | None) -> Collection[str] | None:
-    """The names that a label gives to numbers; None where these are not a table."""
+@lru_cache(maxsize=256)
+def names_of(label: Label | None) -> frozenset[str] | None:
+    """The names that a label gives to numbers; None where these are not a table of names."""
+    if label is None:
+        return None
     table = getattr(label, "__self__", None)
-    return table.values() if isinstance(table, dict) else None
+    if isinstance(table, dict):
+        return frozenset(table.values())
+    nobody = label(_NOBODY)
+    if nobody is not None and not _UNKNOWN.fullmatch(nobody):
+        return None
+    named = (label(number) for number in range(-_MOST_NAMED, _MOST_NAMED))
+    return frozenset(name for name in named if name is not None and not _UNKNOWN.fullmatch(name))
+
+
+_NOBODY, _MOST_NAMED = 32_749, 2048
+_UNKNOWN = re.compile("UNKNOWN_-?[0-9]+")
+"""What a label says that has a name for every number."""

@@ -24,6 +24,8 @@ from analyzer.rows import Rows
 from dissectors.api import Role
 from dissectors.catalog import Alias, Short
 from dissectors.wire.bulk import NULL64
+from dissectors.wire.embedded import holds_secret
+from dissectors.wire.secret import Secret
 
 _BY_VALUE = keys.NEEDS_MESSAGE | keys.APART
 
@@ -43,10 +45,13 @@ class Occurrences(NamedTuple):
 
 
 class Reading:
-    """Reads some fields of the rows of a reader. Keeps what it decoded until forget()."""
+    """Reads some fields of the rows of a reader. Keeps what it decoded until forget().
 
-    def __init__(self, reader: Rows, fields: Sequence[FieldPath]) -> None:
-        self.reader = reader
+    masked: for who shows values. Who only compares them (bytes contain this or not) gets messages as they are.
+    """
+
+    def __init__(self, reader: Rows, fields: Sequence[FieldPath], *, masked: bool = True) -> None:
+        self.reader, self._masked = reader, masked
         self._bodies = Bodies(reader, [field for field in fields if not field.is_cheap])
         self._lore: dict[str, Lore] = {}
 
@@ -80,7 +85,7 @@ class Reading:
         elif name in keys.OF_BODY:
             found = self._bodies.of(field, mine)
         elif name == "bytes":
-            found = Values(np.arange(len(mine)), list(self.reader.session.messages(mine)))
+            found = self._messages(mine)
         elif name == "comment":
             found = self._comments(mine)
         else:
@@ -110,6 +115,16 @@ class Reading:
             for begin, end in zip(*(edge.tolist() for edge in runs(found.rows)), strict=True):
                 lists[int(found.rows[begin])] = values[begin:end]
         return [lists[place] for place in back.tolist()]
+
+    def _messages(self, rows: Ints) -> Values:
+        """The bytes of messages, those with a secret in them masked as a whole."""
+        session = self.reader.session
+        messages: list[Any] = list(session.messages(rows))
+        if self._masked:
+            for place, row in enumerate(rows.tolist()):
+                if holds_secret(session.body(row).values):
+                    messages[place] = Secret(messages[place])
+        return Values(np.arange(len(rows)), messages)
 
     def _errors(self, name: str, rows: Ints) -> Values:
         places, numbers, kinds = errors(self.reader.session, rows)

@@ -76,7 +76,7 @@ class Filter:
     def _bound(self, reader: Rows) -> Mask:
         """The function for a reader's rows, which remembers what it decoded until it is asked again."""
         if self._reading is None or self._reading.reader is not reader or self._mask is None:
-            self._reading = Reading(reader, self.fields)
+            self._reading = Reading(reader, self.fields, masked=False)
             self._mask = bound(self._checked, self._reading)
         reading, mask = self._reading, self._mask
 

@@ -115,6 +115,8 @@ class _Checker:
             if field.kind not in (*_NUMERIC, Kind.ANY):
                 self._fail(call.span, f"{call.function} wants numbers, {field.name} is {_a(field.kind)}")
             return field
+        if field.kind is Kind.TIME and field.scale is None:
+            self._fail(call.span, f'{field.name} is a time: compare it with one, as {field.name} > "2026-11-21 10:00"')
         if call.function != "string" and field.kind not in (Kind.TEXT, Kind.ADDRESS, Kind.ANY):
             self._fail(call.span, f"{call.function} wants text, {field.name} is {_a(field.kind)}")
         return replace(field, kind=Kind.TEXT, label=None, scale=None)
@@ -162,16 +164,20 @@ class _Checker:
 
     def _numeric(self, field: FieldPath, literal: Literal, found: Against) -> Against:
         if field.kind is Kind.TIME:
-            time = units.time(literal.text)
-            if time is None:
-                self._fail(literal.span, f'{field.name} is a time: expected one, as "2026-11-21 10:00" (UTC)')
-            return replace(found, number=Fraction(time))
+            return replace(found, number=self._moment(field, literal))
         number = self._number(field, literal)
-        if number is None and field.scale is not None and (time := units.time(literal.text)) is not None:
-            number = Fraction(time, field.scale)
         if number is None:
             self._fail(literal.span, f"{field.name} is {_a(field.kind)}: expected a number{_example(field)}")
         return replace(found, number=number)
+
+    def _moment(self, field: FieldPath, literal: Literal) -> Fraction:
+        """A time in the units of the field; a plain number counts as the field does, for the row's own in seconds."""
+        if field.scale is not None and not literal.quoted and (plain := units.number(literal.text)) and not plain[1]:
+            return plain[0]
+        time = units.time(literal.text)
+        if time is None:
+            self._fail(literal.span, f'{field.name} is a time: expected one, as "2026-11-21 10:00" (UTC)')
+        return Fraction(time, field.scale or 1)
 
     def _number(self, field: FieldPath, literal: Literal) -> Fraction | None:
         """The number in the units of the field."""

@@ -19,7 +19,7 @@ from analyzer.columns import Array, Bools, Ints, runs
 from analyzer.fields.dense import Dense, Numbers, Verdicts
 from analyzer.fields.gathered import Values, chosen, listed
 from analyzer.fields.path import BodyField, FieldPath, Key
-from analyzer.fields.reading import Reading
+from analyzer.fields.reading import Error, Reading
 from analyzer.filter.checked import Both, Checked, Step, Test
 from analyzer.filter.nodes import Cut
 from analyzer.filter.operators import OPERATORS, Against, applied, is_comparable
@@ -185,7 +185,7 @@ def _stepped(steps: Sequence[Step], found: Values) -> Values:
     """What functions and slices make of the values of each row."""
     rows: list[int] = []
     made: list[Any] = []
-    values = listed(found.values)
+    values = [value.name if isinstance(value, Error) else value for value in listed(found.values)]
     for begin, end in zip(*(edge.tolist() for edge in runs(found.rows)), strict=True):
         some = values[begin:end]
         for step in steps:

@@ -18,7 +18,7 @@ def commented(
     *names: tuple[str, bytes],
     ng: Ng = NG,
 ) -> Path:
-    """`comments`: by packet number in this file, from 1; `names`: address and names, a block each behind the packets."""
+    """`comments`: by packet number in this file, from 1; `names`: address and names, a block each behind them."""
     blocks = [ng.section(), ng.interface(NANOSECONDS)]
     for number, frame in enumerate(frames, 1):
         pairs = [(1, text) for text in comments.get(number, ())]

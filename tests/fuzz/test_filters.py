@@ -22,7 +22,7 @@ LONG = int(os.environ.get("WIREANALYZE_FILTERS", "100000"))
 BATCH = 100
 PER_PROCESS = 5_000
 SECONDS = 0.05
-"""Of CPU, for one text on average; ten times as much for any one, as the first of a kind fills tables."""
+"""Of CPU, for any one text, once names have been looked up; the garbage collector is forgiven twice."""
 
 ROWS = np.array([0, 1, 7, 40, 200])
 NAMED = {"slow": "latency > 50ms", "bad": "error or $slow", "loop": "not $loop", "broken": "(", "": "error"}
@@ -156,14 +156,18 @@ def _compiled(text: str) -> Filter | FilterError:
         return error
 
 
+def _took(text: str) -> float:
+    begin = time.process_time()
+    _compiled(text)
+    return time.process_time() - begin
+
+
 def check(seed: int) -> bool:
     """Whether the text of a seed is a filter."""
     random = Random(seed)
     text = WAYS[seed % len(WAYS)](random)
-    begin = time.process_time()
     wanted = _compiled(text)
-    took = time.process_time() - begin
-    assert took < 10 * SECONDS, (seed, text, took)
+    assert any(_took(text) < SECONDS for _ in range(3)), (seed, text)
     if isinstance(wanted, FilterError):
         start, stop = wanted.span
         assert 0 <= start <= stop <= len(text), (seed, text, wanted.span)
@@ -176,11 +180,10 @@ def check(seed: int) -> bool:
 
 
 def check_all(seeds: range) -> None:
-    captured("mixed.pcapng")
-    begin = time.process_time()
+    for name in (*FIELDS, *(head for head, _, _ in FITTING)):
+        _compiled(name)
     filters = sum(map(check, seeds))
-    assert filters > len(seeds) // 20, "nothing of it is a filter: the cases prove nothing"
-    assert time.process_time() - begin < SECONDS * len(seeds)
+    assert filters > len(seeds) // 5, "too few of them are filters: the cases prove nothing"
 
 
 @pytest.mark.parametrize("first", range(0, QUICK, BATCH * 4))

@@ -132,6 +132,7 @@ def test_values_of_fields_are_those_that_are_printed() -> None:
 
 KINDS = {
     Kind.NUMBER: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    Kind.TIME: lambda value: type(value) is int,
     Kind.FLAG: lambda value: isinstance(value, bool),
     Kind.TEXT: lambda value: isinstance(value, str) or is_bytes(value) or is_masked(value),
     Kind.BYTES: lambda value: is_bytes(value) or is_masked(value),

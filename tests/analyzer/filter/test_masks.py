@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import analyzer.filter
 from analyzer.filter import compiled
 from analyzer.rows import Rows
-from tests.analyzer.filter.captured import NAMES, Captured, captured, rows_as_printed
+from analyzer.session import Session
+from tests.analyzer.filter.captured import FOLDER, NAMES, Captured, captured, rows_as_printed
 from tests.analyzer.filter.drawing import questions
 from tests.analyzer.filter.oracle import Comparison, Literal, Value, holds
 
@@ -96,6 +97,43 @@ def test_bodies_of_a_stream_are_filtered_as_those_of_a_file(streamed: Captured) 
             continue  # what shorts inherit and ids are called, a stream may know later
         rows = whole.all_rows
         assert compiled(text).mask(streamed.reader, rows).tolist() == compiled(text).mask(whole.reader, rows).tolist()
+
+
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        ("len(error) > 3", "len(error.name) > 3"),
+        ("lower(error) contains 'no'", "lower(error.name) contains 'no'"),
+        ("upper(error) contains 'N'", "upper(error.name) contains 'N'"),
+        ("string(error) contains 'N'", "error.name contains 'N'"),
+        ("error[0:1] in {'A'..'Z'}", "error.name[0:1] in {'A'..'Z'}"),
+    ],
+)
+def test_what_is_made_of_an_error_is_made_of_its_name(asked: str, same: str) -> None:
+    capture = captured("mixed.pcapng")
+    wanted = compiled(same).mask(capture.reader, capture.all_rows)
+    assert wanted.any()
+    assert compiled(asked).mask(capture.reader, capture.all_rows).tolist() == wanted.tolist()
+
+
+LIVE = tuple(text for text in FILTERS if not any(word in text for word in ("client", "findings", "bytes")))
+"""Findings, and bytes of what is not complete, may say more when the input has ended."""
+
+
+@pytest.mark.parametrize("block", [64, 1000])
+@pytest.mark.parametrize("name", ["kafka.pcap", "mixed.pcapng", "kafka-3.9-zookeeper.pcap.zst"])
+def test_rows_are_filtered_alike_while_they_come(name: str, block: int) -> None:
+    filters = [compiled(text) for text in LIVE]
+    found: list[list[int]] = [[] for _ in filters]
+    with Session([FOLDER / name], block=block) as session:
+        reader = Rows(session, streaming=True)
+        for closed in session.grow():
+            for wanted, rows in zip(filters, found, strict=True):
+                rows += wanted.rows(reader, closed).tolist()
+        ended = np.arange(len(session.rows))
+        for wanted, rows in zip(filters, found, strict=True):
+            assert rows == wanted.rows(reader, ended).tolist(), wanted.text
+            assert rows == compiled(wanted.text).rows(Rows(session, streaming=True), ended).tolist(), wanted.text
 
 
 def test_a_named_filter_is_its_text_in_parentheses() -> None:

@@ -1,0 +1,42 @@
+"""What the documents show can be typed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from analyzer.config import load
+from analyzer.filter import compiled
+
+ROOT = Path(__file__).parents[1]
+FILTERS = (ROOT / "FILTERS.md").read_text()
+EXAMPLES = re.findall(r"^\| `([^`]+)` \| [^|]+\|$", FILTERS.partition("## Fields")[0], re.MULTILINE)
+SHOWN = re.findall(
+    r"-Y '([^']+)'", "".join((ROOT / name).read_text() for name in ("README.md", "FILTERS.md", "OUTPUT.md"))
+)
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) > 20
+    assert len(SHOWN) > 3
+
+
+@pytest.mark.parametrize("text", sorted({*EXAMPLES, *SHOWN}))
+def test_a_filter_in_the_documents_is_one(text: str) -> None:
+    compiled(text.replace("\\|", "|"), {"slow": "latency > 100ms"})
+
+
+def test_the_configuration_in_the_documents_is_one(tmp_path: Path) -> None:
+    lines = FILTERS.partition("## Configuration")[2].partition("## Unlike")[0].splitlines()
+    path = tmp_path / "config.toml"
+    path.write_text("\n".join(line[4:] for line in lines if line.startswith("    ")))
+
+    config = load(str(path))
+
+    assert config.filters == {"slow": "latency > 100ms"}
+    assert config.columns["mine"][-1] == "kafka.topic"
+    assert config.time_format == "relative"
+    assert not config.names
+    assert [rule.name for rule in config.own_colors] == ["slow"]
