@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import TypeAlias
@@ -17,6 +16,7 @@ from typing import TypeAlias
 from dissectors.api import Role
 from dissectors.catalog import Alias, Short
 from dissectors.lesson import Path
+from dissectors.slotted import slotted
 from dissectors.wire.times import milliseconds, timestamp
 
 
@@ -35,14 +35,14 @@ class Kind(Enum):
     PRESENCE = "presence"
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Key:
     """A key of a row, or what is made of one: an entry of analyzer.fields.keys."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class BodyField:
     """A field in the bodies of an operation; roles: those whose layout has it. At an empty path the message itself."""
 
@@ -52,7 +52,7 @@ class BodyField:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class ShortField:
     """What is asked of any message of a protocol."""
 
@@ -60,7 +60,7 @@ class ShortField:
     short: Short
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class AliasField:
     """What another program calls it."""
 
@@ -72,7 +72,7 @@ Origin: TypeAlias = Key | BodyField | ShortField | AliasField
 Label: TypeAlias = Callable[[int], str | None]
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class FieldPath:
     """A checked path. repeated: a row may have several values. label: of numbers that have names.
 

@@ -7,7 +7,6 @@ has numbers only, a unit of time where nothing counts time, an unknown role. Whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NoReturn, TypeAlias
 
@@ -18,9 +17,10 @@ from analyzer.filter import units
 from analyzer.filter.errors import FilterError, Span
 from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
 from analyzer.filter.operators import OPERATORS, Against, Pattern
+from dissectors.slotted import replace, slotted
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Step:
     """What is done to a row's values before they are compared: a function, or parts of each."""
 
@@ -28,7 +28,7 @@ class Step:
     cuts: tuple[Cut, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Test:
     """One comparison. wanted: any of them will do; pairs are ranges. operator None: whether there is a value at all."""
 
@@ -40,7 +40,7 @@ class Test:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Both:
     """Several by `and`, `or`, `xor`; one by `not`."""
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, NamedTuple
 
 from analyzer.fields.path import Label
 from analyzer.fields.reading import Error
+from dissectors.slotted import slotted
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Against:
     """What was written, in each way in which it can be read; None where it cannot be read so.
 
