@@ -26,7 +26,10 @@ _NOBODY = (-1, "")
 
 
 class Named(NamedTuple):
-    """An id in a message, its name, and the row that told it; None where it is the same everywhere."""
+    """An id in a message, its name, and the row that told it; None where it is the same everywhere.
+
+    id: of a number that one connection counts, with what it counts: `of consumer 3`.
+    """
 
     kind: str
     id: str
@@ -46,29 +49,29 @@ def named_by(kind: str, key: str, known: Known) -> Named:
 
 def kinds_in(session: Analysis, row: int, tree: Tree) -> set[str]:
     """The kinds of ids in a row's tree."""
-    return {kind for kind, _ in _ids(session, row, tree)}
+    return {kind for kind, _, _ in _ids(session, row, tree)}
 
 
 def annotate(lore: Lore, row: int, tree: Tree) -> list[Named]:
     """Says names beside the ids in a row's tree, as far as they have been learned; which these are, each once."""
     found: dict[tuple[str, str], Named] = {}
-    for kind, node in _ids(lore.session, row, tree):
-        known = lore.find(kind, str(node.value), row)
+    for kind, scope, node in _ids(lore.session, row, tree):
+        known = lore.find(kind, str(node.value), row, scope)
         if known is not None:
-            named = named_by(kind, str(node.value), known)
+            named = named_by(kind, f"of {scope} {node.value}" if scope else str(node.value), known)
             found.setdefault(named[:2], named)
             _say(node, named.phrase)
     return list(found.values())
 
 
-def _ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, Field]]:
-    """The nodes with ids in a row's tree, and of what kind they are."""
+def _ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | None, Field]]:
+    """The nodes with ids in a row's tree, of what kind and in which scope they are."""
     dissector = session.dissector(row)
     if dissector is not None:
         for reference in defects.told(partial(dissector.references, session.context(row))):
             for node in _nodes(tree.fields, reference.path):
                 if type(node.value) in (int, str) and node.value not in _NOBODY:
-                    yield reference.kind, node
+                    yield reference.kind, reference.scope, node
 
 
 def _say(node: Field, text: str) -> None:

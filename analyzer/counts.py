@@ -81,6 +81,13 @@ def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
     )
 
 
+def streams(analysis: Analysis, chosen: Ints | None = None) -> int:
+    """How many connections there are, also those without a message; or how many these rows are of."""
+    if chosen is None:
+        return len(analysis.engine.streams)
+    return int(np.count_nonzero(np.bincount(analysis.rows.column("stream")[chosen])))
+
+
 def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
     """Numbers of Names as 0, 1, ... of those that occur, and which these are: Names hold clients too, maybe many."""
     shifted = np.where(numbers == NULL, 0, numbers + 1)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analyzer.columns import Ints
 from analyzer.errors import UserError
 from analyzer.fields.leaves import texts_in
 from analyzer.filter import Filter, compiled
@@ -80,14 +81,16 @@ def find(
     start: int,
     *,
     forward: bool = True,
+    among: Ints | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> int | None:
     """The first row from `start` on that has what is sought, that row not included; None when there is none.
 
-    The search goes round: behind the last row it goes on with the first, up to `start` itself. `stop` is asked every
-    STEP rows.
+    The search goes round: behind the last row it goes on with the first, up to `start` itself. among: the rows that are
+    looked at, rising; None: all. `stop` is asked every STEP rows.
     """
-    for some in _turns(len(reader.session.rows), start, forward):
+    rows = np.arange(len(reader.session.rows)) if among is None else among
+    for some in _turns(rows, start, forward):
         if stop():
             return None
         kept = sought.filter.rows(reader, np.sort(some))
@@ -96,12 +99,11 @@ def find(
     return None
 
 
-def _turns(count: int, start: int, forward: bool) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
     """All rows once, in the order of a search, a few at a time; none of them on both sides of the turn."""
-    behind, before = np.arange(min(start + 1, count), count), np.arange(0, min(start + 1, count))
-    if not forward:
-        behind, before = before[:start][::-1], np.arange(min(start, count), count)[::-1]
-    for run in (behind, before):
+    turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
+    before, behind = rows[:turn], rows[turn:]
+    for run in (behind, before) if forward else (before[::-1], behind[::-1]):
         for first in range(0, len(run), STEP):
             yield run[first : first + STEP]
 

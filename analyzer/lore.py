@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -37,6 +37,10 @@ EVERYWHERE = -1
 """The row of what no message tells."""
 
 
+_Id: TypeAlias = tuple[str, str] | tuple[str, str, str, int]
+"""Kind and id; of one that is counted in connections also its scope and the connection's number."""
+
+
 class Known(NamedTuple):
     """A name, and the row that told it, or EVERYWHERE."""
 
@@ -52,14 +56,24 @@ class Lore:
         self.read = 0
         """Rows from the first on that have been read."""
         self._teaching = Teaching(session, kinds)
-        self._known = {lesson[:2]: [Known(EVERYWHERE, lesson.value)] for lesson in self._teaching.constants()}
+        self._known: dict[_Id, list[Known]] = {
+            (lesson.kind, lesson.key): [Known(EVERYWHERE, lesson.value)] for lesson in self._teaching.constants()
+        }
 
-    def find(self, kind: str, key: str, row: int) -> Known | None:
-        """The name of an id at a row, or the first that was told behind it. None where nobody told."""
-        names = self._known.get((kind, key))
+    def find(self, kind: str, key: str, row: int, scope: str | None = None) -> Known | None:
+        """The name of an id at a row. None where nobody told.
+
+        Of an id that is the same everywhere also the first that was told behind it; what a connection has counted is
+        the last one that was called so.
+        """
+        names = self._known.get(self._id(kind, key, row, scope))
         if names is None:
             return None
-        return names[max(bisect_right(names, row, key=_row) - 1, 0)]
+        last = bisect_right(names, row, key=_row) - 1
+        return names[max(last, 0)] if scope is None or last >= 0 else None
+
+    def _id(self, kind: str, key: str, row: int, scope: str | None) -> _Id:
+        return (kind, key) if scope is None else (kind, key, scope, int(self.session.rows.cell("stream", row)))
 
     def first(self, kind: str, key: str) -> Known | None:
         """The first name of an id, whenever it was told."""
@@ -82,11 +96,12 @@ class Lore:
         """Keeps what is news."""
         if not self._teaching.wants(lesson.kind) or len(lesson.value) > LONGEST or len(lesson.key) > LONGEST:
             return False
-        names = self._known.get(lesson[:2])
+        said = self._id(lesson.kind, lesson.key, row, lesson.scope)
+        names = self._known.get(said)
         known = Known(row, lesson.value)
         if names is None:
             if len(self._known) < MOST:
-                self._known[lesson[:2]] = [known]
+                self._known[said] = [known]
                 return True
             return False
         if names[-1].name == known.name:
@@ -96,7 +111,7 @@ class Lore:
         if len(names) < MOST_NAMES:
             names.append(known)
         else:
-            self._known[lesson[:2]] = [names[0], *names[2:], known]
+            self._known[said] = [names[0], *names[2:], known]
         return True
 
     def _lessons(self, rows: Ints) -> Iterator[tuple[int, Lesson]]:

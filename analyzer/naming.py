@@ -90,7 +90,8 @@ class Naming:
         found = self._paths.get(key)
         if found is None:
             references = defects.told(partial(dissector.references, context))
-            found = self._paths[key] = tuple(each.path for each in references if each.kind == TOPIC)
+            found = tuple(each.path for each in references if each.kind == TOPIC and each.scope is None)
+            self._paths[key] = found
         return found
 
     def _concerned(self, rows: Ints) -> bool:

@@ -46,12 +46,26 @@ class Layout(NamedTuple):
     members: Callable[[], Sequence[Member]]
 
 
+class Place(NamedTuple):
+    """A path that leads to something if the field called `beside`, in the same struct as its end, is this number."""
+
+    path: Path
+    beside: str
+    number: int
+
+    @property
+    def tells(self) -> Path:
+        """Where the number stands."""
+        return (*self.path[:-1], self.beside)
+
+
 class Short(NamedTuple):
     """Something that people ask of any message of a protocol, `PROTOCOL.name`.
 
     paths: where it stands in messages of such a context; none where it is not. The same for equal contexts. kind: what
     messages may also carry ids of (dissectors.lesson), whose names are then meant too. inherited: an answer that says
-    none of its own has its request's.
+    none of its own has its request's. places: where it stands if a field beside it says so. nothing: values that stand
+    for none.
     """
 
     name: str
@@ -61,6 +75,8 @@ class Short(NamedTuple):
     inherited: bool = True
     label: Callable[[int], str | None] | None = None
     about: str | None = None
+    places: Callable[[Context], Sequence[Place]] | None = None
+    nothing: frozenset[int | str] = frozenset()
 
 
 class Alias(NamedTuple):

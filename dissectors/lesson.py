@@ -6,7 +6,8 @@ have such ids, its References say. Whoever shows messages brings the two togethe
 name came from. Nothing here is needed to decode, and what nobody explained stays the id that it is.
 
 Kinds are words for people and the same in all protocols: "topic", "broker", "producer", "member". Within a kind an id
-and a name are texts, for which numbers are written in decimal.
+and a name are texts, for which numbers are written in decimal. A number that a client counts for itself, anew on each
+connection, is an id in a `scope`: a word for what is counted ("consumer"), among those of one connection.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ Path = tuple[str, ...]
 
 
 class Lesson(NamedTuple):
-    """What is called `key` among things of a `kind` has the name `value`."""
+    """What is called `key` among things of a `kind` has the name `value`. scope: None where it is so everywhere."""
 
     kind: str
     key: str
     value: str
+    scope: str | None = None
 
 
 class Teacher(NamedTuple):
@@ -59,10 +61,11 @@ class Taught(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Where a message's values have ids of a kind."""
+    """Where a message's values have ids of a kind. scope: as of the Lesson that names them."""
 
     kind: str
     path: Path
+    scope: str | None = None
 
 
 class Exchange(NamedTuple):

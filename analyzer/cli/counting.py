@@ -6,10 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
-import numpy as np
-
 from analyzer.columns import Ints
-from analyzer.counts import Count, Counts, counts
+from analyzer.counts import Count, Counts, counts, streams
 from analyzer.render.delimited import delimited_lines, header_line
 from analyzer.render.jsonable import JsonWriter
 from analyzer.session import Session
@@ -42,7 +40,7 @@ def _object(session: Session, found: Counts, rows: Ints | None) -> dict[str, obj
         "packets": packets.packets,
         "tcp_packets": packets.tcp,
         "packet_bytes": packets.bytes,
-        "streams": _streams(session, rows),
+        "streams": streams(session, rows),
         "messages": len(session.rows) if rows is None else len(rows),
         "message_bytes": sum(each.bytes for each in found.protocols),
         "protocols": protocols,
@@ -67,15 +65,8 @@ def _lines(session: Session, found: Counts, rows: Ints | None) -> Iterator[str]:
     packets = session.packets.counts
     yield (
         f"{packets.packets:,} packets ({packets.tcp:,} TCP), {packets.bytes:,} bytes; "
-        f"{_streams(session, rows):,} streams, {len(session.rows) if rows is None else len(rows):,} messages"
+        f"{streams(session, rows):,} streams, {len(session.rows) if rows is None else len(rows):,} messages"
     )
-
-
-def _streams(session: Session, rows: Ints | None) -> int:
-    """All that there are, also without a message; or those of rows."""
-    if rows is None:
-        return len(session.engine.streams)
-    return int(np.count_nonzero(np.bincount(session.rows.column("stream")[rows])))
 
 
 def _name(count: Count) -> str:

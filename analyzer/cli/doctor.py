@@ -6,14 +6,17 @@ import gc
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import numpy as np
 
 from analyzer.capture.packets import Reader
+from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
-from analyzer.cli.options import decode_as_option
+from analyzer.cli.options import decode_as_option, decompression_option
+from analyzer.columns import Ints
+from analyzer.counts import streams
 from analyzer.decode_as import Told
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.render.jsonable import JsonWriter
@@ -21,6 +24,9 @@ from analyzer.rows import Rows
 from analyzer.session import Session
 from analyzer.text import safe_text
 from dissectors.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
 
 FAILED = 1
 """The exit status where --fail-on found what it was to look for."""
@@ -57,7 +63,9 @@ class Kind(NamedTuple):
     show_default=True,
     help="A summary by kind, or one finding a line.",
 )
+@filter_option
 @decode_as_option
+@decompression_option
 def command(
     files: tuple[str, ...],
     decode_as: Told,
@@ -65,28 +73,36 @@ def command(
     severity: str,
     fail_on: str | None,
     form: str,
+    wanted: Filter | None,
 ) -> None:
     """Examine captures: everything there is to say about messages, connections and files, the gravest first.
 
     Besides what `list` and `show` say of single messages these are the errors that answers report, counted, and
-    findings across messages, such as sequence numbers of producers that come twice or are missing.
+    findings across messages, such as sequence numbers of producers that come twice or are missing. -Y chooses whose
+    findings are told; those of connections and files are told without it.
     """
     gc.freeze()  # what was imported stays
     least = Severity[severity.upper()]
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
             pass
+        chosen = None if wanted is None else wanted.rows(Rows(session), np.arange(len(session.rows)))
         with patiently() as bar:
-            found = (each for each in _checked(session, bar) if each.finding.severity >= least)
-            worst = _print_lines(session, found) if form == "ndjson" else _print_summary(session, files, found)
+            found = (each for each in _checked(session, chosen, bar) if each.finding.severity >= least)
+            worst = _print_lines(session, found) if form == "ndjson" else _print_summary(session, chosen, files, found)
     if fail_on is not None and worst is not None and worst >= Severity[fail_on.upper()]:
         raise SystemExit(FAILED)
 
 
-def _checked(session: Session, bar: Bar) -> Iterator[Found]:
-    """The checkup, and how far it has got."""
+def _checked(session: Session, chosen: Ints | None, bar: Bar) -> Iterator[Found]:
+    """The checkup, and how far it has got; of chosen rows, what belongs to one of them."""
     total = len(session.rows)
-    return checkup(session, lambda rows: bar("messages examined", rows, lambda: total))
+    found = checkup(session, lambda rows: bar("messages examined", rows, lambda: total))
+    if chosen is None:
+        return found
+    mine = np.zeros(total, bool)
+    mine[chosen] = True
+    return (each for each in found if each.row is not None and mine[each.row])
 
 
 def _print_lines(session: Session, found: Iterable[Found]) -> Severity | None:
@@ -120,7 +136,9 @@ class _Group:
             self.findings.append(found)
 
 
-def _print_summary(session: Session, files: Sequence[str], found: Iterable[Found]) -> Severity | None:
+def _print_summary(
+    session: Session, chosen: Ints | None, files: Sequence[str], found: Iterable[Found]
+) -> Severity | None:
     """The kinds of findings with examples, the gravest first; returns the gravest severity."""
     groups: dict[Kind, _Group] = {}
     for each in found:
@@ -128,10 +146,10 @@ def _print_summary(session: Session, files: Sequence[str], found: Iterable[Found
     kinds = sorted(groups, key=lambda kind: (-kind.severity, kind.code == ERROR_ANSWER, -groups[kind].count, kind))
     for kind in _fewer(kinds, groups):
         click.echo("\n".join(_lines(kind, groups[kind])))
-    streams, messages = len(session.engine.streams), len(session.rows)
+    messages = len(session.rows) if chosen is None else len(chosen)
     total = sum(group.count for group in groups.values())
     findings = f"{total:,} finding{'' if total == 1 else 's'}" if total else "nothing to say"
-    click.echo(f"{findings} in {messages:,} messages of {streams:,} streams")
+    click.echo(f"{findings} in {messages:,} messages of {streams(session, chosen):,} streams")
     if any(group.rows for group in groups.values()) and "-" not in files:
         click.echo(f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)")
     return max((kind.severity for kind in kinds), default=None)
@@ -146,7 +164,8 @@ def _fewer(kinds: Sequence[Kind], groups: dict[Kind, _Group]) -> Iterator[Kind]:
     errors = [kind for kind in kinds if kind.error]
     yield from (kind for kind in kinds if not kind.error or kind in errors[:ERRORS])
     if len(errors) > ERRORS:
-        rest = Kind(errors[0].severity, ERROR_ANSWER, f"{len(errors) - ERRORS:,} others")
+        many = len(errors) - ERRORS
+        rest = Kind(errors[0].severity, ERROR_ANSWER, f"{many:,} other{'' if many == 1 else 's'}")
         groups[rest] = _Group()
         groups[rest].rows = sorted({row for kind in errors[ERRORS:] for row in groups[kind].rows})[:SHOWN]
         groups[rest].more = True

@@ -11,15 +11,18 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
-from analyzer.cli.exporting import LINES, SIDES, TABLES, WRITERS, Asked, check, rows_of
+from analyzer.cli.exporting import LINES, TABLES, WRITERS, Asked, check, rows_of
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import Count, decode_as_option, limits_options
+from analyzer.cli.printing import time_format_option
+from analyzer.cli.streams import SIDES
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
 from analyzer.export.output import STANDARD
 from analyzer.render.jsonable import Limits
+from analyzer.render.time_formats import TimeFormat
 
 if TYPE_CHECKING:
     from analyzer.filter import Filter
@@ -51,6 +54,7 @@ FORM_OF = {"tables": "parquet", "handshakes": "pcapng", "split": "raw"}
 @click.option("-e", "chosen", multiple=True, metavar="KEY", help="ndjson, csv, tsv: a key or field, as in list.")
 @click.option("--columns", "sets", multiple=True, metavar="NAME", help="The same: a set of columns.")
 @click.option("--fields/--no-fields", default=None, help="Decoded bodies: not in lines, but in tables, unless you say.")
+@time_format_option
 @click.option("--table", "tables", type=click.Choice(TABLES), multiple=True, help="parquet: a table; all by default.")
 @click.option("--handshakes", is_flag=True, help="pcapng: also how the messages' connections began and ended.")
 @click.option("--partners", is_flag=True, help="Also the other halves of the messages' exchanges.")
@@ -71,6 +75,7 @@ def command(
     chosen: tuple[str, ...],
     sets: tuple[str, ...],
     fields: bool | None,
+    time: TimeFormat | None,
     tables: tuple[str, ...],
     handshakes: bool,
     partners: bool,
@@ -107,6 +112,7 @@ def command(
         only=only,
         most_files=max_files,
         limits=limits,
+        time=time,
     )
     check(what, reader)
     gc.freeze()  # see list

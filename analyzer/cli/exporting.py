@@ -17,11 +17,12 @@ import numpy as np
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
 from analyzer.cli.printing import Printer
+from analyzer.cli.streams import SIDES, find_stream
 from analyzer.columns import Ints
 from analyzer.errors import UserError
 from analyzer.export.output import STANDARD, check_file, check_folder, new_file
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
 from analyzer.render.jsonable import Limits
+from analyzer.render.time_formats import TimeFormat
 from analyzer.rows import Rows
 from analyzer.session import Session
 
@@ -35,14 +36,13 @@ TABLES = ("messages", "exchanges", "streams", "findings", "records")
 MEANT_FOR = {
     "-e": ("chosen", LINES),
     "--columns": ("sets", LINES),
+    "--time-format": ("time", LINES),
     "--fields": ("fields", (*LINES, "parquet")),
     "--table": ("tables", ("parquet",)),
     "--handshakes": ("handshakes", ("pcapng",)),
     "--split": ("split", ("raw",)),
 }
 """Options that some forms alone have."""
-
-SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Asked:
     only: str | None
     most_files: int | None
     limits: Limits
+    time: TimeFormat | None = None
 
 
 def check(asked: Asked, reader: Reader) -> None:
@@ -76,7 +77,7 @@ def check(asked: Asked, reader: Reader) -> None:
         raise UserError("packets are copied by the native reader: leave out --reader")
     if asked.form == "parquet":
         if find_spec("pyarrow") is None:
-            raise UserError("tables are Parquet files, which need pyarrow: install wireanalyze[pipeline]")
+            raise UserError("tables are Parquet files, which need pyarrow: pip install 'wireanalyze[pipeline]'")
         if asked.out == STANDARD:
             raise UserError("tables are folders, which standard output is not: name one with -o")
         from analyzer.pipeline import single
@@ -94,8 +95,6 @@ def rows_of(session: Session, wanted: Filter | None, asked: Asked) -> Ints:
     """The rows that are chosen, rising."""
     rows = np.arange(len(session.rows))
     if asked.stream is not None:
-        from analyzer.cli.follow import find_stream
-
         rows = np.flatnonzero(session.rows.column("stream") == find_stream(session, asked.stream))
     if asked.only is not None:
         rows = rows[session.rows.column("side")[rows] == SIDES[asked.only]]
@@ -109,7 +108,7 @@ def rows_of(session: Session, wanted: Filter | None, asked: Asked) -> Ints:
 
 
 def _printer(asked: Asked) -> Printer:
-    return Printer(asked.chosen, asked.form, bool(asked.fields), asked.limits, sets=asked.sets)
+    return Printer(asked.chosen, asked.form, bool(asked.fields), asked.limits, sets=asked.sets, time=asked.time)
 
 
 def _lines(asked: Asked, session: Session, rows: Ints) -> str:

@@ -23,7 +23,8 @@ _NAME, _KIND = 48, 14
 def command(word: str | None, as_json: bool) -> None:
     """List the fields of filters (-Y) and columns (-e): all, or those with WORD in their names.
 
-    A path of a body works with .request, with .response, and without either; arrays are implicit.
+    A WORD with a dot is looked for in whole paths, one without in the names of fields and operations. A path of a body
+    works with .request, with .response, and without either; arrays are implicit.
     """
     found = every(word)
     first = next(found, None)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
+from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
+from analyzer.cli.streams import SIDES, find_stream
 from analyzer.columns import Ints
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
@@ -24,7 +27,8 @@ from analyzer.rows import Rows, chunks
 from analyzer.session import Session
 from analyzer.text import safe_text
 
-SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
 
 
 @click.command("follow")
@@ -38,6 +42,7 @@ SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}
     help="A line for each message; its fields, or its bytes, beneath; or nothing but the bytes.",
 )
 @click.option("--only", type=click.Choice(list(SIDES)), help="What one side said.")
+@filter_option
 @decode_as_option
 @limits_options
 @color_option
@@ -49,6 +54,7 @@ def command(
     only: str | None,
     color: bool,
     limits: Limits,
+    wanted: Filter | None,
 ) -> None:
     """Follow one connection of captures: wireanalyze follow FILE... STREAM.
 
@@ -56,31 +62,19 @@ def command(
     """
     if len(files) < 2:
         raise UserError("name a capture, and behind it the stream: its number, as list prints it, or CLIENT>SERVER")
-    *names, wanted = files
+    *names, named = files
     with loaded(names, decode_as, reader) as session:
-        stream = find_stream(session, wanted)
+        stream = find_stream(session, named)
         every = np.flatnonzero(session.rows.column("stream") == stream)
         sides = session.rows.column("side")[every]
         numbers = every if only is None else every[sides == SIDES[only]]
+        if wanted is not None:
+            numbers = wanted.rows(Rows(session), numbers)
         if form == "raw":
             _print_raw(session, numbers)
         else:
             began = int(session.rows.column("time")[every[:1]].sum())
             print_lines(_lines(session, stream, numbers, began, form, limits), sys.stdout, color)
-
-
-def find_stream(session: Session, wanted: str) -> int:
-    """The number of a stream, given by it or by its id. Raises UserError if there is none."""
-    count = len(session.engine.streams)
-    if wanted.isdecimal():
-        if int(wanted) < count:
-            return int(wanted)
-    else:
-        for stream in range(count):
-            if session.stream_id(stream) == wanted:
-                return stream
-    known = f"the input has {count} streams, counted from 0" if count else "the input has no TCP streams"
-    raise UserError(f"there is no stream {wanted}: {known}")
 
 
 def _lines(session: Session, stream: int, numbers: Ints, began: int, form: str, limits: Limits) -> Iterator[Line]:

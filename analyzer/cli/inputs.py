@@ -27,14 +27,18 @@ PATIENCE = 1.0
 """Seconds before a progress bar appears."""
 
 
+def names_option(command: _Command) -> _Command:
+    """Adds -n, which holds for the whole program."""
+    text = "Show addresses, not the names of hosts."
+    return click.option("-n", is_flag=True, expose_value=False, callback=tell_no_names, help=text)(command)
+
+
 def files_options(command: _Command) -> Callable[..., Any]:
-    """Adds FILE..., -r FILE, -n, -d and --reader; the command gets `files`, `decode_as` and `reader`."""
+    """Adds FILE..., -r FILE, -n and --reader; the command gets `files` and `reader`."""
 
     @click.argument("files", nargs=-1, metavar="[FILE | -]...", type=click.Path(allow_dash=True))
     @click.option("-r", "--read", "more", multiple=True, metavar="FILE", help="A capture, as tshark's users name it.")
-    @click.option(
-        "-n", is_flag=True, expose_value=False, callback=tell_no_names, help="Show addresses, not the names of hosts."
-    )
+    @names_option
     @click.option("--reader", type=click.Choice(["native", "scapy"]), default="native", help="Who reads the file.")
     @wraps(command)
     def with_files(*args: Any, files: tuple[str, ...], more: tuple[str, ...], **rest: Any) -> Any:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyzer.render.jsonable import Limits
+from analyzer.units import SIZES
 from dissectors.wire import budget
 
 if TYPE_CHECKING:
     from analyzer.decode_as import Where
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_SIZE = re.compile(r"(\d{1,15}) ?((?:[kmg]i)?b|)", re.IGNORECASE)
-_SHIFTS = {"": 0, "b": 0, "kib": 10, "mib": 20, "gib": 30}
+_SIZE = re.compile(r"(\d{1,15}) ?([a-z]*)", re.IGNORECASE)
+_SIZES = {"": 1, **{unit.lower(): size for unit, size in SIZES.items()}}
 
 
 class Count(click.ParamType[int | None]):
@@ -63,14 +64,27 @@ class Size(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The bytes."""
         match = _SIZE.fullmatch(str(value))
-        if match is None:
+        if match is None or match[2].lower() not in _SIZES:
             self.fail(f"{value!r} is no size, such as 512MiB", param, ctx)
-        return int(match[1]) << _SHIFTS[match[2].lower()]
+        return int(match[1]) * _SIZES[match[2].lower()]
 
 
 def _allow(_: click.Context, __: click.Parameter, size: int | None) -> None:
     if size is not None:
         budget.allow(size)
+
+
+def decompression_option(command: _Command) -> _Command:
+    """Adds --max-decompressed, which holds for the whole program."""
+    option = click.option(
+        "--max-decompressed",
+        type=Size(),
+        metavar="SIZE",
+        callback=_allow,
+        expose_value=False,
+        help="How much one message may be decompressed to, such as 512MiB.  [default: 64MiB]",
+    )
+    return option(command)
 
 
 def limits_options(command: _Command) -> Callable[..., Any]:
@@ -79,14 +93,7 @@ def limits_options(command: _Command) -> Callable[..., Any]:
     @click.option("--bytes-limit", type=Count(), default=64, show_default=True, help="Bytes shown of a bytes field.")
     @click.option("--max-items", type=Count(), default=10_000, show_default=True, help="Items shown of a list.")
     @click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
-    @click.option(
-        "--max-decompressed",
-        type=Size(),
-        metavar="SIZE",
-        callback=_allow,
-        expose_value=False,
-        help="How much one message may be decompressed to, such as 512MiB.  [default: 64MiB]",
-    )
+    @decompression_option
     @wraps(command)
     def with_limits(*args: Any, bytes_limit: int | None, max_items: int | None, show_secrets: bool, **rest: Any) -> Any:
         return command(*args, limits=Limits(bytes_limit, max_items, show_secrets), **rest)

@@ -13,7 +13,7 @@ from analyzer import heap
 from analyzer.cli.options import limits_options
 from analyzer.cli.settings import settings
 from analyzer.columns import Ints
-from analyzer.render.clock import TIME_FORMATS, Clock, TimeFormat
+from analyzer.render.clock import Clock
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
 from analyzer.render.forms import TOGETHER, TOGETHER_BYTES, Form, Lines
 from analyzer.render.jsonable import Limits
@@ -22,6 +22,7 @@ from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.presets import PRESETS, TABLE_KEYS
 from analyzer.render.shapes import Joined, Listed
 from analyzer.render.table import TableForm
+from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.rows import ROW_KEYS, Rows, chunks
 from analyzer.text import safe_text
 
@@ -36,6 +37,17 @@ LISTED = "list"
 """The name of no set of columns: it prints those that there are."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def time_format_option(command: _Command) -> _Command:
+    """Adds --time-format; the command gets `time`, None for what the form of output has by itself."""
+    option = click.option(
+        "--time-format",
+        "time",
+        type=click.Choice(TIME_FORMATS),
+        help="iso; or seconds since the first packet (relative), the row printed before (delta), 1970 (epoch).",
+    )
+    return option(command)
 
 
 def rows_options(command: _Command) -> Callable[..., Any]:
@@ -57,12 +69,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
     )
     @click.option("--format", "form", type=click.Choice(["table", "ndjson", "csv", "tsv"]), default="table")
     @click.option("--fields", "with_fields", is_flag=True, help="Add the decoded body to each row.")
-    @click.option(
-        "--time-format",
-        "time",
-        type=click.Choice(TIME_FORMATS),
-        help="iso; or seconds since the first packet (relative), the row printed before (delta), 1970 (epoch).",
-    )
+    @time_format_option
     @limits_options
     @wraps(command)
     def with_printer(
@@ -117,7 +124,7 @@ class Printer:
         keys = _keys(_parts(chosen), _parts(sets), form, with_fields)
         self.for_people = form == "table" and (bool(sets) or not chosen)
         if self.for_people and time is None:
-            time = next((each for each in TIME_FORMATS if each == settings().time_format), None)
+            time = settings().time_format
         self.out: Out = sys.stdout.buffer
         self.limits, self._paths = limits, keys.paths
         self._shape: Shape = Listed() if form == "ndjson" else Joined(limits, labels=self.for_people)

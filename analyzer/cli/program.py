@@ -25,7 +25,7 @@ COMMANDS: dict[str, str] = {
     "sniff": "An interface, live: its messages as they come.",
     "show": "One message: its tree, its bytes, its partner.",
     "decode": "Messages given as hex, without a capture.",
-    "stats": "How many messages of which kind.",
+    "stats": "What is going on: who speaks what, how fast, what failed.",
     "export": "Chosen messages as lines, tables, packets, bytes or files.",
     "doctor": "What is wrong: all findings, also those across messages.",
     "info": "What a capture is and which protocols are in it.",

@@ -44,7 +44,7 @@ def command(
         raise UserError("no message was named: give its number, as list prints it, behind the files")
     *names, number = files
     with loaded(names, decode_as, reader) as session:
-        row = int(number) - 1
+        row = int(number[:18]) - 1  # int() refuses thousands of digits
         if not 0 <= row < len(session.rows):
             raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
         # Programs get what the message says; people read names in its place.

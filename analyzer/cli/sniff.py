@@ -14,7 +14,7 @@ import click
 from analyzer.capture.live import Asked, LiveCapture
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
-from analyzer.cli.inputs import say, told
+from analyzer.cli.inputs import names_option, say, told
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import Printer, rows_options
 from analyzer.cli.settings import with_names
@@ -54,6 +54,7 @@ class Autostop(click.ParamType[float]):
 @click.option("-s", "--snaplen", type=click.IntRange(0), default=0, metavar="N", help="Bytes of a packet; 0: all.")
 @click.option("-p", "--no-promiscuous", is_flag=True, help="Do not put the interface into promiscuous mode.")
 @click.option("--headless", is_flag=True, help="Print rows on standard output instead of opening the TUI.")
+@names_option
 @filter_option
 @decode_as_option
 @rows_options

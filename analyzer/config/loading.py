@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from analyzer.config.model import Config
 from analyzer.errors import UserError
 
@@ -32,9 +34,16 @@ def _bytes(path: str, named: bool) -> bytes | None:
         if named:
             raise UserError(f"there is no configuration {path}: {error.strerror}") from None
         return None
+    except PermissionError as error:
+        if named or os.path.lexists(path):
+            raise _unreadable(path, error.strerror) from None
+        return None  # somebody else's home, as under sudo: nobody knows whether there is one
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UserError(f"the configuration {path} can't be read: {reason}") from None
+        raise _unreadable(path, error.strerror if isinstance(error, OSError) else str(error)) from None
     if len(data) > LARGEST:
         raise UserError(f"{path} has more than {LARGEST:,} bytes: that is no configuration")
     return data
+
+
+def _unreadable(path: str, reason: str | None) -> UserError:
+    return UserError(f"the configuration {path} can't be read: {reason}; name another with --config")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from analyzer.decode_as import PortRange
+from analyzer.render.time_formats import TimeFormat
 from dissectors.slotted import field, slotted
-
-TimeFormat = Literal["relative", "delta", "iso", "epoch"]
-TIME_FORMATS: tuple[TimeFormat, ...] = ("relative", "delta", "iso", "epoch")
 
 
 @slotted

@@ -62,7 +62,7 @@ class Output:
 
 def cannot_write(path: str, error: OSError) -> UserError:
     """The sentence for it."""
-    return UserError(f"cannot write {path}: {error.strerror or error}; nothing was left there")
+    return UserError(f"cannot write {path}: {error.strerror or error}; nothing was changed there")
 
 
 def check_file(path: str, *, force: bool) -> None:
@@ -206,7 +206,11 @@ def place(hidden: str, target: str, *, force: bool) -> None:
         if force and os.path.lexists(target):
             old = _hidden(target)
             os.rename(target, old)
-            os.rename(hidden, target)
+            try:
+                os.rename(hidden, target)
+            except OSError:
+                os.rename(old, target)
+                raise
             shutil.rmtree(old, ignore_errors=True)
         else:
             if os.path.lexists(target):

@@ -8,7 +8,6 @@ forget(), for an expression asks for one field after the other, each for the row
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +15,15 @@ import numpy as np
 from analyzer import defects
 from analyzer.columns import Array, Bools, Ints, given, runs
 from analyzer.fields.gathered import Gathered, Gathering, Values
+from analyzer.fields.getting import getter
 from analyzer.fields.keys import OF_BODY
-from analyzer.fields.leaves import leaves, texts_in
-from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
+from analyzer.fields.leaves import texts_in
+from analyzer.fields.path import AliasField, BodyField, FieldPath, Key
 from analyzer.fields.walked import Walkable, layout_of, walk_fields, walkable
 from analyzer.insight.scattered import Scattered
 from analyzer.row_findings import findings_of
 from analyzer.rows import Rows, chunks
 from dissectors.api import Body, Context, Dissector, Pick, Role, State
-from dissectors.lesson import Path
 
 WORTH = 16
 """Rows of a kind below which each is read for itself."""
@@ -149,14 +148,14 @@ class Bodies:
         told = None if given(extra) is None else session.engine.extras[extra]
         context = Context(Role(role), given(code), given(version), told)
         name = session.names.text(operation)
-        paths = [_paths(field, dissector, context, name) for field in self._fields]
+        found = [getter(field, dissector, context, name) for field in self._fields]
         whole = [_WHOLE.get(field.origin.name) if isinstance(field.origin, Key) else None for field in self._fields]
-        every = frozenset(path for each in paths for path in each)
-        get = [_getter(each) for each in paths]
+        every = frozenset(path for each in found if each is not None for path in each.paths)
+        get = [None if each is None else each.get for each in found]
         if dissector is None or not every or any(whole):
             return _Plan(dissector, context, None, get, whole, None)
-        layout = layout_of(dissector, context)
-        walk = None if layout is None else walkable(layout, paths)
+        layout = layout_of(dissector, context) if all(each is None or each.is_plain for each in found) else None
+        walk = None if layout is None else walkable(layout, [() if each is None else each.paths for each in found])
         return _Plan(dissector, context, dissector.picker(context, every), get, whole, walk)
 
     def may_have(self, field: FieldPath, rows: Ints) -> Bools:
@@ -197,46 +196,6 @@ def _alike(columns: Sequence[Array]) -> Iterator[tuple[tuple[int, ...], Ints]]:
 
 def _no_pick(message: bytes) -> None:
     return None
-
-
-def _paths(field: FieldPath, dissector: Dissector | None, context: Context, operation: str | None) -> Sequence[Path]:
-    """Where a field stands in messages of a context."""
-    origin = field.origin
-    if dissector is None or isinstance(origin, Key) or origin.protocol != dissector.name:
-        return ()
-    if isinstance(origin, BodyField):
-        fits = origin.operation == operation and (origin.roles is None or context.role in origin.roles)
-        return (origin.path,) if fits and origin.path else ()
-    ask: Callable[[Context], Sequence[Path]] | None
-    if isinstance(origin, ShortField):
-        ask = origin.short.paths
-        ids = _references(dissector, context, origin.short.kind)
-    else:
-        ask, ids = origin.alias.paths, []
-    return () if ask is None else (*defects.told(partial(ask, context)), *ids)
-
-
-def _references(dissector: Dissector, context: Context, kind: str | None) -> list[Path]:
-    """Where there are ids of a kind."""
-    if kind is None:
-        return []
-    return [each.path for each in defects.told(partial(dissector.references, context)) if each.kind == kind]
-
-
-def _getter(paths: Sequence[Path]) -> _Get | None:
-    if not paths:
-        return None
-    if len(paths) == 1:
-        return partial(_leaves_at, path=paths[0])
-    return partial(_leaves_of, paths=paths)
-
-
-def _leaves_at(values: Mapping[str, Any], path: Path) -> Sequence[Any]:
-    return leaves(values, path)
-
-
-def _leaves_of(values: Mapping[str, Any], paths: Sequence[Path]) -> Sequence[Any]:
-    return [leaf for path in paths for leaf in leaves(values, path)]
 
 
 def _info(body: Body, info: Sequence[Any]) -> Sequence[Any]:

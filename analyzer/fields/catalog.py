@@ -20,9 +20,13 @@ from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, Kind, Sh
 from dissectors import registry
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, Layout
+from dissectors.lesson import Path
 
 _ROLES = {"request": Role.REQUEST, "response": Role.RESPONSE}
 _NEAR = 3
+_TO_OPERATION = 2
+"""Parts of a name up to its operation."""
+
 _LONGEST = 80
 """Characters that are repeated of a name that is far too long."""
 
@@ -95,7 +99,7 @@ def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> Fi
         raise UnknownField(name[:_LONGEST], (), f"; no path has more than {DEEPEST} steps")
     layouts = [each for each in catalog.layouts() if each.operation == operation]
     if not layouts:
-        raise _no_operation(name, protocol, catalog, operation)
+        raise _no_operation(name, protocol, catalog, parts)
     layouts, path = _of_role(layouts, path)
     if not path:
         roles = roles_of(each.role for each in layouts)
@@ -103,7 +107,7 @@ def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> Fi
     met = [walk(each, path) for each in layouts]
     there = [layout for layout, each in zip(layouts, met, strict=True) if each is not None]
     if not there:
-        raise _no_member(name, protocol, layouts, path)
+        raise _no_member(name, protocol, catalog, layouts, path)
     return field_of(name, protocol, there, [each for each in met if each is not None])
 
 
@@ -119,14 +123,25 @@ def _of_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list
     return fitting, path[1:]
 
 
-def _no_operation(name: str, protocol: str, catalog: Catalog, operation: str) -> UnknownField:
+def _no_operation(name: str, protocol: str, catalog: Catalog, parts: Sequence[str]) -> UnknownField:
+    operation, *path = parts
     known = [*dict.fromkeys(each.operation for each in catalog.layouts()), *(each.name for each in catalog.shorts())]
-    whole = [f"{protocol}.{each}" for each in near(operation, known)]
+    whole = [_as_far(protocol, catalog, [each], path) for each in near(operation, known)]
     aliases = [each for each in near(name, catalog.aliases()) if each not in whole]
     return UnknownField(name, [*whole, *aliases][:_NEAR])
 
 
-def _no_member(name: str, protocol: str, layouts: Sequence[Layout], path: Sequence[str]) -> UnknownField:
+def _as_far(protocol: str, catalog: Catalog, begin: Sequence[str], rest: Sequence[str]) -> str:
+    """A path with its rest where that leads to something, else without."""
+    operation, *path = *begin, *rest
+    layouts, path = _of_role([each for each in catalog.layouts() if each.operation == operation], path)
+    leads = any(walk(each, path) is not None for each in layouts)
+    return ".".join((protocol, *begin, *(rest if leads else ())))
+
+
+def _no_member(
+    name: str, protocol: str, catalog: Catalog, layouts: Sequence[Layout], path: Sequence[str]
+) -> UnknownField:
     """Says how far the path goes, and what is there."""
     depth, inside = 0, {member.name: None for layout in layouts for member in layout.members()}
     for length in range(1, len(path)):
@@ -135,12 +150,14 @@ def _no_member(name: str, protocol: str, layouts: Sequence[Layout], path: Sequen
             break
         depth, inside = length, {member.name: None for each in met for member in each.inside()}
     before = name.split(".")[: depth - len(path)]
-    meant = [".".join([*before, each, *path[depth + 1 :]]) for each in near(path[depth], inside)]
+    # At its begin the path may want a role instead.
+    known = [*inside, *(_ROLES if len(before) == _TO_OPERATION else ())]
+    meant = [_as_far(protocol, catalog, [*before[1:], each], path[depth + 1 :]) for each in near(path[depth], known)]
     if not meant and inside:
         # The name may be right and its place be wrong.
         meant = [each for layout in layouts for each in _elsewhere(protocol, layout, path[-1])][:_NEAR]
     shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "")
-    return UnknownField(name, meant, f"; {'.'.join(before)} has {shown}" if inside else "")
+    return UnknownField(name, meant, f"; {'.'.join(before)} has {shown or 'no fields of its own'}")
 
 
 def _elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:
@@ -160,22 +177,44 @@ def near(name: str, known: Iterable[str]) -> list[str]:
 
 
 def every(word: str | None = None) -> Iterator[FieldPath]:
-    """All fields whose name has the word in it, upper or lower case; all of them without one."""
+    """All fields whose name has the word in it, upper or lower case; all of them without one.
+
+    What is asked of any message comes before the fields of bodies. Of these a word without a dot must be in what the
+    field itself is called, or in the operation's name: else a struct's name would list all that is inside.
+    """
     for name in NAMES:
         if _has(name, word):
             yield _of_row(name)
-    for protocol in registry.names():
-        catalog = registry.by_name(protocol).catalog()
-        if catalog is None:
-            continue
-        for name in [*(f"{protocol}.{each.name}" for each in catalog.shorts()), *catalog.aliases()]:
-            if _has(name, word):
-                yield find(name)
-        for layout in catalog.layouts():
-            for met in walking.every(layout):
-                name = f"{prefix(protocol, layout)}.{'.'.join(met.path)}"
-                if _has(name, word):
-                    yield field_of(name, protocol, [layout], [met])
+    catalogs = {name: registry.by_name(name).catalog() for name in registry.names()}
+    for protocol, catalog in catalogs.items():
+        if catalog is not None:
+            names = (*(f"{protocol}.{each.name}" for each in catalog.shorts()), *catalog.aliases())
+            yield from (find(name) for name in names if _has(name, word))
+    for protocol, catalog in catalogs.items():
+        for begin, layouts in _by_prefix(protocol, catalog).items():
+            yield from _of_layouts(protocol, begin, layouts, word)
+
+
+def _by_prefix(protocol: str, catalog: Catalog | None) -> dict[str, list[Layout]]:
+    """The layouts by what stands before their paths; some operations have two codes, with a layout for each."""
+    found: dict[str, list[Layout]] = {}
+    for layout in () if catalog is None else catalog.layouts():
+        found.setdefault(prefix(protocol, layout), []).append(layout)
+    return found
+
+
+def _of_layouts(protocol: str, begin: str, layouts: Sequence[Layout], word: str | None) -> Iterator[FieldPath]:
+    listed: set[Path] = set()
+    for layout in layouts:
+        for met in walking.every(layout):
+            name = f"{begin}.{'.'.join(met.path)}"
+            if (
+                _has(name if word is None or "." in word else f"{begin} {met.path[-1]}", word)
+                and met.path not in listed
+            ):
+                listed.add(met.path)
+                both = [met] if len(layouts) == 1 else [each for one in layouts if (each := walk(one, met.path))]
+                yield field_of(name, protocol, layouts, both)
 
 
 def _has(name: str, word: str | None) -> bool:

@@ -1,7 +1,7 @@
 """The fields that every row has: the keys of OUTPUT.md, and what is made of them.
 
 Theory. Most are columns of the index and are compared as columns. A few need the message: what it says of an error,
-the line about it, its bytes. A new one is an entry of FIELDS, and one of COLUMNS where the index tells it.
+the line about it, its bytes. A new one is an entry of FIELDS, and one of FROM_INDEX where the index tells it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ FIELDS: Mapping[str, RowField] = {
     "id": RowField(T, "stream_id/c/OFFSET or /s/OFFSET"),
     "stream_id": RowField(T, "CLIENT>SERVER, #n for the n-th reuse of the addresses"),
     "partner_id": RowField(T, "id of the other half of the exchange"),
-    "time": RowField(Kind.TIME, "of the packet that completed the message, UTC", also=("frame.time", "_ws.col.time")),
+    "time": RowField(
+        Kind.TIME, "of the packet that completed the message, UTC", also=("frame.time", "_ws.col.Time", "_ws.col.time")
+    ),
     "stream": RowField(N, "number of the TCP connection, from 0", also=("tcp.stream",)),
     "protocol": RowField(T, "kafka, zookeeper, pulsar, rocketmq, ...; unknown for bytes without framing"),
     "source": RowField(T, "ADDRESS:PORT of the sender"),
@@ -57,7 +59,7 @@ FIELDS: Mapping[str, RowField] = {
     "error": RowField(Kind.ANY, "the first error that the message reports, by name or code"),
     "error.code": RowField(N, "its number"),
     "error.name": RowField(T, "its name"),
-    "info": RowField(T, "the line for people", also=("_ws.col.info",)),
+    "info": RowField(T, "the line for people", also=("_ws.col.Info", "_ws.col.info")),
     "findings": RowField(T, "codes of what there is to say of the message", True, also=("findings.code",)),
     "findings.severity": RowField(T, "error, warning, note", True),
     "findings.text": RowField(T, "their sentences", True),
@@ -100,7 +102,7 @@ _Read = Callable[[Rows, Ints], Sequence[Dense]]
 
 def read(reader: Rows, name: str, rows: Ints) -> Sequence[Dense] | list[Any]:
     """A field that the index tells: columns of which a row has the values, or one value for each row."""
-    special = COLUMNS.get(name)
+    special = FROM_INDEX.get(name)
     return _dense(reader.column(name, rows)) if special is None else special(reader, rows)
 
 
@@ -163,7 +165,7 @@ def _clients(reader: Rows, rows: Ints) -> Sequence[Dense]:
     return (Chosen(Choices(names.texts.__getitem__, names), reader.take("client", rows)),)
 
 
-COLUMNS: Mapping[str, _Read] = {
+FROM_INDEX: Mapping[str, _Read] = {
     "operation": _operations,
     "client": _clients,
     "source.ip": _sides(address, True),
@@ -177,4 +179,4 @@ COLUMNS: Mapping[str, _Read] = {
     "port": _sides(port, True, False),
 }
 
-assert set(FIELDS) == set(KEYS) | OF_ERROR | OF_BODY | APART | set(COLUMNS)
+assert set(FIELDS) == set(KEYS) | OF_ERROR | OF_BODY | APART | set(FROM_INDEX)

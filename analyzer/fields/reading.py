@@ -7,7 +7,7 @@ first that an id had, as in the line for people; a stream of rows knows only wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from analyzer.fields import keys
 from analyzer.fields.bodies import Bodies
 from analyzer.fields.dense import Chosen, Dense, Numbers
 from analyzer.fields.gathered import NO_VALUES, Values, chosen, joined, listed
+from analyzer.fields.getting import Numbered
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
 from analyzer.insight.errors import errors
 from analyzer.lore import Lore
@@ -176,7 +177,7 @@ class Reading:
             values = listed(found.values)
         if short.kind is not None:
             values = self._names(self._learned(short.kind, rows), short.kind, values, rows[found.rows])
-        return _once(Values(found.rows, values))
+        return _once(Values(found.rows, values), short.nothing)
 
     def _learned(self, kind: str, rows: Ints) -> Lore:
         lore = self._lore.get(kind)
@@ -186,6 +187,8 @@ class Reading:
         return lore
 
     def _names(self, lore: Lore, kind: str, values: list[Any], rows: Ints) -> list[Any]:
+        if any(type(value) is Numbered for value in values):
+            return [_called(lore, kind, value, row) for value, row in zip(values, rows.tolist(), strict=True)]
         known = {value: lore.first(kind, str(value)) for value in set(values)}
         if not self.reader.streaming:
             named = {value: value if each is None else each.name for value, each in known.items()}
@@ -234,10 +237,18 @@ def _made(alias: Alias, found: Values) -> Values:
     return Values(found.rows, [value + alias.add if type(value) is int else value for value in found.values])
 
 
-def _once(found: Values) -> Values:
-    """Each thing once in a row, and what has no name not at all."""
+def _called(lore: Lore, kind: str, value: Any, row: int) -> Any:
+    """The name of a number at a row, nothing where nobody told; other values as they are."""
+    if type(value) is not Numbered:
+        return value
+    known = lore.find(kind, str(value.number), row, value.scope)
+    return "" if known is None else known.name
+
+
+def _once(found: Values, nothing: Collection[Any]) -> Values:
+    """Each thing once in a row, and what has no name or stands for none not at all."""
     seen = dict.fromkeys(zip(found.rows.tolist(), found.values, strict=True))
-    kept = [(place, value) for place, value in seen if value != ""]
+    kept = [(place, value) for place, value in seen if value != "" and value not in nothing]
     if len(kept) == len(found.values):
         return found
     return Values(np.array([place for place, _ in kept], np.int64), [value for _, value in kept])

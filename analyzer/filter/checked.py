@@ -17,6 +17,7 @@ from analyzer.filter import units
 from analyzer.filter.errors import FilterError, Span
 from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
 from analyzer.filter.operators import OPERATORS, Against, Pattern
+from analyzer.units import DURATIONS, SIZES
 from dissectors.slotted import replace, slotted
 
 
@@ -49,6 +50,9 @@ class Both:
 
 
 Checked: TypeAlias = Test | Both
+
+_NULLS = ("null", "none", "nil")
+"""What people write who want to ask whether there is a value."""
 
 _NUMERIC = frozenset({Kind.NUMBER, Kind.DURATION, Kind.TIME})
 
@@ -151,6 +155,8 @@ class _Checker:
             return replace(found, labels=_labels(field, literal))
         if kind is Kind.STRUCT:
             self._fail(literal.span, f"{field.name} has fields of its own: compare one of them, or ask count() of it")
+        if kind is Kind.BYTES:
+            return found
         number = self._number(field, literal)
         if number is None and kind in _NUMERIC:
             self._named(field, literal)
@@ -167,7 +173,9 @@ class _Checker:
             return replace(found, number=self._moment(field, literal))
         number = self._number(field, literal)
         if number is None:
-            self._fail(literal.span, f"{field.name} is {_a(field.kind)}: expected a number{_example(field)}")
+            self._fail(literal.span, f"{field.name} is {_a(field.kind)}: {_expected(field, literal)}")
+        if self._comparison.operator == "bitwise_and" and number.denominator != 1:
+            self._fail(literal.span, "only whole numbers have bits")
         return replace(found, number=number)
 
     def _moment(self, field: FieldPath, literal: Literal) -> Fraction:
@@ -185,9 +193,9 @@ class _Checker:
         if found is None:
             return None
         number, unit = found
-        if field.kind is Kind.DURATION and unit in units.SIZES:
-            self._fail(literal.span, f"{field.name} counts time: expected a unit of {', '.join(units.DURATIONS)}")
-        if unit not in units.DURATIONS:
+        if field.kind is Kind.DURATION and unit in SIZES:
+            self._fail(literal.span, f"{field.name} counts time: expected a unit of {', '.join(DURATIONS)}")
+        if unit not in DURATIONS:
             return number
         scale = 1 if field.kind is Kind.DURATION else field.scale
         if scale is None:
@@ -251,7 +259,13 @@ def _a(kind: Kind) -> str:
     return kind.value if kind in (Kind.TEXT, Kind.BYTES, Kind.FLAG) else f"a {kind.value}"
 
 
-def _example(field: FieldPath) -> str:
-    if field.kind is Kind.DURATION:
-        return ", as 50ms or 1.5s"
-    return ", as 1MiB" if field.name == "length" else ""
+def _expected(field: FieldPath, literal: Literal) -> str:
+    """What a number should have been written as."""
+    unit = units.unknown_unit(literal.text)
+    if unit is not None:
+        known = DURATIONS if field.kind is Kind.DURATION or field.scale is not None else SIZES
+        return f"{unit} is no unit, expected one of {', '.join(known)}"
+    if literal.text.lower() in _NULLS:
+        return f"{field.name} alone asks whether there is one"
+    example = ", as 50ms or 1.5s" if field.kind is Kind.DURATION else ", as 1MiB" if field.name == "length" else ""
+    return f"expected a number{example}{', without quotes' if literal.quoted and units.number(literal.text) else ''}"

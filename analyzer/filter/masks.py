@@ -55,19 +55,27 @@ def bound(checked: Checked, reading: Reading) -> Mask:
         (only,) = cheap or dear
         return lambda rows: ~only(rows)
     if checked.word == "xor":
-        return lambda rows: np.logical_xor.reduce([part(rows) for part in (*cheap, *dear)])
+        return lambda rows: _folded(np.logical_xor, (*cheap, *dear), rows)
     return lambda rows: _in_turn(cheap, dear, rows, until=checked.word == "or")
 
 
 def _in_turn(cheap: Sequence[Mask], dear: Sequence[Mask], rows: Ints, until: bool) -> Bools:
     """Asks cheap parts of all rows, dear ones of those not decided: decided is who got `until` from one of them."""
     join = np.logical_or if until else np.logical_and
-    found: Bools = join.reduce([part(rows) for part in cheap]) if cheap else np.full(len(rows), not until)
+    found = _folded(join, cheap, rows) if cheap else np.full(len(rows), not until)
     for part in dear:
         left = np.flatnonzero(found != until)
         if not len(left):
             break
         found[left] = part(rows[left])
+    return found
+
+
+def _folded(join: np.ufunc, parts: Sequence[Mask], rows: Ints) -> Bools:
+    """All parts together, two columns in memory however many there are."""
+    found = parts[0](rows).copy()
+    for part in parts[1:]:
+        join(found, part(rows), out=found)
     return found
 
 
@@ -159,11 +167,24 @@ def _judge(test: Test) -> Judge:
     if test.operator is None:
         return lambda value: True
     if test.operator == "in":
-        return lambda value: is_comparable(value) and _is_in(value, test.wanted) is not test.negated
+        return _in_set(test)
     judge = OPERATORS[test.operator].judge
     (against,) = test.wanted
     assert isinstance(against, Against)
     return lambda value: judge(value, against)
+
+
+def _in_set(test: Test) -> Judge:
+    """A text is looked up, however many there are in the set; other values are compared one by one."""
+    plain = [each for each in test.wanted if isinstance(each, Against) and each.network is None]
+    texts = frozenset(text for each in plain for text in (each.text, *each.labels))
+    others = [each for each in test.wanted if not isinstance(each, Against) or each.network is not None]
+
+    def judge(value: Any) -> bool:
+        found = value in texts or _is_in(value, others) if type(value) is str else _is_in(value, test.wanted)
+        return is_comparable(value) and found is not test.negated
+
+    return judge
 
 
 def _is_in(value: Any, wanted: Sequence[Against | tuple[Against, Against]]) -> bool:

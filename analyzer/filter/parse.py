@@ -19,13 +19,13 @@ text in parentheses.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from analyzer.fields.catalog import near
 from analyzer.filter.errors import FilterError, Span
 from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
 from analyzer.filter.operators import FUNCTIONS, IN, OPERATORS, SYMBOLS
-from analyzer.filter.units import UNITS
+from analyzer.units import UNITS
 
 DEEPEST = 100
 """Parentheses, negations and named filters within each other."""
@@ -46,8 +46,14 @@ _QUOTE = re.compile(r"\\([\\\"'])")
 """What is escaped in a quoted pattern: the quotes and the backslash itself; other backslashes are the pattern's."""
 
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
-_NUMBER = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?[0-9]+")
 _MACRO = re.compile(r"\$(?:\{([A-Za-z_][\w.-]*)\}|([A-Za-z_][\w-]*))")
+_NEXT = re.compile(r"\w+|.", re.DOTALL)
+"""What an error shows of what it met: a word, or a character."""
+
+_JOINING = ("and", "or", "xor", IN)
+"""Words that no field is called."""
+
 _SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
 
 
@@ -85,23 +91,22 @@ class _Parser:
 
     def _expression(self) -> Node:
         self._deeper()
-        found = self._exclusion()
-        while self._one_of("or", "||") is not None:
-            found = _joined("or", found, self._exclusion())
+        found = self._joined("or", "||", self._exclusion)
         self._depth -= 1
         return found
 
     def _exclusion(self) -> Node:
-        found = self._conjunction()
-        while self._one_of("xor", "^^") is not None:
-            found = _joined("xor", found, self._conjunction())
-        return found
+        return self._joined("xor", "^^", self._conjunction)
 
     def _conjunction(self) -> Node:
-        found = self._negation()
-        while self._one_of("and", "&&") is not None:
-            found = _joined("and", found, self._negation())
-        return found
+        return self._joined("and", "&&", self._negation)
+
+    def _joined(self, word: str, symbol: str, rule: Callable[[], Node]) -> Node:
+        """Parts in a row are one node, so that many of them are not deep."""
+        parts = [rule()]
+        while self._one_of(word, symbol) is not None:
+            parts.append(rule())
+        return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
 
     def _negation(self) -> Node:
         if self._one_of("not", "!") is not None:
@@ -179,7 +184,7 @@ class _Parser:
     def _value(self) -> Value:
         begin = self._at
         field = _FIELD.match(self._text, begin)
-        if field is None:
+        if field is None or field[0] in _JOINING:
             found = self._found()
             raise self._error(f"expected a field, found {found}{_field_hint(found)}")
         self._at = field.end()
@@ -321,31 +326,30 @@ class _Parser:
         """What stands here, for an error."""
         if self._at >= len(self._text):
             return "the end"
-        match = re.compile(r"\w+|.").match(self._text, self._at)
-        return self._text[self._at] if match is None else match[0]
+        match = _NEXT.match(self._text, self._at)
+        assert match is not None
+        return match[0]
 
     def _operator_hint(self, found: Node) -> str:
-        """What a word could have been that stands behind a field."""
-        if self._text.startswith("=", self._at):
+        """What stands behind an expression, and what it could have been."""
+        last = found.parts[-1] if isinstance(found, Joined) else found
+        operated = isinstance(last, Comparison) and last.operator is not None
+        if self._text.startswith("=", self._at) and not operated:
             return ", found =; did you mean ==?"
+        if self._text.startswith(".", self._at):
+            return ", found a dot without a name behind it"
         word = _WORD.match(self._text, self._at)
-        if word is None or not isinstance(found, Comparison) or found.operator is not None:
+        if word is None and not operated:
             return f", found {self._found()}"
-        known = [*OPERATORS, IN, "and", "or"]
-        return f", found {word[0]}{_meant(near(word[0], known))}"
+        known = _JOINING[:3] if operated else (*OPERATORS, IN, f"not {IN}", *_JOINING[:3])
+        meant = [] if word is None else near(word[0], known)
+        hint = "; a text of several words, or with signs in it, stands in quotes" if operated and not meant else ""
+        return f", found {self._found()}{_meant(meant)}{hint}"
 
     def _error(self, why: str, at: int | None = None) -> FilterError:
         begin = self._at if at is None else at
-        match = re.compile(r"\w+|\S|$").search(self._text, begin)
-        stop = begin if match is None or match.start() != begin else match.end()
-        return FilterError(self._text, Span(begin, stop), why)
-
-
-def _joined(word: str, one: Node, other: Node) -> Node:
-    """Parts in a row are one node, so that many of them are not deep."""
-    if isinstance(one, Joined) and one.word == word:
-        return Joined(word, (*one.parts, other))
-    return Joined(word, (one, other))
+        match = _NEXT.match(self._text, begin)
+        return FilterError(self._text, Span(begin, begin if match is None else match.end()), why)
 
 
 def _meant(close: list[str]) -> str:

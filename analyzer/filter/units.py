@@ -7,22 +7,17 @@ that are printed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-DURATIONS: Mapping[str, int] = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-"""Nanoseconds."""
+from analyzer.units import UNITS
 
-SIZES: Mapping[str, int] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-"""Bytes."""
-
-UNITS: Mapping[str, int] = {**DURATIONS, **SIZES}
-
-_NUMBER = re.compile(r"([+-]?)(?:0[xX]([0-9A-Fa-f]{1,32})|(\d{1,40})(?:\.(\d{1,40}))?)([A-Za-z]*)")
+_NUMBER = re.compile(r"([+-]?)(?:0[xX]([0-9A-Fa-f]{1,32})|([0-9]{1,40})(?:\.([0-9]{1,40}))?)([A-Za-z]*)")
 _BYTES = re.compile(r"[0-9A-Fa-f]{2}(?:([:.-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2})*)?")
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?\s*(Z|[+-]\d\d:?\d\d)?")
+_TIME = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?\s*(Z|[+-]\d\d:?\d\d)?", re.ASCII
+)
 _FLAGS = {
     **dict.fromkeys(("true", "True", "TRUE", "1"), True),
     **dict.fromkeys(("false", "False", "FALSE", "0"), False),
@@ -41,6 +36,12 @@ def number(text: str) -> tuple[Fraction, str] | None:
         return None
     value = Fraction(int(hexadecimal, 16)) if hexadecimal is not None else Fraction(f"{whole}.{part or 0}")
     return (-value if sign == "-" else value) * UNITS.get(unit, 1), unit
+
+
+def unknown_unit(text: str) -> str | None:
+    """What stands behind a number as if it were a unit; None where nothing does."""
+    match = _NUMBER.fullmatch(text)
+    return None if match is None or match[5] in UNITS else match[5] or None
 
 
 def flag(text: str) -> bool | None:

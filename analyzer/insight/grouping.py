@@ -70,7 +70,7 @@ class Grouping:
             keys = np.zeros(len(self._rows), np.int64)
             keys[self._reported.places] = self._reported.numbers + 1
             return Grouped(None, keys, [None, *(name for _, name in self._reported.kinds)])
-        fields = fields_of(WORDS.get(name, name))
+        fields = fields_of(name)
         if len(fields) == 1 and fields[0].is_cheap:
             columns = Reading(self._reader, fields).columns(fields[0], self._rows)
             if columns is not None:
@@ -119,16 +119,18 @@ class _Labels:
 
 
 def fields_of(name: str) -> list[FieldPath]:
-    """The fields that are meant: one, or what several protocols call so. Raises UserError, mostly UnknownField."""
+    """The fields that are meant by a key: one, or what several protocols call so. Raises UserError."""
     try:
-        fields = [find(name)]
-    except UnknownField:
+        fields = [find(WORDS.get(name, name))]
+    except UnknownField as error:
         fields = [] if "." in name else list(_of_protocols(name))
         if not fields:
-            raise
+            raise UserError(f"--by {name}: {error}") from None
     for field in fields:
         if field.kind is Kind.STRUCT:
-            raise UserError(f"--by {name}: this has fields in it; name one of them")
+            raise UserError(f"--by {name}: this has fields in it; wireanalyze fields {name} lists them")
+        if field.kind is Kind.PRESENCE and name in registry.names():
+            raise UserError(f"--by {name}: that is a protocol; name one of its fields, or group --by protocol")
     return fields
 
 

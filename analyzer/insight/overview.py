@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns import Array, Ints
+from analyzer.counts import streams
 from analyzer.fields.path import FieldPath, ShortField
 from analyzer.insight.errors import Errors, Looked
 from analyzer.insight.figures import Figures
@@ -28,7 +29,7 @@ from analyzer.row_findings import findings_of
 from analyzer.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
-from dissectors.finding import Severity
+from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
 from dissectors.wire.bulk import NULL
 
@@ -78,14 +79,17 @@ class Failure:
 class Overview:
     """See the module. first, last: times of the first and last message (ns since 1970; None without any).
 
-    over_time, failures_over_time: messages, and those that report an error (None: not asked for), in each interval of
-    `interval` ns. findings: by severity and code, of rows as far as the index knows, of connections and of files.
+    packets, and their bytes: all that were read. streams: connections of the rows; where all are looked at, also those
+    that said nothing. messages_in_all: also those that are not looked at. over_time, failures_over_time: messages, and
+    those that report an error (None: not asked for), in each interval of `interval` ns. findings: by severity and code,
+    of rows as far as the index knows; where all are looked at, also of connections and of files.
     """
 
     packets: int
     tcp_packets: int
     packet_bytes: int
     streams: int
+    messages_in_all: int
     total: Figures
     first: int | None
     last: int | None
@@ -111,7 +115,8 @@ def overview(
     looked: Looked = lambda done, total: None,
 ) -> Overview:
     """Of a loaded session, or of some of its rows. looked: see analyzer.insight.errors.Looked."""
-    reader = Rows(session)
+    reader, connections = Rows(session), streams(session, rows)
+    others = session.findings if rows is None else ()
     study = Study(reader, rows, with_errors=with_errors, looked=looked)
     rows, counts = study.rows, session.packets.counts
     intervals, begins = study.intervals.of(study.facts.time)
@@ -121,7 +126,8 @@ def overview(
         counts.packets,
         counts.tcp,
         counts.bytes,
-        int(np.count_nonzero(np.bincount(reader.take("stream", rows)))) if len(rows) else 0,
+        connections,
+        len(session.rows),
         study.total,
         study.first,
         study.last,
@@ -136,7 +142,7 @@ def overview(
         [] if study.reported is None else list(_failures(study, study.reported)),
         list(_by_operation(reader, waiting)),
         longest(session, waiting, OLDEST),
-        _findings(session, rows),
+        _findings(session, rows, others),
     )
 
 
@@ -238,14 +244,14 @@ def _by_operation(reader: Rows, rows: Ints) -> Iterator[tuple[str, str | None, i
         yield protocol, operation, count
 
 
-def _findings(session: Session, rows: Ints) -> list[tuple[str, str, int]]:
-    """How many of each severity and code, the gravest and most frequent first."""
+def _findings(session: Session, rows: Ints, others: Sequence[Finding]) -> list[tuple[str, str, int]]:
+    """How many of each severity and code, of these rows and `others`, the gravest and most frequent first."""
     found: Counter[tuple[Severity, str]] = Counter()
     bits = session.remarks_of(rows, late=session.ended)
     for value in np.unique(bits).tolist():
         count = int((bits == value).sum())
         for finding in findings_of(value):
             found[finding.severity, finding.code] += count
-    found.update((finding.severity, finding.code) for finding in session.findings)
+    found.update((finding.severity, finding.code) for finding in others)
     ordered = sorted(found.items(), key=lambda each: (-each[0][0], -each[1], each[0][1]))
     return [(severity.name.lower(), code, count) for (severity, code), count in ordered]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import groupby
 
 import numpy as np
@@ -25,6 +26,9 @@ from analyzer.session import Analysis, Session
 PART = "part-00000"
 """What the files of a table are called; there is one in each of its folders."""
 
+PARTITION = "date="
+"""How the names of the folders in a table begin."""
+
 
 def export(files: Sequence[CaptureFile], options: Options) -> Iterator[Found]:
     """The tables' rows of all captures, one capture after the other. Raises CaptureError."""
@@ -42,6 +46,9 @@ def check(folder: str, named: Collection[str], *, force: bool) -> None:
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise UserError(f"{folder} is a file: tables are folders, so name a folder")
     there = [table for table in named if os.path.lexists(os.path.join(folder, table))]
+    if others := [table for table in there if force and not _is_table(os.path.join(folder, table))]:
+        path = os.path.join(folder, others[0])
+        raise UserError(f"{path} is there and is no table of ours, so it is not replaced: name another folder")
     if there and not force:
         raise UserError(
             f"{folder} has tables already ({', '.join(there)}): name another, or give --force to replace them"
@@ -57,11 +64,7 @@ def write(
     the folder may hold others, and is made if there is none. Raises UserError.
     """
     check(folder, named, force=force)
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-    with scratch(folder, folder) as hidden:
+    with _there(folder), scratch(folder, folder) as hidden:
         counts = _written(session, hidden, rows, options, named)
         for table in named:
             target = os.path.join(folder, table)
@@ -70,6 +73,32 @@ def write(
             elif force:
                 shutil.rmtree(target, ignore_errors=True)
     return counts
+
+
+def _is_table(path: str) -> bool:
+    """Whether a folder has nothing but what tables have, and marks of programs that read or write them."""
+    return os.path.isdir(path) and all(name.startswith((PARTITION, "_", ".")) for name in os.listdir(path))
+
+
+@contextmanager
+def _there(folder: str) -> Iterator[None]:
+    """A folder that is made if there is none; then it goes again where the block fails. Raises UserError."""
+    new: list[str] = []
+    path = os.path.abspath(folder)
+    while not os.path.lexists(path):
+        new.append(path)
+        path = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # something is in there by now that is not ours
+            for path in new:
+                os.rmdir(path)
+        raise
 
 
 def _written(

@@ -16,11 +16,12 @@ import numpy as np
 from analyzer import cells
 from analyzer.cells import Cells
 from analyzer.columns import Ints
-from analyzer.render.clock import TimeFormat, clock_text, clock_times, time_width
+from analyzer.render.clock import clock_text, clock_times, time_width
 from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.named import LineNames
+from analyzer.render.time_formats import TimeFormat
 from analyzer.row_columns import PLAIN, Flags, Integers, Joined, Scoped, Style
 from analyzer.rows import BODY_KEYS, Rows, said_error, said_findings
 from analyzer.stencils import Said

@@ -9,22 +9,17 @@ come next.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 
 from analyzer import cells
 from analyzer.cells import SECOND, Cells
 from analyzer.columns import Ints
+from analyzer.render.time_formats import TimeFormat
 from analyzer.row_columns import Column, Style, Values
 from analyzer.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.slotted import slotted
-
-TimeFormat = Literal["iso", "relative", "delta", "epoch"]
-
-TIME_FORMATS: tuple[TimeFormat, ...] = ("iso", "relative", "delta", "epoch")
-"""iso: UTC; relative: since the first packet of the input; delta: since the row printed before; epoch: since 1970."""
 
 _WIDTHS: Mapping[TimeFormat | None, int] = {None: 18, "iso": cells.ISO_WIDTH, "relative": 18, "delta": 18, "epoch": 20}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzer.fields.path import Kind, Label
 from analyzer.insight.figures import Figures
-from analyzer.insight.grouping import TIME
+from analyzer.insight.grouping import TIME, fields_of
 from analyzer.insight.statistics import Group, Statistics
 from analyzer.insight.traffic import Conversation, Endpoint
 from analyzer.render.amounts import count, rate, share, size
@@ -14,7 +15,7 @@ from analyzer.render.columns_text import aligned
 from analyzer.render.durations import duration
 from analyzer.render.sparkline import BLOCKS, sparkline
 from analyzer.session import iso_time
-from dissectors.wire.secret import Secret
+from analyzer.text import safe_text
 
 LONGEST = 60
 """Characters of a name."""
@@ -58,8 +59,9 @@ def groups_lines(found: Statistics, groups: Sequence[Group], bars: str = BLOCKS)
     head = [*found.by, *(FIGURES[name][0] for name in names), *(("",) if in_time else ())]
     rows = [head]
     shape = sparkline([group.figures.messages for group in groups], bars)
+    shows = [_shown(key) for key in found.by]
     for place, group in enumerate(groups):
-        cells = [name_of(value, key) for key, value in zip(found.by, group.key, strict=True)]
+        cells = [show(value) for show, value in zip(shows, group.key, strict=True)]
         cells += [FIGURES[name][1](getattr(group.figures, name)) for name in names]
         rows.append([*cells, shape[place]] if in_time else cells)
     yield from aligned(rows, frozenset(range(len(found.by))))
@@ -77,17 +79,27 @@ def _foot(found: Statistics, shown: int) -> str:
     return text + (f"; those in several groups are counted in each ({members:,})" if members > messages else "")
 
 
-def name_of(value: Any, key: str) -> str:
+def _shown(key: str) -> Show:
+    """How the values are written that messages are grouped by: numbers that have names are told by them."""
+    if key == TIME:
+        return lambda value: name_of(value, iso_time)
+    (field, *others) = fields_of(key)
+    if not others and field.kind is Kind.DURATION:
+        return lambda value: name_of(value, duration)
+    label = None if others else field.label
+    return lambda value: name_of(value, label)
+
+
+def name_of(value: Any, label: Label | None = None) -> str:
     """A value that messages are grouped by, in a cell; `-` for none."""
     if value is None:
         return "-"
-    if key == TIME and isinstance(value, int):
-        return iso_time(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")[:LONGEST]
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "(secret)" if isinstance(value, Secret) else str(value)[:LONGEST]
+    if isinstance(value, int):
+        return (label and label(value)) or str(value)
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return safe_text(text, LONGEST)
 
 
 def conversations_lines(found: Sequence[Conversation], most: int | None) -> Iterator[str]:

@@ -23,6 +23,7 @@ from dissectors.wire.message import folded
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
+    from dissectors.lesson import Lesson, Reference, Taught, Teacher
     from dissectors.payload import Asked, Payload
 
 
@@ -68,6 +69,24 @@ class Pulsar(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Topic, subscription, ids, sizes and errors, briefly."""
         return info_line(body)
+
+    def teachers(self) -> Iterable[Teacher]:
+        """The commands that make producers and consumers."""
+        from dissectors.pulsar.lessons import teachers  # for who shows what numbers stand for
+
+        return teachers()
+
+    def lessons(self, taught: Taught) -> Iterable[Lesson]:
+        """Topics and subscriptions by the numbers that stand for them on a connection."""
+        from dissectors.pulsar.lessons import lessons
+
+        return lessons(taught)
+
+    def references(self, context: Context) -> tuple[Reference, ...]:
+        """Numbers of producers and consumers."""
+        from dissectors.pulsar.lessons import references
+
+        return () if context.code is None else references(context.code)
 
     def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
         """What was sent, each message of a batch by itself."""

@@ -2,7 +2,7 @@
 
 Theory. A protocol that uses few names for the same things needs no more than these names: a row's `fields` are ends of
 paths (`path`, `stat.version`), looked for among the members of each operation. `paths` are whole ones by operation, for
-what no layout has (JSON). A row with a `key` is one of the list's own columns.
+what no layout has (JSON). A row with a `key` is one of the list's own columns. `kind` and `nothing` are as of a Short.
 """
 
 from __future__ import annotations
@@ -44,7 +44,16 @@ def _short(row: Row, members_of: MembersOf) -> Short:
     def paths(context: Context) -> Sequence[Path]:
         return found(context.role, context.code)
 
-    return Short(row["name"], row["type"], paths, None, row.get("inherited", False), None, row["about"])
+    return Short(
+        row["name"],
+        row["type"],
+        paths,
+        row.get("kind"),
+        row.get("inherited", False),
+        None,
+        row["about"],
+        nothing=frozenset(row.get("nothing", ())),
+    )
 
 
 def leaf_paths(members: Sequence[Member], around: Path = ()) -> Iterator[Path]:

@@ -5,6 +5,8 @@ most rows are no list of places but such a word, and a new API is known by itsel
 the end of its path, which begins with the name of the schema: `host string`, `acls.host string`, with a range of
 versions behind it where it is not so in all: `FindCoordinatorRequest.key string 0`. Structures within bytes fields
 count as if they stood there; what records of internal topics hold does not, for that would mean to read all records.
+Some fields are one thing or another by a number beside them; they are under `where`, with that number for a range of
+versions: `FindCoordinatorRequest.key string keyType=0`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from dissectors.api import Context, Role
+from dissectors.catalog import Place
 from dissectors.kafka.catalog.structures import structures_at, with_early
 from dissectors.kafka.schemas import apis, body_schema
 from dissectors.kafka.tables import table
@@ -32,14 +35,38 @@ def paths(name: str, number: int, context: Context) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=8192)
 def _paths(name: str, number: int, key: int, version: int, response: bool) -> tuple[Path, ...]:
-    api = apis().get(key)
-    if api is None:
-        return ()
     found = table(name)
     row, embedded = found["rows"][number], found.get("embedded", True)
-    schema, version = body_schema(key, response), min(version, api.versions.high)
-    layouts = (each for each in with_early(schema) if version in each.versions)
-    return tuple(dict.fromkeys(path for layout in layouts for path in _in_schema(row, layout, version, embedded)))
+    layouts = _layouts(key, version, response)
+    return tuple(dict.fromkeys(path for layout, known in layouts for path in _in_schema(row, layout, known, embedded)))
+
+
+def _layouts(key: int, version: int, response: bool) -> Iterator[tuple[Schema, int]]:
+    """The layouts that a message may have, and the version of which it then is."""
+    api = apis().get(key)
+    if api is not None:
+        known = min(version, api.versions.high)
+        yield from ((each, known) for each in with_early(body_schema(key, response)) if known in each.versions)
+
+
+def places(name: str, number: int, context: Context) -> tuple[Place, ...]:
+    """Where a row of a table is meant if a number beside it says so, in messages of such a context."""
+    if context.code is None or context.version is None or context.role is Role.RAW:
+        return ()
+    return _places(name, number, context.code, context.version, context.role is Role.RESPONSE)
+
+
+@lru_cache(maxsize=1024)
+def _places(name: str, number: int, key: int, version: int, response: bool) -> tuple[Place, ...]:
+    found = (
+        Place(path, beside, int(wanted))
+        for each in table(name)["rows"][number]["where"]
+        for tail, kind, beside, wanted in [each.replace("=", " ").split()]
+        for layout, known in _layouts(key, version, response)
+        for path, field in _leaves(layout.fields, known, ())
+        if _ends_so(path, field, layout.name, tail, kind)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _in_schema(row: Row, schema: Schema, version: int | None, embedded: bool = True) -> Iterator[Path]:
@@ -66,12 +93,18 @@ def _leaves(fields: tuple[FieldSchema, ...], version: int | None, around: Path) 
 
 
 def _is_one(row: Row, name: str, path: Path, field: FieldSchema, version: int | None) -> bool:
-    kind, whole = f"[]{field.type}" if field.array else field.type, f".{name}.{'.'.join(path)}"
+    whole = f".{name}.{'.'.join(path)}"
     if any(whole.endswith(f".{tail}") for tail in row.get("not", ())):
         return False
     if field.entity in row.get("entities", ()) or field.enum in row.get("enums", ()):
         return field.entity is not None or field.enum is not None
-    return any(whole.endswith(f".{tail}") and type_ == kind for tail, type_ in _ends(row, version))
+    return any(_ends_so(path, field, name, tail, kind) for tail, kind in _ends(row, version))
+
+
+def _ends_so(path: Path, field: FieldSchema, name: str, tail: str, kind: str) -> bool:
+    """Whether the path of a field of a schema has such an end, and the field such a type."""
+    type_ = f"[]{field.type}" if field.array else field.type
+    return type_ == kind and f".{name}.{'.'.join(path)}".endswith(f".{tail}")
 
 
 def _ends(row: Row, version: int | None) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from dissectors.catalog import Short
-from dissectors.kafka.catalog.places import paths
+from dissectors.kafka.catalog.places import paths, places
 from dissectors.kafka.labels import labels
 from dissectors.kafka.tables import table
 
@@ -22,6 +22,8 @@ def shorts() -> tuple[Short, ...]:
             row["inherited"],
             labels(row["label"]) if "label" in row else None,
             row["about"],
+            partial(places, "shorts", number) if "where" in row else None,
+            frozenset(row.get("nothing", ())),
         )
         for number, row in enumerate(table("shorts")["rows"])
     )

@@ -36,6 +36,13 @@ def test_nothing() -> None:
     assert result.stdout.count("\n") == 1
 
 
+def test_a_filter_chooses_whose_findings_are_told() -> None:
+    result = CliRunner().invoke(command, [FENCED, "-Y", "number == 115"])
+    assert "1 finding in 1 messages of 1 streams" in result.stdout
+    other = CliRunner().invoke(command, [FENCED, "-Y", "number == 114", "--fail-on", "note"])
+    assert (other.exit_code, other.stdout) == (0, "nothing to say in 1 messages of 1 streams\n")
+
+
 def test_lines() -> None:
     result = CliRunner().invoke(command, ["--format", "ndjson", "--severity", "warning", FENCED])
     (found,) = map(json.loads, result.stdout.splitlines())

@@ -37,6 +37,7 @@ def exported(*arguments: str) -> str:
         ("csv", []),
         ("tsv", ["-e", "number,operation,kafka.topic"]),
         ("csv", ["--columns", "kafka"]),
+        ("csv", ["-e", "number,time", "--time-format", "delta"]),
         ("ndjson", ["-Y", FETCHES, "-e", "number,error"]),
     ],
 )
@@ -114,6 +115,7 @@ def test_secrets_are_masked_where_they_can_be(tmp_path: Path) -> None:
         (["-o", "out.csv", "--handshakes"], "--handshakes is for pcapng, and this is to be csv"),
         (["-o", "out.pcapng", "-e", "id"], "-e is for ndjson, csv, tsv"),
         (["-o", "out.bin", "--table", "messages"], "--table is for parquet"),
+        (["-o", "out.bin", "--time-format", "iso"], "--time-format is for ndjson"),
         (["-o", "out", "--as", "stream"], "name the stream with --stream"),
         (["-o", "out.bin", "--stream", "99"], "there is no stream 99"),
         (["-o", "out.pcapng", "--reader", "scapy"], "leave out --reader"),

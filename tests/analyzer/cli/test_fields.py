@@ -69,7 +69,6 @@ def test_each_name_means_what_is_listed_of_it() -> None:
     assert not wrong(once())
 
 
-@pytest.mark.xfail(reason="layouts of one operation and side are not merged", strict=True)
 def test_each_name_is_listed_once() -> None:
     assert len(listed()) == len(lines())
     assert not wrong(line for line in lines() if line["name"].startswith(TWICE))

@@ -49,6 +49,16 @@ def test_one_side_alone() -> None:
     assert {line.split()[2] for line in client[1:]} == {">"}
 
 
+def test_a_filter_chooses_among_its_messages() -> None:
+    assert lines("2", "-Y", "role == response")[1:] == lines("2", "--only", "server")[1:]
+    assert lines("2", "-Y", "kafka.topic == nobody") == ["stream 2: 127.0.0.1:33890>127.0.0.1:29092, 0 messages"]
+
+
+def test_a_number_of_any_length_is_no_defect() -> None:
+    done = run("follow", CAPTURE, "9" * 5000)
+    assert (done.returncode, b"defect" in done.stderr) == (2, False)
+
+
 def test_fields_stand_beneath_their_message() -> None:
     found = lines("2", "--as", "fields", "--only", "client")
     assert any('clientId: "producer-1"' in line for line in found)

@@ -80,11 +80,13 @@ def test_a_pipe_and_several_files() -> None:
     assert both["packets"] == counted(KAFKA)["packets"] + counted(MIXED)["packets"]
 
 
-def test_a_capture_without_messages_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_capture_without_messages_says_so(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(Path(KAFKA).read_bytes()[:24])
     assert said(str(empty), "--counts") == "0 packets (0 TCP), 0 bytes; 0 streams, 0 messages\n"
-    assert said(str(empty)) == "empty.pcap: 0 packets (0 TCP), 0B; 0 streams, 0 messages, 0B\n"
+    head, why = said(str(empty)).splitlines()
+    assert head == "empty.pcap: 0 packets (0 TCP), 0B, 0 streams, 0 messages, 0B"
+    assert why.startswith("no messages of a protocol that is known here")
     assert said(str(empty), "--by", "client,topic", "--format", "csv") == ",".join(["client", "topic", *ALL]) + "\n"
     assert said(str(empty), "--by", "time").splitlines()[-1].startswith("0 of 0 groups; 0 messages")
     assert json.loads(said(str(empty), "--endpoints", "--format", "json")) == {"endpoints": [], "endpoints_in_all": 0}
@@ -172,6 +174,9 @@ def test_traffic_in_all_forms(view: str) -> None:
     [
         (["--by", "nonsense"], "no field nonsense"),
         (["--by", "client,client"], "twice"),
+        (["--by", ","], "names nothing"),
+        (["--by", "kafka"], "that is a protocol"),
+        (["--by", "kafka.Fetch.request.topics"], "has fields in it"),
         (["--by", "client", "--endpoints"], "different views"),
         (["--interval", "1s"], "--by time"),
         (["--by", "time", "--interval", "soon"], "no length of time"),
@@ -189,6 +194,45 @@ def test_what_has_no_meaning_is_wrong_usage(arguments: list[str], sentence: str)
 
 
 def test_a_narrow_locale_gets_plain_bars() -> None:
-    done = run("stats", MIXED, PYTHONIOENCODING="ascii")
+    done = run("stats", MIXED, PYTHONIOENCODING="ascii", COLUMNS="60")
     assert done.stdout.isascii()
-    assert b"#" in done.stdout
+    assert b"@" in done.stdout
+    assert b"\\u2026" not in done.stdout
+
+
+def test_what_no_filter_lets_through_is_said() -> None:
+    head, why = said(MIXED, "-Y", "kafka.topic == nobody").splitlines()
+    assert "0 streams, 0 of 1,140 messages" in head
+    assert why == "no message fulfils the filter"
+    assert said(MIXED, "-Y", "kafka.topic == nobody", "--endpoints", "--format", "csv").startswith("endpoint,")
+
+
+def test_connections_and_files_are_not_among_what_a_filter_chose(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(Path(KAFKA).read_bytes()[:-7])
+    whole, chosen = told(str(cut)), told(str(cut), "-Y", "length > 0")
+    assert "damaged-capture" in {each["code"] for each in whole["findings"]}
+    assert "damaged-capture" not in {each["code"] for each in chosen["findings"]}
+    assert chosen["messages"] == whole["messages"]
+
+
+def test_numbers_that_have_names_are_told_by_them() -> None:
+    assert "Fetch " in said(MIXED, "--by", "kafka.api_key")
+    assert "5.98ms " in said(MIXED, "--by", "latency")
+    assert {group["kafka.api_key"] for group in told(MIXED, "--by", "kafka.api_key")["groups"]} >= {1, 3, None}
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--by", "client,topic"], ["--by", "info"], ["--counts"], ["--by", "client", "--format", "csv"]]
+)
+def test_names_cannot_act_on_a_terminal(arguments: list[str], tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.pcapng"
+    names = {b"RangeAssignor-0": b"\x1b]0;is it\x07\xc2\x9b31m", b"lab_base": b"l\xe2\x80\xae[2Jx"}
+    data = Path(MIXED).read_bytes()
+    for name, other in names.items():
+        assert len(name) == len(other)
+        data = data.replace(name, other)
+    hostile.write_bytes(data)
+    found = said(str(hostile), *arguments)
+    assert "is it" in found or "client" not in "".join(arguments)
+    assert all(character.isprintable() for character in found.replace("\n", ""))

@@ -83,7 +83,7 @@ WRONG: list[tuple[str, str]] = [
     ("colors = 'red'", "line 1: colors must be a list of tables, [[colors]], and is the text 'red'"),
     ("[colors]\nred = 1", "line 1: colors must be a list of tables, [[colors]], and is a table of 1"),
     ('[list]\ntimeformat = "delta"', "line 2: there is no key list.timeformat; did you mean time-format?"),
-    ('[list]\ntime-format = "deltas"', "line 2: list.time-format must be one of relative, delta, iso, epoch, and is"),
+    ('[list]\ntime-format = "deltas"', "line 2: list.time-format must be one of iso, relative, delta, epoch, and is"),
     ("[list]\n\nnames = 0", "line 3: list.names must be true or false, and is 0"),
     ('[columns]\nx = "number"', 'line 2: columns.x must be a list of fields, such as ["number", "time"], and is the t'),
     ("[columns]\nx = []", "line 2: columns.x must be a list of fields"),
@@ -134,6 +134,21 @@ def test_a_file_that_can_not_be_a_configuration(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(loading, "LARGEST", 10)
     with pytest.raises(UserError, match="has more than 10 bytes"):
         load(file(tmp_path, WHOLE))
+
+
+def test_what_nobody_named_and_nobody_may_see_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = file(tmp_path, WHOLE)
+
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refused)
+    with pytest.raises(UserError, match="can't be read: Permission denied; name another with --config"):
+        load(path)
+    hidden = str(tmp_path / "not" / "there")
+    assert load(hidden) == Config()
+    with pytest.raises(UserError, match="Permission denied"):
+        load(hidden, named=True)
 
 
 def test_a_line_is_left_out_rather_than_wrong(tmp_path: Path) -> None:

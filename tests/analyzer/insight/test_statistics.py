@@ -119,7 +119,7 @@ def test_by_a_key(name: str, path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["topic", "group", "kafka.Fetch.request.maxWaitMs", "kafka.topic"])
+@pytest.mark.parametrize("name", ["topic", "group", "kafka.Fetch.request.maxWaitMs", "kafka.partition"])
 def test_by_what_messages_say(name: str) -> None:
     with Session([MIXED]).load() as session:
         reader, numbers = Rows(session), np.arange(len(session.rows))
@@ -131,7 +131,7 @@ def test_by_what_messages_say(name: str) -> None:
             for place, value in zip(places.tolist(), values, strict=True):
                 said.setdefault(place + 1, []).append(value)
         found = statistics(reader, [name])
-    assert any(len(set(values)) > 1 for values in said.values()) or name != "kafka.topic"
+    assert any(len(set(values)) > 1 for values in said.values()) or name != "kafka.partition"
     expected = grouped(rows_of(MIXED), lambda row: said.get(row["number"], []))
     assert {group.key[0]: asdict(group.figures) for group in found.groups} == expected
 

@@ -175,6 +175,26 @@ def test_tables_come_beside_others_and_replace_none(tmp_path: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == ["exchanges"]
 
 
+def test_a_folder_of_somebody_else_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "song").touch()
+    with Session([MIXED]) as session, pytest.raises(UserError, match="records is there and is no table of ours"):
+        write(session, str(tmp_path), None, Options(), ["records"], force=True)
+    assert (tmp_path / "records" / "song").exists()
+
+
+def test_what_fails_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("analyzer.pipeline.single._written", interrupted)
+    (tmp_path / "kept").mkdir()
+    for folder in ("kept", "kept/new", "other/new"):
+        with Session([MIXED]) as session, pytest.raises(KeyboardInterrupt):
+            write(session, str(tmp_path / folder), None, Options(), ["records"])
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["kept"]
+
+
 def test_the_command_writes_them(tmp_path: Path) -> None:
     command = [
         sys.executable,
@@ -201,5 +221,5 @@ def test_without_pyarrow_there_is_a_sentence(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert "which need pyarrow: install wireanalyze[pipeline]" in done.stderr
+    assert "which need pyarrow: pip install 'wireanalyze[pipeline]'" in done.stderr
     assert not list(tmp_path.iterdir())

@@ -10,12 +10,13 @@ import pytest
 
 from analyzer.render.aligned import MOST, NUMBERS, AlignedForm
 from analyzer.render.asked import AskedRows
-from analyzer.render.clock import Clock, TimeFormat
+from analyzer.render.clock import Clock
 from analyzer.render.forms import Lines, Slot
 from analyzer.render.keys import keys_of, numbers
 from analyzer.render.limits import Limits
 from analyzer.render.presets import PRESETS
 from analyzer.render.shapes import Joined
+from analyzer.render.time_formats import TimeFormat
 from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.roads import Taken, list_offsets, offsets_listed, opened, taken

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from analyzer.cells import text_of
-from analyzer.render.clock import Clock, Seconds, TimeFormat, began, clock_text, clock_times, seconds
+from analyzer.render.clock import Clock, Seconds, began, clock_text, clock_times, seconds
+from analyzer.render.time_formats import TimeFormat
 from analyzer.row_columns import PLAIN, Style
 from analyzer.rows import Rows
 from analyzer.session import Session

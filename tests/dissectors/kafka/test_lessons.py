@@ -25,8 +25,11 @@ TOPIC = "SgIQxGBmQrarNAyoMjdEOw"
 def taught(api: str, role: Role, values: Mapping[str, Any], **known: Any) -> list[tuple[str, str, str]]:
     asked = known.get("asked")
     context = Context(role, CODES[api], 0)
-    found = Kafka().lessons(Taught(values, context, lambda: asked, known.get("client"), known.get("host", "10.0.0.7")))
-    return [tuple(lesson) for lesson in found]
+    found = list(
+        Kafka().lessons(Taught(values, context, lambda: asked, known.get("client"), known.get("host", "10.0.0.7")))
+    )
+    assert all(lesson.scope is None for lesson in found)
+    return [(lesson.kind, lesson.key, lesson.value) for lesson in found]
 
 
 def records(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,7 +187,7 @@ REFERENCES = [
 @pytest.mark.parametrize(("code", "version", "response", "expected"), REFERENCES)
 def test_where_ids_are(code: int, version: int, response: bool, expected: list[tuple[str, str]]) -> None:
     found = references(code, version, response)
-    assert [(kind, ".".join(path)) for kind, path in found][: len(expected)] == expected
+    assert [(each.kind, ".".join(each.path)) for each in found][: len(expected)] == expected
     assert expected or not found
 
 

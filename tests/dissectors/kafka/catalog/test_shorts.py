@@ -50,3 +50,32 @@ def test_what_members_of_groups_hold_counts_as_theirs() -> None:
     (topic,) = (short for short in shorts() if short.name == "topic")
     inside = {".".join(path) for path in topic.paths(Context(Role.REQUEST, 11, 5))}
     assert inside >= {"protocols.metadata.value.ownedPartitions.topic", "protocols.metadata.value.topics"}
+
+
+PLACES = [
+    ("group", "FindCoordinator", 2, ASKED, "key keyType=0"),
+    ("transaction", "FindCoordinator", 5, ASKED, "coordinatorKeys keyType=1"),
+    ("group", "FindCoordinator", 5, ANSWERED, ""),
+    ("topic", "DescribeConfigs", 4, ANSWERED, "results.resourceName resourceType=2"),
+    ("group", "IncrementalAlterConfigs", 1, ASKED, "resources.resourceName resourceType=32"),
+    ("topic", "DescribeAcls", 3, ANSWERED, ""),
+    ("topic", "Fetch", 12, ASKED, ""),
+]
+
+
+@pytest.mark.parametrize(("name", "api", "version", "role", "places"), PLACES, ids=str)
+def test_where_a_number_beside_it_says_so(name: str, api: str, version: int, role: Role, places: str) -> None:
+    key = next(each.key for each in apis().values() if each.name == api)
+    (short,) = (each for each in shorts() if each.name == name)
+    assert short.places is not None
+    found = short.places(Context(role, key, version))
+    assert " ".join(f"{'.'.join(each.path)} {each.beside}={each.number}" for each in found) == places
+    assert all(each.tells == (*each.path[:-1], each.beside) for each in found)
+
+
+def test_what_stands_for_none_is_said() -> None:
+    nothing = {short.name: short.nothing for short in shorts() if short.nothing}
+    assert nothing == {
+        "topic": {"AAAAAAAAAAAAAAAAAAAAAA"},
+        **dict.fromkeys(("generation", "producer", "broker"), frozenset((-1,))),
+    }

@@ -1,0 +1,147 @@
+"""What `wireanalyze stats` prints: each of its views, as table, json or csv."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from analyzer.cli.inputs import patiently
+from analyzer.columns import Ints
+from analyzer.insight.figures import FIGURES
+from analyzer.render.delimited import delimited_lines, header_line
+from analyzer.render.jsonable import JsonWriter
+from analyzer.render.sparkline import PLAIN, bars_for
+from analyzer.rows import Rows
+from analyzer.session import Session
+from analyzer.text import ELLIPSIS
+
+if TYPE_CHECKING:
+    from analyzer.insight.statistics import Group, Statistics
+
+SHOWN = 20
+"""Groups in a table, unless --top says more; other forms have all."""
+
+WIDTH = 120
+"""Characters of a line where output is no terminal and COLUMNS says nothing."""
+
+
+class Report:
+    """Prints views of a loaded session, or of some of its rows. form: table, json or csv; top: groups to print."""
+
+    def __init__(self, session: Session, rows: Ints | None, form: str, top: int | None) -> None:
+        self._session, self._rows, self._form, self._top = session, rows, form, top
+        self._bars = bars_for(sys.stdout.encoding)
+
+    def counts(self) -> None:
+        """How many messages of which kind."""
+        from analyzer.cli.counting import print_counts
+
+        print_counts(self._session, self._form, self._rows)
+
+    def overview(self, files: Sequence[str], *, with_errors: bool) -> None:
+        """The one screen."""
+        from analyzer.insight.overview import overview
+
+        with _looking() as looked:
+            found = overview(self._session, self._rows, with_errors=with_errors, looked=looked)
+        if self._form == "json":
+            from analyzer.render.overview_json import overview_object
+
+            _write_json(overview_object(found, Rows(self._session)))
+        elif self._form == "csv":
+            cells = [[each.protocol, each.operation, *asdict(each.figures).values()] for each in found.operations]
+            _write_csv(["protocol", "operation", *FIGURES], cells)
+        else:
+            from analyzer.render.overview_text import overview_lines
+
+            name = "standard input" if files[0] == "-" else os.path.basename(files[0])
+            source = name if len(files) == 1 else f"{name} and {len(files) - 1} more"
+            width = shutil.get_terminal_size((WIDTH, 0)).columns
+            self._write(overview_lines(found, source, self._bars, width))
+
+    def groups(self, by: Sequence[str], interval: int | None, sort: str | None, *, with_errors: bool) -> None:
+        """The groups of --by. Raises UserError."""
+        from analyzer.insight.statistics import statistics
+        from analyzer.render.overview_json import key_values, statistics_object
+
+        with _looking() as looked:
+            reader = Rows(self._session)
+            found = statistics(reader, by, self._rows, with_errors=with_errors, interval=interval, looked=looked)
+        groups = _sorted(found, sort)[: self._top if by == ["time"] else self._most]
+        if self._form == "json":
+            _write_json(statistics_object(found, groups))
+        elif self._form == "csv":
+            cells = [
+                [*key_values(by, group.key), *(getattr(group.figures, name) for name in FIGURES)] for group in groups
+            ]
+            _write_csv([*by, *FIGURES], cells)
+        else:
+            from analyzer.render.figures_text import groups_lines
+
+            self._write(groups_lines(found, groups, self._bars))
+
+    def traffic(self, view: str) -> None:
+        """Who talks to whom; view: conversations or endpoints."""
+        from analyzer.insight.traffic import Conversation, Endpoint, conversations, endpoints
+        from analyzer.render.figures_text import conversations_lines, endpoints_lines
+        from analyzer.render.overview_json import conversation_object
+
+        reader = Rows(self._session)
+        rows = np.arange(len(self._session.rows)) if self._rows is None else self._rows
+        if view == "conversations":
+            talks = conversations(reader, rows)
+            lines, objects = conversations_lines(talks, self._most), [conversation_object(each) for each in talks]
+            names = list(Conversation.__annotations__)
+        else:
+            ends = endpoints(reader, rows)
+            lines, objects = endpoints_lines(ends, self._most), [asdict(each) for each in ends]
+            names = list(Endpoint.__annotations__)
+        if self._form == "table":
+            self._write(lines)
+        elif self._form == "json":
+            _write_json({view: objects[: self._most], f"{view}_in_all": len(objects)})
+        else:
+            _write_csv(names, [list(each.values()) for each in objects[: self._most]])
+
+    @property
+    def _most(self) -> int | None:
+        return SHOWN if self._top is None and self._form == "table" else self._top
+
+    def _write(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            sys.stdout.write((line.replace(ELLIPSIS, "~") if self._bars == PLAIN else line) + "\n")
+
+
+@contextmanager
+def _looking() -> Iterator[Callable[[int, int], None]]:
+    """Shows how many messages have been decoded, where that takes long."""
+    with patiently() as bar:
+        yield lambda done, total: bar("messages examined", done, lambda: total)
+
+
+def _sorted(found: Statistics, sort: str | None) -> Sequence[Group]:
+    """The groups by a figure, those without it last."""
+    if sort is None:
+        return found.groups
+    known = [group for group in found.groups if getattr(group.figures, sort) is not None]
+    others = [group for group in found.groups if getattr(group.figures, sort) is None]
+    return [*sorted(known, key=lambda group: -getattr(group.figures, sort)), *others]
+
+
+def _write_json(found: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(JsonWriter().line(found))
+
+
+def _write_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    sys.stdout.buffer.write(header_line(names, ","))
+    if rows:
+        sys.stdout.buffer.write(
+            delimited_lines([list(column) for column in zip(*rows, strict=True)], ",", JsonWriter())
+        )

@@ -1,0 +1,13 @@
+"""The forms in which the time of a row can be asked for, by name; analyzer.render.clock writes them.
+
+They have a module of their own, for a configuration is checked where nothing is printed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+TimeFormat = Literal["iso", "relative", "delta", "epoch"]
+
+TIME_FORMATS: tuple[TimeFormat, ...] = ("iso", "relative", "delta", "epoch")
+"""iso: UTC; relative: since the first packet of the input; delta: since the row printed before; epoch: since 1970."""

@@ -1,0 +1,13 @@
+"""Units that people write: in filters, in options, wherever an amount may have one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+DURATIONS: Mapping[str, int] = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+"""Nanoseconds."""
+
+SIZES: Mapping[str, int] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+"""Bytes."""
+
+UNITS: Mapping[str, int] = {**DURATIONS, **SIZES}

@@ -1,0 +1,26 @@
+"""What can be asked is drawn: a new operator or field that no random filter has would be tested by nobody."""
+
+from __future__ import annotations
+
+from analyzer.fields.keys import FIELDS
+from analyzer.filter.operators import IN, OPERATORS, SYMBOLS
+from tests.analyzer.filter import drawing
+from tests.fuzz import test_filters as fuzz
+
+SAID_BY_OTHERS = {"comment", "name", "source.name", "destination.name"}
+"""Fields of pcapng blocks that no bundled capture has: tests/analyzer/test_comments.py and test_hosts.py ask."""
+
+DRAWN_BY_NAME = {"contains", IN, f"not_{IN}"}
+
+
+def test_every_operator_is_drawn() -> None:
+    spellings = {each for some in drawing._SPELLINGS.values() for each in some} | {"<", "<=", ">", ">="}
+    assert {*OPERATORS, *SYMBOLS, IN} - spellings - DRAWN_BY_NAME == set()
+
+
+def test_every_operator_is_in_the_texts_of_the_fuzz_tests() -> None:
+    assert {*OPERATORS, *SYMBOLS, IN} - set(fuzz.OPERATORS) - {"all_eq", "any_ne"} == set()
+
+
+def test_every_field_of_rows_is_drawn() -> None:
+    assert set(FIELDS) - set(drawing.KEYS) == SAID_BY_OTHERS
