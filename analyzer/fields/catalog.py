@@ -55,7 +55,7 @@ def find(name: str) -> FieldPath:
         return _of_row(name)
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
-        meant = [each + name[len(protocol) :] for each in near(protocol, registry.names())] if rest else []
+        meant = [each + name[len(protocol) :] for each in near(protocol, registry.names())] if rest else _shorts(name)
         raise UnknownField(name, meant or near(name, [*NAMES, *registry.names()]), "; wireanalyze fields lists them")
     if not rest:
         return _whole(name, BodyField(protocol, None, None, ()), f"messages of {protocol}")
@@ -70,6 +70,16 @@ def find(name: str) -> FieldPath:
             origin = ShortField(protocol, short)
             return FieldPath(name, kind_of(short.type), origin, True, short.label, short.about)
     return _of_body(name, protocol, catalog, rest.split("."))
+
+
+def _shorts(name: str) -> list[str]:
+    """The shorts of this name, of all protocols."""
+    found = []
+    for protocol in registry.names():
+        catalog = registry.by_name(protocol).catalog()
+        if catalog is not None and any(short.name == name for short in catalog.shorts()):
+            found.append(f"{protocol}.{name}")
+    return found[:_NEAR]
 
 
 def _of_row(name: str) -> FieldPath:

@@ -129,7 +129,8 @@ class _Parser:
         self._at = match.end()
         span = Span(begin, self._at)
         if name not in self._named.texts:
-            raise FilterError(self._text, span, f"no filter is called {name}{_meant(near(name, self._named.texts))}")
+            meant = _meant(near(name, self._named.texts)) or "; the configuration names filters, under [filters]"
+            raise FilterError(self._text, span, f"no filter is called {name}{meant}")
         if name in self._within:
             raise FilterError(self._text, span, f"the filter {name} refers to itself")
         self._named.unfolded += 1

@@ -69,7 +69,7 @@ def _streams(session: Session, rows: Ints) -> Iterator[Columns]:
 def _findings(session: Session, rows: Ints) -> Iterator[Columns]:
     """Those of the rows; with all rows also those without one."""
     reader = Rows(session, hindsight=True)
-    keys = ("id", "stream_id", "operation", "protocol", "findings")
+    keys = ("number", "id", "stream_id", "operation", "protocol", "findings")
     for part in chunks(session, rows):
         times = session.rows.column("time")[part].tolist()
         found = [
@@ -80,7 +80,7 @@ def _findings(session: Session, rows: Ints) -> Iterator[Columns]:
         if found:
             yield {**_turned(found), "date": days(np.array([each["time_ns"] for each in found]))}
     if len(rows) == len(session.rows) and (others := session.findings):
-        alike: Columns = dict.fromkeys(("id", "stream_id", "operation", "time_ns"), [None] * len(others))
+        alike: Columns = dict.fromkeys(("number", "id", "stream_id", "operation", "time_ns"), [None] * len(others))
         begins = [info.first for info in session.packets.files if info.first is not None]
         said = [{"severity": one.severity.name.lower(), "code": one.code, "text": one.text} for one in others]
         day = days(np.array([min(begins, default=0)]))

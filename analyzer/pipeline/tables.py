@@ -104,6 +104,7 @@ STREAMS: Sequence[Column] = (
 
 FINDINGS: Sequence[Column] = (
     Column("capture", pa.string(), "as in messages"),
+    Column("number", pa.int64(), "of the message in this input; null where a finding is of a file or a stream"),
     Column("id", pa.string(), "the message; null where a finding is of a file or a stream"),
     Column("stream_id", pa.string(), "the message's connection"),
     Column("time_ns", pa.int64(), "of the message"),

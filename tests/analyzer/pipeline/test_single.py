@@ -133,6 +133,7 @@ def test_findings_with_a_row_and_without(tmp_path: Path) -> None:
     found = read(tmp_path / "out", "findings")
     assert sorted((row["code"], row["text"]) for row in found if row["id"] is None) == others
     assert others
+    assert all((row["number"] is None) is (row["id"] is None) for row in found)
     told = {(row["id"], row["code"], row["text"]) for row in found}
     for row in read(tmp_path / "out", "messages"):
         assert {(row["id"], each["code"], each["text"]) for each in row["findings"]} <= told
