@@ -14,7 +14,7 @@ from analyzer.session import Session
 from analyzer.text import safe_text
 
 NAMES = tuple(Count.__annotations__)
-FIGURES = NAMES[2:]
+COUNTS = NAMES[2:]
 _GAP = "  "
 
 
@@ -51,7 +51,7 @@ def _object(session: Session, found: Counts, rows: Ints | None) -> dict[str, obj
 def _lines(session: Session, found: Counts, rows: Ints | None) -> Iterator[str]:
     """Operations beneath their protocol, columns aligned, figures to the right."""
     if found.protocols:
-        cells = [("protocol, operation", *FIGURES)]
+        cells = [("protocol, operation", *COUNTS)]
         for protocol in found.protocols:
             cells.append(_cells(protocol.protocol, protocol))
             own = [each for each in found.operations if each.protocol == protocol.protocol]
@@ -77,9 +77,9 @@ def _name(count: Count) -> str:
 
 
 def _cells(name: str, count: Count) -> tuple[str, ...]:
-    values = (getattr(count, figure) for figure in FIGURES)
+    values = (getattr(count, figure) for figure in COUNTS)
     return safe_text(name), *(f"{value:,}" if value else "-" for value in values)
 
 
 def _sum(found: Sequence[Count]) -> Count:
-    return replace(found[0], **{name: sum(getattr(each, name) for each in found) for name in FIGURES})
+    return replace(found[0], **{name: sum(getattr(each, name) for each in found) for name in COUNTS})

@@ -11,7 +11,7 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
-from analyzer.cli.exporting import LINES, TABLES, WRITERS, Asked, check, rows_of
+from analyzer.cli.export_forms import FORMS, TABLES, Asked, check, rows_of
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import Count, decode_as_option, limits_options
@@ -27,28 +27,11 @@ from analyzer.render.time_formats import TimeFormat
 if TYPE_CHECKING:
     from analyzer.filter import Filter
 
-SUFFIXES = {
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pcapng": "pcapng",
-    ".ntar": "pcapng",
-    ".bin": "raw",
-    ".raw": "raw",
-}
-"""What the end of OUT says of the form."""
-
-FORMS = (*LINES, "parquet", "pcapng", "raw", "objects", "stream")
-FORM_OF = {"tables": "parquet", "handshakes": "pcapng", "split": "raw"}
-"""Options that make sense for one form alone."""
-
 
 @click.command("export")
 @files_options
 @click.option("-o", "--output", "out", required=True, metavar="OUT", help="The new file or folder; - is stdout.")
-@click.option("--as", "form", type=click.Choice(FORMS), help="The form, where the end of OUT does not say it.")
+@click.option("--as", "form", type=click.Choice(list(FORMS)), help="The form, where the end of OUT does not say it.")
 @filter_option
 @click.option("--force", is_flag=True, help="Replace OUT if it is there.")
 @click.option("-e", "chosen", multiple=True, metavar="KEY", help="ndjson, csv, tsv: a key or field, as in list.")
@@ -117,16 +100,18 @@ def command(
     check(what, reader)
     gc.freeze()  # see list
     with loaded(files, decode_as, reader) as session:
-        said = WRITERS[what.form](what, session, rows_of(session, wanted, what))
+        said = FORMS[what.form].write(what, session, rows_of(session, wanted, what))
     click.echo(sentence(f"{said} written to {'standard output' if out == STANDARD else out}"), err=True)
 
 
 def _form(form: str | None, what_else: Mapping[str, object], out: str) -> str:
-    """The form that was named, or that other options or the end of OUT tell. Raises UserError."""
+    """The form that was named, or that the end of OUT or another option means. Raises UserError."""
     if form is not None:
         return form
     suffix = os.path.splitext(out.rstrip("/"))[1].lower()
-    told = SUFFIXES.get(suffix) or next((FORM_OF[option] for option, value in what_else.items() if value), None)
-    if told is None:
-        raise UserError(f"what should {out} be? Say --as {', '.join(FORMS[:-1])} or {FORMS[-1]}")
-    return told
+    by_suffix = [name for name, each in FORMS.items() if suffix in each.suffixes]
+    by_option = [name for name, each in FORMS.items() if each.says is not None and what_else.get(each.says)]
+    for told in (*by_suffix, *by_option):
+        return told
+    *names, last = FORMS
+    raise UserError(f"what should {out} be? Say --as {', '.join(names)} or {last}")

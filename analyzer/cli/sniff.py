@@ -17,7 +17,7 @@ from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import names_option, say, told
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import Printer, rows_options
-from analyzer.cli.settings import with_names
+from analyzer.cli.settings import settings, with_names
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.rows import Rows
@@ -86,7 +86,8 @@ def command(
         else:
             from tui import run  # only the TUI pays for textual
 
-            run(session, f"live: {', '.join(names) or 'first interface'}", limits=printer.limits, following=True)
+            title = f"live: {', '.join(names) or 'first interface'}"
+            run(session, title, limits=printer.limits, following=True, named=settings().filters)
     if capture.problem is not None:
         raise UserError(capture.problem)
     click.echo(sentence(capture.summary), err=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from dissectors.slotted import slotted
 from dissectors.wire.bulk import NULL
 
 SECOND = 10**9
-THOUSANDTHS = (500, 900, 990, 999)
+PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p999_ns": 999}
+"""Figures that are percentiles of latencies, and which, in thousandths."""
 
 
 @slotted
@@ -127,7 +129,7 @@ def measured(facts: Facts, places: Ints | None, keys: Ints, size: int, span: int
         failed, wrong, empty = (_count(keys[each], size).tolist() for each in chosen)
     timed = facts.timed if places is None else _timed(facts, places)
     mine, latency = keys[timed], facts.latency[timed if places is None else places[timed]]
-    ranks = nearest_ranks(mine, latency, size, THOUSANDTHS).tolist()
+    ranks = nearest_ranks(mine, latency, size, tuple(PERCENTILES.values())).tolist()
     whole = sums(mine, latency, size)
     found = zip(zip(*columns, strict=True), failed, wrong, empty, ranks, whole, strict=True)
     return [_figures(*each, span=span) for each in found]
@@ -147,9 +149,14 @@ def _figures(
     messages, answers, timed = counts[0], counts[2], ranks[0]
     rate = messages * SECOND / span if span else None
     share = wrong / answers if wrong is not None and answers else None
-    times = ranks[1:] if timed else (None,) * (len(ranks) - 1)
-    cells = (*counts, rate, errors, empty, share, timed, *times, total / timed if timed else None)
-    return Figures(*cells)
+    least, *percentiles, most = ranks[1:] if timed else (None,) * (len(ranks) - 1)
+    values: dict[str, Any] = {
+        **dict(zip(FIGURES, counts, strict=False)),
+        "rate": rate, "errors": errors, "empty": empty, "error_rate": share,
+        "timed": timed, "min_ns": least, "max_ns": most, "mean_ns": total / timed if timed else None,
+        **dict(zip(PERCENTILES, percentiles, strict=True)),
+    }
+    return Figures(**values)
 
 
 def _timed(facts: Facts, places: Ints) -> Ints:

@@ -22,7 +22,7 @@ LONGEST = 60
 
 Show = Callable[[Any], str]
 
-FIGURES: Mapping[str, tuple[str, Show]] = {
+SHOWN: Mapping[str, tuple[str, Show]] = {
     "messages": ("messages", count),
     "bytes": ("bytes", size),
     "rate": ("msg/s", rate),
@@ -44,7 +44,7 @@ _OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
 
 def shown_figures(groups: Sequence[Group]) -> list[str]:
     """Those of which there is anything to say."""
-    return [name for name in FIGURES if any(_says(name, group.figures) for group in groups)]
+    return [name for name in SHOWN if any(_says(name, group.figures) for group in groups)]
 
 
 def _says(name: str, figures: Figures) -> bool:
@@ -56,13 +56,13 @@ def groups_lines(found: Statistics, groups: Sequence[Group], bars: str = BLOCKS)
     """A head, a line for each of these groups, and how they stand to all of them."""
     names = shown_figures(groups)
     in_time = found.by == (TIME,)
-    head = [*found.by, *(FIGURES[name][0] for name in names), *(("",) if in_time else ())]
+    head = [*found.by, *(SHOWN[name][0] for name in names), *(("",) if in_time else ())]
     rows = [head]
     shape = sparkline([group.figures.messages for group in groups], bars)
     shows = [_shown(key) for key in found.by]
     for place, group in enumerate(groups):
         cells = [show(value) for show, value in zip(shows, group.key, strict=True)]
-        cells += [FIGURES[name][1](getattr(group.figures, name)) for name in names]
+        cells += [SHOWN[name][1](getattr(group.figures, name)) for name in names]
         rows.append([*cells, shape[place]] if in_time else cells)
     yield from aligned(rows, frozenset(range(len(found.by))))
     yield _foot(found, len(groups))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import numpy as np
@@ -83,7 +83,7 @@ def check(asked: Asked, reader: Reader) -> None:
         from analyzer.pipeline import single
 
         single.check(asked.out, asked.tables or TABLES, force=asked.force)
-    elif asked.form == "objects" or asked.split:
+    elif FORMS[asked.form].folder or asked.split:
         check_folder(asked.out, force=asked.force)
     else:
         check_file(asked.out, force=asked.force)
@@ -169,12 +169,25 @@ def _warn(what: str) -> None:
     click.echo(sentence(f"{what} can't be masked: passwords and tokens are among them if they were sent"), err=True)
 
 
-WRITERS: Mapping[str, Callable[[Asked, Session, Ints], str]] = {
-    **dict.fromkeys(LINES, _lines),
-    "parquet": _tables,
-    "pcapng": _packets,
-    "raw": _bytes,
-    "stream": _bytes,
-    "objects": _objects,
+class Form(NamedTuple):
+    """A form of export. write: writes rows and says what it has written. suffixes: ends of OUT that mean it.
+
+    says: an option that means it, too. folder: OUT is one.
+    """
+
+    write: Callable[[Asked, Session, Ints], str]
+    suffixes: tuple[str, ...] = ()
+    says: str | None = None
+    folder: bool = False
+
+
+FORMS: Mapping[str, Form] = {
+    "ndjson": Form(_lines, (".ndjson", ".jsonl")),
+    "csv": Form(_lines, (".csv",)),
+    "tsv": Form(_lines, (".tsv",)),
+    "parquet": Form(_tables, (".parquet",), "tables", folder=True),
+    "pcapng": Form(_packets, (".pcapng", ".ntar"), "handshakes"),
+    "raw": Form(_bytes, (".bin", ".raw"), "split"),
+    "objects": Form(_objects, folder=True),
+    "stream": Form(_bytes),
 }
-"""What writes each form, and says what it has written."""
