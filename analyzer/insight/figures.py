@@ -152,8 +152,14 @@ def _figures(
     least, *percentiles, most = ranks[1:] if timed else (None,) * (len(ranks) - 1)
     values: dict[str, Any] = {
         **dict(zip(FIGURES, counts, strict=False)),
-        "rate": rate, "errors": errors, "empty": empty, "error_rate": share,
-        "timed": timed, "min_ns": least, "max_ns": most, "mean_ns": total / timed if timed else None,
+        "rate": rate,
+        "errors": errors,
+        "empty": empty,
+        "error_rate": share,
+        "timed": timed,
+        "min_ns": least,
+        "max_ns": most,
+        "mean_ns": total / timed if timed else None,
         **dict(zip(PERCENTILES, percentiles, strict=True)),
     }
     return Figures(**values)

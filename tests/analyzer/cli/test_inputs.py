@@ -101,7 +101,7 @@ def test_programs_get_addresses(call: Call, path: str) -> None:
         (["29092=kafka", "1-65535=none"], {"unknown"}),
         (["127.0.0.1:33862>127.0.0.1:29092=none"], {"kafka", "unknown"}),
     ],
-    ids=str,
+    ids=["stream", "range", "last-port", "last-range", "ends"],
 )
 def test_who_speaks_what(call: Call, told: list[str], expected: set[str]) -> None:
     words = [word for each in told for word in ("-d", each)]

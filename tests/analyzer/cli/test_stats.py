@@ -21,7 +21,7 @@ FIGURES = ("messages", "requests", "answers", "unanswered", "orphans", "oneway",
 
 
 def said(*arguments: str, stdin: bytes = b"") -> str:
-    done = run("stats", *arguments, stdin=stdin)
+    done = run("stats", *arguments, stdin=stdin, COLUMNS="120")
     assert done.returncode == 0, done.stderr
     return done.stdout.decode()
 

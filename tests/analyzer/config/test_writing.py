@@ -7,7 +7,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from analyzer.config import ColorRule, Config, load
@@ -73,6 +73,7 @@ configs = some.builds(
 )
 
 
+@settings(max_examples=settings.default.max_examples // 10)  # a file is written and read
 @given(configs)
 def test_what_is_written_loads_again(config: Config) -> None:
     text = written(config, PRESETS)

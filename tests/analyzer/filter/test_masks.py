@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import analyzer.filter
@@ -19,6 +19,7 @@ from tests.analyzer.filter.drawing import questions
 from tests.analyzer.filter.oracle import Comparison, Literal, Value, holds
 
 
+@settings(max_examples=settings.default.max_examples // 2)  # a case asks twenty rows, twice
 @given(st.data())
 def test_a_filter_keeps_the_rows_that_the_oracle_keeps(data: st.DataObject) -> None:
     capture = captured(data.draw(st.sampled_from(NAMES)))

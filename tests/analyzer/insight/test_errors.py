@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import analyzer.insight.errors
@@ -111,6 +111,7 @@ def resized(message: bytes, at: int, data: bytes) -> bytes:
 BROKEN = [overwritten, cut, resized]
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.data(), st.sampled_from(BROKEN))
 def test_a_broken_answer_that_is_quiet_reports_none(
     data: st.DataObject, broken: Callable[[bytes, int, bytes], bytes]

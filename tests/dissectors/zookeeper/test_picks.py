@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.fields.leaves import leaves
@@ -46,12 +46,14 @@ def asked(each: Message, data: st.DataObject) -> frozenset[Path]:
     return frozenset(data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=3)))
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.sampled_from(MESSAGES), st.data())
 def test_any_paths_of_any_cut(each: Message, data: st.DataObject) -> None:
     stop = data.draw(st.integers(0, len(each.data)) | st.just(len(each.data)))
     assert_alike(each.data[:stop], each.context, asked(each, data))
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.sampled_from(MESSAGES), st.data())
 def test_any_damage(each: Message, data: st.DataObject) -> None:
     content = bytearray(each.data)
