@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
@@ -17,6 +18,9 @@ from analyzer.render.jsonable import Limits
 from analyzer.session import Session
 from tui import theme
 from tui.screens.main import MainScreen
+
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
 
 PATIENCE = 0.3
 """Seconds that the end waits for the reader."""
@@ -45,6 +49,8 @@ class Window(App[Exception]):
         limits: Limits | None = None,
         colours: str = "auto",
         following: bool = False,
+        wanted: Filter | None = None,
+        named: Mapping[str, str] | None = None,
     ) -> None:
         palette = theme.palette(colours)
         super().__init__(ansi_color=palette.theme.ansi)
@@ -53,7 +59,9 @@ class Window(App[Exception]):
         self.title = title
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (180, "-vast")]
         self.defect: Exception | None = None
-        self.main = MainScreen(session, title, palette, limits or Limits(), following=following)
+        self.main = MainScreen(
+            session, title, palette, limits or Limits(), following=following, wanted=wanted, named=named
+        )
 
     def get_default_screen(self) -> MainScreen:
         """See Textual."""
@@ -91,9 +99,11 @@ def show(
     limits: Limits | None,
     colours: str,
     following: bool,
+    wanted: Filter | None,
+    named: Mapping[str, str] | None,
 ) -> None:
     """See tui.run."""
-    window = Window(session, title, limits=limits, colours=colours, following=following)
+    window = Window(session, title, limits=limits, colours=colours, following=following, wanted=wanted, named=named)
     with _undisturbed():
         try:
             error = window.run()

@@ -24,7 +24,10 @@ TITLES: dict[Where, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`keys` as Textual names them, with commas; `shown` is what people call them; `short` stands in the footer."""
+    """`keys` as Textual names them, with commas; `shown` is what people call them; `short` stands in the footer.
+
+    asks: it opens a line, into which goes what is typed behind it, however fast.
+    """
 
     where: Where
     keys: str
@@ -32,16 +35,22 @@ class Key:
     shown: str
     help: str
     short: str = ""
+    asks: bool = False
 
 
 KEYS: tuple[Key, ...] = (
     Key("screen", "question_mark", "help", "?", "this page", "help"),
+    Key("screen", "slash", "filter", "/", "show what fulfils a filter: latency > 50ms; empty: all", "filter", True),
     Key("screen", "q,ctrl+q,ctrl+c", "quit", "q", "quit, at once, also while a file is being read", "quit"),
     Key("screen", "tab", "next_pane", "Tab", "the next pane", "pane"),
     Key("screen", "shift+tab", "previous_pane", "Shift+Tab", "the pane before"),
     Key("screen", "p", "partner", "p", "the other half of the exchange: request or response", "partner"),
     Key("screen", "v", "view", "v", "streams with their messages, or one flat timeline", "view"),
-    Key("screen", "ctrl+g", "ask_number", "Ctrl+G", "go to a message by its number", "go to"),
+    Key("screen", "ctrl+g", "ask_number", "Ctrl+G", "go to a message by its number", "go to", True),
+    Key("screen", "ctrl+f", "find", "Ctrl+F", 'find a text; 0x00ff or "text": bytes; =FILTER', "find", True),
+    Key("screen", "n", "find_next", "n", "the next message that has it, round the end"),
+    Key("screen", "N", "find_previous", "N", "the one before, round the beginning"),
+    Key("screen", "escape", "give_up", "Esc", "stop a search, or a filter that is at work: the one before is back"),
     Key("pane", "down,j", "down", "j, Down", "one line down"),
     Key("pane", "up,k", "up", "k, Up", "one line up"),
     Key("pane", "pagedown", "page_down", "PgDn", "one page down"),
@@ -73,7 +82,9 @@ KEYS: tuple[Key, ...] = (
 
 def bindings(where: Where) -> list[BindingType]:
     """The Textual bindings of one place."""
-    return [Binding(key.keys, key.action, key.help, show=False) for key in KEYS if key.where == where]
+    return [
+        Binding(key.keys, key.action, key.help, show=False, priority=key.asks) for key in KEYS if key.where == where
+    ]
 
 
 def footer(where: Where) -> list[Key]:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from analyzer.capture.packets import Reader
+from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, open_session, say
 from analyzer.cli.options import decode_as_option
+from analyzer.cli.settings import settings
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.render.jsonable import Limits
+
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
 
 COLOURS = ("auto", "dark", "light", "terminal")
 TOLD_AFTERWARDS = 10
@@ -25,6 +31,7 @@ KEYBOARD, SCREEN = "/dev/tty", (1, 2)
 
 @click.command("open")
 @files_options
+@filter_option
 @decode_as_option
 @click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
 @click.option(
@@ -34,7 +41,9 @@ KEYBOARD, SCREEN = "/dev/tty", (1, 2)
     show_default=True,
     help="Colours; terminal: those that the terminal has.",
 )
-def command(files: tuple[str, ...], decode_as: Told, reader: Reader, show_secrets: bool, theme: str) -> None:
+def command(
+    files: tuple[str, ...], decode_as: Told, reader: Reader, show_secrets: bool, theme: str, wanted: Filter | None
+) -> None:
     """Look at captures: messages, fields and bytes side by side, all files as one timeline.
 
     Rows appear while the files are read; from a pipe (-) as they come, and keys are then read from the terminal itself.
@@ -48,7 +57,8 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, show_secret
         from tui import run  # half of the start; nothing but this command pays for it
 
         title = ", ".join("standard input" if name == "-" else os.path.basename(name) or name for name in files)
-        run(session, title, limits=Limits(show_secrets=show_secrets), colours=theme)
+        limits = Limits(show_secrets=show_secrets)
+        run(session, title, limits=limits, colours=theme, wanted=wanted, named=settings().filters)
         findings = session.findings
         say(findings[:TOLD_AFTERWARDS])
         if len(findings) > TOLD_AFTERWARDS:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from analyzer.filter import Filter
 from analyzer.render.jsonable import Limits
 from analyzer.session import Session
 from tui.app import Window
@@ -68,7 +69,30 @@ class Drive:
 
     async def loaded(self) -> None:
         await self.until(lambda: not self.main.reading and self.main.learned)
+        await self.sifted()
+
+    async def sifted(self) -> None:
+        """Until the filter in force has asked all rows, and what it keeps is on the screen."""
+        main = self.main
+        await self.until(lambda: main.filtered is None or main.filtered.percent is None)
+        await self.until(lambda: main.timeline.timeline.kept is main._sifter.kept)
         await self.settle()
+
+    async def filter(self, text: str) -> None:
+        """Types a filter in the place of the one in force."""
+        await self.ask("slash", text)
+        await self.sifted()
+
+    async def ask(self, key: str, text: str) -> None:
+        """Opens the line of a key, puts a text in the place of what stands there, and ends it."""
+        await self.press(key, "backspace")
+        self.window.post_message(Paste(text))
+        await self.settle()
+        await self.press("enter")
+
+    def rows(self) -> list[int]:
+        """The rows that are shown."""
+        return self.main.timeline.timeline.shown.tolist()
 
     def lines(self, widget: Widget | None = None) -> list[str]:
         """The text on the screen, or on a widget's part of it."""
@@ -98,9 +122,11 @@ async def driving(
     following: bool = False,
     block: int = 32_768,
     wait: bool = True,
+    wanted: Filter | None = None,
+    named: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Drive]:
     with Session(list(captures), follow=follow, block=block) as session:
-        window = Window(session, "test", limits=limits, following=following)
+        window = Window(session, "test", limits=limits, following=following, wanted=wanted, named=named)
         try:
             async with window.run_test(size=size) as pilot:
                 drive = Drive(window, pilot)

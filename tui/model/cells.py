@@ -71,7 +71,7 @@ class RowCells:
 
 @dataclass(frozen=True, slots=True)
 class StreamCells:
-    """One stream; `duration` in ns from its first packet to its last."""
+    """One stream; `duration` in ns from its first packet to its last. kept: messages that a filter keeps, if any."""
 
     number: int
     client: str
@@ -80,6 +80,7 @@ class StreamCells:
     messages: int
     packets: int
     duration: int
+    kept: int | None = None
 
 
 class Cells:
@@ -126,8 +127,8 @@ class Cells:
         """Bodies are decoded again when they are looked at: names have been learned."""
         self._kept.clear()
 
-    def stream(self, stream: int, messages: int) -> StreamCells:
-        """A stream's own line; `messages` as far as they were announced."""
+    def stream(self, stream: int, messages: int, kept: int | None = None) -> StreamCells:
+        """A stream's own line; `messages` as far as they were announced; `kept`: those that a filter keeps."""
         session = self._session
         cell = session.engine.streams.cell
         dissector = session.engine.dissector(cell("protocol", stream))
@@ -139,6 +140,7 @@ class Cells:
             messages,
             cell("packets", stream),
             cell("end", stream) - cell("begin", stream),
+            kept,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from analyzer.text import safe_text
 from dissectors.field import Field, Source
 from tui.keys import Where, footer
 from tui.loader import Grew
@@ -35,13 +36,33 @@ class Counts:
         return replace(self, state="broken off" if error is not None else "complete")
 
 
-def title_parts(title: str, counts: Counts) -> tuple[list[Part], list[Part]]:
-    """The first line: what is open, how much there is, whether more is to come."""
-    many = (("messages", counts.rows), ("streams", counts.streams), ("packets", counts.packets))
+LONGEST_FILTER = 60
+"""Characters of a filter that the title shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """The filter in force: how many messages it keeps so far; how far it has come, None where it has asked all."""
+
+    text: str
+    kept: int
+    percent: int | None
+
+
+def title_parts(title: str, counts: Counts, filtered: Filtered | None = None) -> tuple[list[Part], list[Part]]:
+    """The first line: what is open, the filter, how much there is, whether more is to come."""
+    many = [("messages", counts.rows), ("streams", counts.streams), ("packets", counts.packets)]
     right = [Part("bar-error" if counts.state == "broken off" else "bar-dim", f" {counts.state} ")]
     if counts.findings:
         right.insert(0, Part("bar-warning", f" {counts.findings:,} remarks "))
     left = [Part("bar-title", f" {title}")]
+    if filtered is not None:
+        said = safe_text(filtered.text, LONGEST_FILTER)
+        left += [Part("bar-dim", "   filter: "), Part("bar-key", said), Part("bar", f", {filtered.kept:,}")]
+        left += [Part("bar-dim", " of "), Part("bar", f"{counts.rows:,}")]
+        del many[0]
+        if filtered.percent is not None:
+            right.insert(0, Part("bar-warning", f" filtering {filtered.percent} % "))
     for name, number in many:
         left += [Part("bar-dim", "   "), Part("bar", f"{number:,}"), Part("bar-dim", f" {name}")]
     return left, right

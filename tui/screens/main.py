@@ -8,16 +8,15 @@ fast they come: the next time is put off by ten times what the last one took, so
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.message import Message
-from textual.screen import Screen
 from textual.timer import Timer
 
 from analyzer.known import standing_of
@@ -32,15 +31,20 @@ from tui import keys
 from tui.background import Background, Failed
 from tui.keys import Where
 from tui.loader import Ended, Grew, Loader
-from tui.model.cells import LONG, Said
+from tui.messages import Decoded, Learned, Nothing, SaidLater, Stood
+from tui.model.cells import LONG
 from tui.model.detail import Detail, Note, fields_at, place_of, read_detail, stream_notes
-from tui.screens.bars import Counts, head_parts, keys_parts, status_parts, tab_parts, title_parts
+from tui.screens.asking import AskingScreen
+from tui.screens.bars import Counts, field_path, head_parts, keys_parts, status_parts, tab_parts, title_parts
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 from tui.widgets.hexview import HexPane
 from tui.widgets.pane import Pane
 from tui.widgets.timeline import TimelinePane
 from tui.widgets.tree import TreePane
+
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
 
 MOMENT = 0.1
 """Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
@@ -58,43 +62,7 @@ AT_ONCE = 4
 """Long messages that are decoded for the list before it is painted again."""
 
 
-class Decoded(Message):
-    """A long message has been decoded."""
-
-    def __init__(self, detail: Detail) -> None:
-        super().__init__()
-        self.detail = detail
-
-
-class SaidLater(Message):
-    """Bodies of long messages have been decoded for the list."""
-
-    def __init__(self, said: dict[int, Said]) -> None:
-        super().__init__()
-        self.said = said
-
-
-class Learned(Message):
-    """Names have been learned, of these kinds."""
-
-    def __init__(self, kinds: set[str]) -> None:
-        super().__init__()
-        self.kinds = kinds
-
-
-class Stood(Message):
-    """It has been found out what a message's session holds."""
-
-    def __init__(self, row: int, standing: Standing) -> None:
-        super().__init__()
-        self.row, self.standing = row, standing
-
-
-class Nothing(Message):
-    """The work found nothing to say."""
-
-
-class MainScreen(Screen[None]):
+class MainScreen(AskingScreen):
     """List, tree and bytes of one session."""
 
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("screen")
@@ -111,9 +79,21 @@ class MainScreen(Screen[None]):
     MainScreen.-wide #tree-side, MainScreen.-vast #tree-side { border-left: vkey $panel; }
     """
 
-    def __init__(self, session: Session, title: str, palette: Palette, limits: Limits, *, following: bool) -> None:
-        super().__init__()
-        self._session, self._title, self._palette, self._limits = session, title, palette, limits
+    def __init__(
+        self,
+        session: Session,
+        title: str,
+        palette: Palette,
+        limits: Limits,
+        *,
+        following: bool,
+        wanted: Filter | None = None,
+        named: Mapping[str, str] | None = None,
+    ) -> None:
+        self._lore = Lore(session)
+        listed = TimelinePane(palette, session, following=following, id="list", lore=self._lore)
+        super().__init__(session, palette, listed, named)
+        self._session, self._title, self._limits, self._wanted = session, title, limits, wanted
         self._counts = Counts()
         self._announced: Grew | None = None
         self._timer: Timer | None = None
@@ -127,8 +107,6 @@ class MainScreen(Screen[None]):
                 "status": "bar", "keys": "bar",
             }.items()
         }  # fmt: skip
-        self._lore = Lore(session)
-        self.timeline = TimelinePane(palette, session, following=following, id="list", lore=self._lore)
         self.tree_pane = TreePane(palette, limits, id="tree")
         self.hex_pane = HexPane(palette, id="hex")
         self._panes: tuple[Pane, ...] = (self.timeline, self.tree_pane, self.hex_pane)
@@ -150,6 +128,7 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         """Begins to read; what is there in a moment is painted with the first screen."""
         self._announced = self._loader.begin(MOMENT)
+        self.start_asking(self._wanted)
         self._take_over()
         self._say_all()
         self._background.start()
@@ -168,6 +147,7 @@ class MainScreen(Screen[None]):
     def stop(self, patience: float) -> None:
         """Ends reading and decoding; waits that many seconds for the reader at most."""
         self._background.stop()
+        self.stop_asking(patience)
         if self._loader.ident is not None:
             self._loader.stop(patience)
 
@@ -176,7 +156,11 @@ class MainScreen(Screen[None]):
     @on(Grew)
     def _announce(self, message: Grew) -> None:
         self._announced = message
-        wait = self._next - time.monotonic()
+        self.show_soon()
+
+    def show_soon(self, *, now: bool = False) -> None:
+        """See AskingScreen; what was announced is taken over at the same time."""
+        wait = 0.0 if now else self._next - time.monotonic()
         if wait <= 0:
             self._take_over()
         elif self._timer is None:
@@ -187,15 +171,16 @@ class MainScreen(Screen[None]):
             self._timer.stop()
             self._timer = None
         message, self._announced = self._announced, None
-        if message is None:
-            return
         began = time.monotonic()
-        self.timeline.grow(message.rows, message.streams)
-        self._counts = self._counts.grown(message)
+        if message is not None:
+            self.timeline.grow(message.rows, message.streams)
+            self._counts = self._counts.grown(message)
+            self._sifter.grow(message.rows)
+            self._say_heads()
+            self._check_partner()
+            self._learn()
+        self.show_kept()
         self._say_title()
-        self._say_heads()
-        self._check_partner()
-        self._learn()
         now = time.monotonic()
         self._next = now + max(PAUSE, SHARE * (now - began))
 
@@ -218,13 +203,14 @@ class MainScreen(Screen[None]):
     @on(Ended)
     def _end(self, message: Ended) -> None:
         self._take_over()
+        self._sifter.end()
         self._counts = self._counts.ended(message.error)
         self._say_title()
         if message.error is not None:
             if not self.timeline.timeline.rows:
                 self.app.exit(message.error)
             self.say(str(message.error), "bar-error")
-        elif not self.timeline.timeline.lines:
+        elif not self.timeline.timeline.streams:
             self.say("there is no TCP packet in it", "bar-warning")
 
     # What is selected.
@@ -238,8 +224,9 @@ class MainScreen(Screen[None]):
         self._background.forget("session")
         if place is None:
             self._show(None, "", (), ())
+            self.say_if_empty()
         elif place.row is None:
-            cells = self.timeline.cells.stream(place.stream, self.timeline.timeline.count(place.stream))
+            cells = self.timeline.stream_cells(place.stream)
             self._show(None, f"stream {place.stream}", stream_notes(self._session, cells), ())
         else:
             self._look_at(place.row)
@@ -286,6 +273,23 @@ class MainScreen(Screen[None]):
 
     def _show_detail(self, detail: Detail) -> None:
         self._show(detail, plain(detail.title), detail.notes, detail.tree.fields)
+        self.point()
+
+    def point(self) -> None:
+        """See AskingScreen: selects the field and marks the bytes."""
+        detail = self.detail
+        found = None if detail is None else self._seeker.found_in(detail.row)
+        if detail is None or found is None:
+            return
+        said = f"{'round the end, ' if found.went_round else ''}found in message {detail.row + 1}"
+        where = found.place_in(detail.tree)
+        if where is not None:
+            path, place = where
+            self.tree_pane.reveal(path)
+            self._turn_to(place.source)
+            self.hex_pane.mark((place.offset, place.offset + place.length), jump=True)
+            said += f": {field_path([node.spec.name for node in path])}"
+        self.say(said)
 
     def _show(self, detail: Detail | None, head: str, notes: Sequence[Note], fields: Sequence[Field]) -> None:
         self.detail, self._head = detail, head
@@ -364,7 +368,7 @@ class MainScreen(Screen[None]):
     # What is said in the bars.
 
     def say(self, text: str, style: str = "bar") -> None:
-        """A sentence in the status line, until something else is selected."""
+        """See AskingScreen."""
         self._bars["status"].say([Part("bar", " "), Part(style, text)])
 
     def _say_all(self) -> None:
@@ -374,7 +378,7 @@ class MainScreen(Screen[None]):
         self._say_keys()
 
     def _say_title(self) -> None:
-        self._bars["title"].say(*title_parts(self._title, self._counts))
+        self._bars["title"].say(*title_parts(self._title, self._counts, self.filtered))
 
     def _say_heads(self) -> None:
         detail = self.detail
@@ -446,7 +450,13 @@ class MainScreen(Screen[None]):
         if partner is None or partner >= self.timeline.timeline.rows:
             self.say("this message has no partner" if self.detail else "no message is selected", "bar-warning")
         else:
-            self.timeline.select_row(partner)
+            self._select_row(partner, "its partner, ")
+
+    def _select_row(self, row: int, what: str = "") -> None:
+        if self.timeline.timeline.shows(row):
+            self.timeline.select_row(row)
+        else:
+            self.say(f"the filter hides {what}message {row + 1}: an empty filter (/) shows all", "bar-warning")
 
     def _action_view(self) -> None:
         self.timeline.switch()
@@ -462,7 +472,7 @@ class MainScreen(Screen[None]):
         if number is None:
             return
         if 1 <= number <= rows:
-            self.timeline.select_row(number - 1)
+            self._select_row(number - 1)
         else:
             self.say(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
 

@@ -111,6 +111,8 @@ def stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span
     mark = " " if not stream.messages else "▾" if opened else "▸"
     style = "value" if stream.messages else "dim"
     messages = "1 message" if stream.messages == 1 else f"{stream.messages:,} messages"
+    if stream.kept is not None:
+        messages = f"{stream.kept:,} of {messages}"
     return [
         ("name", f"{mark} "),
         (style, f"{stream.number:>{digits}} {stream.client} > {stream.server}"),

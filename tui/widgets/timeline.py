@@ -8,10 +8,11 @@ from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from analyzer.columns import Ints
 from analyzer.lore import Lore
 from analyzer.session import Session
 from tui import keys
-from tui.model.cells import Cells, Said
+from tui.model.cells import Cells, Said, StreamCells
 from tui.model.timeline import Place, Timeline
 from tui.theme import Palette
 from tui.widgets.listing import Columns, row_spans, stream_spans
@@ -53,6 +54,9 @@ class TimelinePane(Pane):
         self.cells = Cells(session, lore)
         self.timeline.flat = self.following = following
         self.selected: Place | None = None
+        self.aim: Place | None = None
+        """What was selected before rows were hidden: it, or the next one shown, is to be, until the cursor is moved."""
+        self.settled = True
         self.partner: int | None = None
         self._painted: dict[int, Spans] = {}
 
@@ -60,6 +64,14 @@ class TimelinePane(Pane):
     def count(self) -> int:
         """See Pane."""
         return self.timeline.lines
+
+    @property
+    def around(self) -> int:
+        """The row at which the user is, or was: of a stream, its first one."""
+        place = self.selected or self.aim
+        if place is None:
+            return 0
+        return self.timeline.begin(place.stream) if place.row is None else place.row
 
     @property
     def columns(self) -> Columns:
@@ -95,8 +107,14 @@ class TimelinePane(Pane):
 
     def _stream(self, stream: int) -> Spans:
         timeline = self.timeline
-        cells = self.cells.stream(stream, timeline.count(stream))
+        cells = self.stream_cells(stream)
         return stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
+
+    def stream_cells(self, stream: int) -> StreamCells:
+        """What there is to say of a stream."""
+        timeline = self.timeline
+        kept = None if timeline.kept is None else timeline.count(stream)
+        return self.cells.stream(stream, timeline.messages(stream), kept)
 
     def keep(self, said: dict[int, Said]) -> None:
         """Long bodies have been decoded."""
@@ -117,21 +135,49 @@ class TimelinePane(Pane):
         """More has been announced. What is selected stays where it is on the screen, or the end stays selected."""
         first = self.timeline.lines == 0
         self.timeline.grow(rows, streams)
-        if first and self.count and not self.timeline.flat:
-            self.timeline.fold(0, opened=True)
-        if first and rows and not self.following:
-            self.cursor = min(1, self.count - 1)  # the first stream's first message
-            self._relaid(self.timeline.at(self.cursor))
-        elif self.following and self.count:
-            self._relaid(self.timeline.at(self.count - 1))
+        self._changed(first)
+
+    def show_rows(self, kept: Ints | None, *, settled: bool) -> None:
+        """Only these rows, rising, have a line; None: all. settled: no others of those announced will come."""
+        first = self.timeline.lines == 0
+        self.timeline.keep(kept)
+        self.settled = settled
+        self._changed(first)
+        if settled and self.count:
+            self.aim = None
+
+    def hold(self) -> None:
+        """Rows will be hidden or come back: what is selected stays so, or the next one that is shown."""
+        self.aim = self.selected or self.aim
+
+    def _changed(self, first: bool) -> None:
+        """There are other lines; first: there were none before."""
+        timeline = self.timeline
+        if first and self.count and not timeline.flat and self.aim is None:
+            timeline.fold(timeline.window(0, 1)[0].stream, opened=True)
+        if self.following and self.count:
+            self._relaid(timeline.at(self.count - 1))
+        elif first and self.count and timeline.rows and self.aim is None:
+            self.cursor = 0 if timeline.flat else min(1, self.count - 1)  # the first stream's first message
+            self._relaid(timeline.at(self.cursor))
         else:
-            self._relaid(self.selected)
+            self._relaid(self._unfolded(self.aim or self.selected))
+
+    def _unfolded(self, place: Place | None) -> Place | None:
+        """The place, or the next one shown, with its stream unfolded if it is a row."""
+        near = None if place is None else self.timeline.near(place)
+        if near is not None and near.row is not None and not self.timeline.flat:
+            self.timeline.fold(near.stream, opened=True)
+        return near
 
     def _relaid(self, place: Place | None) -> None:
-        """The lines were counted anew: `place` is selected, and what was selected keeps its height on the screen."""
+        """The lines were counted anew: `place`, or the next one shown, is selected, and what was selected keeps its
+        height on the screen.
+        """
         height = self.cursor - int(self.scroll_offset.y)
         self._painted.clear()
         self.recount()
+        place = None if place is None else self.timeline.near(place)
         if place is not None:
             line = self.timeline.line_of(place)
             self.cursor = line
@@ -147,17 +193,18 @@ class TimelinePane(Pane):
 
     def moved(self) -> None:
         """See Pane."""
-        self.following = self.cursor == self.count - 1
+        self.aim = None
+        self.following = self.settled and self.cursor == self.count - 1
         self._tell()
 
     def select_row(self, row: int) -> None:
-        """Selects a row, which must have been announced, and unfolds its stream if needed."""
+        """Selects a row, which must be shown, and unfolds its stream if needed."""
         place = self.place_of(row)
         if not self.timeline.flat and not self.timeline.is_open(place.stream):
             self.timeline.fold(place.stream, opened=True)
             self._relaid(self.selected)
         self.place_cursor(self.timeline.line_of(place))
-        self.following = False
+        self.aim, self.following = None, False
         self._tell()
 
     def place_of(self, row: int) -> Place:
@@ -173,7 +220,7 @@ class TimelinePane(Pane):
 
     def _paint_row(self, row: int | None) -> None:
         """A row's line says something else now."""
-        if row is not None and row < self.timeline.rows:
+        if row is not None and row < self.timeline.rows and self.timeline.shows(row):
             line = self.timeline.line_of(self.place_of(row))
             if self._painted.pop(line, None) is not None:
                 self.repaint((line,))

@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 from tui.model.timeline import Place, Timeline
 
 
-def expected(streams: list[int], known: int, opened: set[int], flat: bool) -> list[Place]:
+def expected(streams: list[int], known: int, opened: set[int], flat: bool, kept: set[int] | None = None) -> list[Place]:
+    rows = [(row, stream) for row, stream in enumerate(streams) if kept is None or row in kept]
     if flat:
-        return [Place(stream, row) for row, stream in enumerate(streams)]
+        return [Place(stream, row) for row, stream in rows]
     found = []
     for stream in range(known):
-        found.append(Place(stream))
+        mine = [Place(stream, row) for row, each in rows if each == stream]
+        if mine or kept is None:
+            found.append(Place(stream))
         if stream in opened:
-            found += [Place(stream, row) for row, each in enumerate(streams) if each == stream]
+            found += mine
     return found
 
 
@@ -55,6 +58,54 @@ def test_every_line_and_back(streams: list[int], cuts: list[int], folds: list[tu
         assert timeline.window(len(places) // 2, 2) == places[len(places) // 2 :][:2]
     assert timeline.at(-1) is None
     assert timeline.at(timeline.lines) is None
+
+
+@given(
+    streams=st.lists(st.integers(0, 6), max_size=60),
+    keeps=st.lists(st.sets(st.integers(0, 59), max_size=30) | st.none(), max_size=4),
+    opened=st.sets(st.integers(0, 6)),
+    flat=st.booleans(),
+)
+def test_a_filter_hides_rows_and_streams_without_any(
+    streams: list[int], keeps: list[set[int] | None], opened: set[int], flat: bool
+) -> None:
+    timeline = timeline_of(streams)
+    timeline.flat = flat
+    half = len(streams) // 2
+    timeline.grow(half, 7)
+    for stream in opened:
+        timeline.fold(stream, opened=True)
+    for keep in (None, *keeps):
+        kept = None if keep is None else {row for row in keep if row < half}
+        timeline.keep(None if kept is None else np.array(sorted(kept), np.int64))
+    timeline.grow(len(streams), 7)
+    if keeps and keeps[-1] is not None:
+        kept = {row for row in keeps[-1] if row < len(streams)}
+        timeline.keep(np.array(sorted(kept), np.int64))
+    places = expected(streams, 7, opened, flat, kept)
+    assert (timeline.lines, timeline.window(0, 100)) == (len(places), places)
+    for line, place in enumerate(places):
+        assert timeline.near(place) == place
+        assert timeline.line_of(place) == line
+    for row, stream in enumerate(streams):
+        shown = kept is None or row in kept
+        assert timeline.shows(row) == shown
+        assert timeline.messages(stream) == streams.count(stream)
+        near = timeline.near(Place(stream, row))
+        later = [each for each in sorted(kept or ()) if each >= row]
+        if kept is not None:
+            assert near == (None if not kept else (streams[next(iter(later), max(kept))], next(iter(later), max(kept))))
+
+
+def test_the_stream_nearby() -> None:
+    timeline = timeline_of([0, 1, 0, 1, 3])
+    timeline.grow(5, 5)
+    timeline.keep(np.array([1, 4]))
+    assert [timeline.near(Place(stream)) for stream in range(5)] == [Place(1), Place(1), Place(3), Place(3), Place(3)]
+    assert [timeline.begin(stream) for stream in range(5)] == [0, 1, 0, 4, 0]
+    assert [timeline.first_row(stream) for stream in range(5)] == [None, 1, None, 4, None]
+    timeline.keep(np.zeros(0, np.int64))
+    assert (timeline.near(Place(0)), timeline.near(Place(0, 0)), timeline.lines) == (None, None, 0)
 
 
 def test_folded_rows_and_whole_folds() -> None:

@@ -1,0 +1,119 @@
+"""What a sieve keeps, however the rows come in and wherever it begins: what the filter keeps of all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.filter import compiled
+from analyzer.rows import Rows
+from analyzer.session import Session
+from tests.tui.driving import GOLDEN, KAFKA
+from tui.model import sieve as model
+from tui.model.sieve import Sieve, Verdict
+from tui.sifting import Readers, _sift
+
+FILTERS = ("latency > 1ms", "not partner", 'text contains "jg"', "operation == Fetch or error", "stream == 99999")
+
+
+@pytest.fixture(scope="module")
+def session():
+    with Session([KAFKA]) as found:
+        yield found.load()
+
+
+def ask(sieve: Sieve, session: Session, most: int | None = None) -> list[model.Some]:
+    """Asks one portion after the other, until there are none or `most` have been asked."""
+    readers, asked = Readers(session), []
+    while (rows := sieve.portion()) is not None and len(asked) != most:
+        asked.append(rows)
+        sieve.take(_sift(sieve, rows, readers, session).verdict)
+    return asked
+
+
+def wanted(session: Session, text: str) -> list[int]:
+    return compiled(text).rows(Rows(session), range(len(session.rows))).tolist()
+
+
+@settings(max_examples=settings.default.max_examples // 20)  # a case asks 648 messages, some of them twice
+@given(
+    text=st.sampled_from(FILTERS),
+    start=st.integers(0, 648),
+    cuts=st.lists(st.tuples(st.integers(0, 648), st.integers(0, 3)), max_size=4),
+    first=st.sampled_from([1, 7, 100, 1000]),
+)
+def test_all_that_the_filter_keeps(
+    session: Session, text: str, start: int, cuts: list[tuple[int, int]], first: int
+) -> None:
+    steps = sorted(cuts)
+    sieve = Sieve(compiled(text), session, steps[0][0] if steps else 648, start)
+    sieve._size = first
+    for rows, portions in steps:
+        sieve.grow(rows)
+        ask(sieve, session, portions)
+    sieve.grow(648)
+    ask(sieve, session)
+    assert sieve.kept.tolist() == wanted(session, text)
+    assert (sieve.left, sieve.percent, sieve.settled) == (0, 100, True)
+
+
+def test_outwards_from_where_the_user_is(session: Session) -> None:
+    sieve = Sieve(compiled('text contains "jg"'), session, 648, 500)
+    sieve._size = 64
+    asked = ask(sieve, session)
+    assert asked[0] == range(500, 564)
+    behind = [rows for rows in asked if rows[0] >= 500]
+    before = [rows for rows in asked if rows[0] < 500]
+    assert asked == behind + before
+    assert [row for rows in behind for row in rows] == list(range(500, 648))
+    assert before[0][-1] == 499
+    assert sorted(row for rows in before for row in rows) == list(range(500))
+
+
+def test_columns_are_asked_in_one_go(session: Session) -> None:
+    assert ask(Sieve(compiled("length > 100"), session, 648, 500), session) == [range(648)]
+
+
+def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    sieve = Sieve(compiled('text contains "jg"'), session, 648, 0)
+    none = np.zeros(0, np.int64)
+    assert sieve.portion() == range(model.FIRST)
+    sieve.take(Verdict(range(100), none, none, True, 10 * model.MOMENT))
+    assert sieve.portion() == range(100, 110)
+    sieve.take(Verdict(range(100, 110), none, none, True, 0.0))
+    assert sieve.portion() == range(110, 150)
+    monkeypatch.setattr(model, "CHUNK_BYTES", int(session.rows.column("length")[110:115].sum()))
+    assert sieve.portion() == range(110, 115)
+    monkeypatch.setattr(model, "CHUNK_BYTES", 1)
+    assert sieve.portion() == range(110, 111)
+    sizes = session.rows.column("length")
+    monkeypatch.setattr(model, "CHUNK_BYTES", int(sizes[643:].sum()))
+    assert int(sizes[:643].max()) > model.CHUNK_BYTES
+    assert Sieve(compiled('text contains "jg"'), session, 648, 648).portion() == range(643, 648)
+
+
+LATE = [*((KAFKA, text) for text in FILTERS), (GOLDEN / "k4_election.pcap.zst", 'kafka.topic matches "^[\\w-]{22}$"')]
+
+
+@pytest.mark.parametrize(("capture", "text"), LATE)
+def test_what_comes_later_changes_the_verdict(capture: Path, text: str) -> None:
+    """Asked as blocks come: at each point what is kept is what can be known, at the end what a file says.
+
+    In the last capture topics are named behind what says their ids.
+    """
+    with Session([capture], block=40) as session:
+        sieve = Sieve(compiled(text), session, 0, 0)
+        for rows in session.grow():
+            sieve.grow(rows.stop)
+            ask(sieve, session)
+            if text == "not partner":
+                partners = session.rows.column("partner")[sieve.kept]
+                requests = session.rows.column("role")[sieve.kept] == 0
+                assert (partners[requests] < 0).all()
+        sieve.end()
+        ask(sieve, session)
+        assert sieve.kept.tolist() == wanted(session, text)

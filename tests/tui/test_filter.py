@@ -1,0 +1,335 @@
+"""The line for a display filter, and what the list shows then: in both views, as rows come in, beside the keys."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from threading import Event
+
+import pytest
+from textual.events import Key, Paste
+from textual.widgets import Input
+
+from analyzer.errors import UserError
+from analyzer.filter import compiled
+from analyzer.rows import Rows
+from analyzer.session import Session
+from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.hostile import acts
+from tests.tui.test_growing import pipe
+from tui import sifting
+from tui.screens import main as screen
+from tui.screens.ask import AskLine
+
+MIXED = KAFKA.with_name("mixed.pcapng")
+WHOLE = KAFKA.read_bytes()
+
+
+@cache
+def kept_by(text: str, capture: Path = KAFKA) -> list[int]:
+    with Session([capture]) as session:
+        reader = Rows(session.load())
+        return compiled(text).rows(reader, range(len(session.rows))).tolist()
+
+
+@contextmanager
+def held(monkeypatch: pytest.MonkeyPatch, filters: str) -> Iterator[Event]:
+    """Filters of which this is a part are not asked before the event is set."""
+    gate, ask = Event(), sifting._sift
+
+    def waiting(sieve: sifting.Sieve, *rest: object) -> sifting.Sifted:
+        if filters in sieve.filter.text:
+            assert gate.wait(30)
+        return ask(sieve, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sifting, "_sift", waiting)
+        yield gate
+    gate.set()
+
+
+FILTERS = ("latency > 5ms", "error", 'text contains "jg"', "kafka.topic == jg", "not partner")
+
+
+@pytest.mark.parametrize("text", FILTERS)
+def test_both_views_show_what_list_would_print(text: str) -> None:
+    rows = kept_by(text)
+
+    async def test(found: Drive) -> None:
+        await found.press("j", "j")
+        await found.filter(text)
+        listed = found.main.timeline
+        assert found.rows() == rows
+        said = f"filter: {text}, {len(rows)} of 648"
+        assert said in found.text("title")
+        await found.press("=")
+        places = listed.timeline.window(0, 2000)
+        assert sorted(place.row for place in places if place.row is not None) == rows
+        streams = {int(stream) for stream in found.main._session.rows.column("stream")[rows]}
+        assert [place.stream for place in places if place.row is None] == sorted(streams)
+        after = [row for row in rows if row >= 2]
+        assert found.row == (after[0] if after else rows[-1] if rows else None)
+        row = found.row
+        await found.press("v")
+        assert [place.row for place in listed.timeline.window(0, 2000)] == rows
+        assert found.row == row
+        shown = [int(line[2:].split()[0]) for line in found.text("list").splitlines() if line[2:].split()]
+        first = int(listed.scroll_offset.y)
+        assert shown == [each + 1 for each in rows[first : first + len(shown)]]
+
+    drive(test)
+
+
+def test_a_stream_says_how_many_of_its_messages_are_left() -> None:
+    async def test(found: Drive) -> None:
+        await found.filter("role == response and stream == 6")
+        (line,) = [line for line in found.text("list").splitlines() if line.startswith("▾")]
+        listed = found.main.timeline.timeline
+        assert f"kafka, {listed.count(6)} of {listed.messages(6)} messages" in line
+        assert 0 < listed.count(6) < listed.messages(6)
+
+    drive(test, size=(200, 40))
+
+
+def test_what_is_selected_stays_or_the_next_one_is() -> None:
+    rows = kept_by("role == response")
+
+    async def test(found: Drive) -> None:
+        for view in range(2):
+            await found.press("ctrl+g", "4", "8", "enter")
+            await found.filter("role == response")
+            assert 47 in rows
+            assert found.row == 47
+            await found.filter("role == request")
+            assert found.row == 48
+            await found.filter("stream == 9999")
+            assert found.row is None
+            assert found.status() == "no message fulfils the filter"
+            assert "kafka" not in found.text("tree-head")
+            await found.press("j", "k", "G", "space", "p", "tab", "j", "shift+tab", "n")
+            await found.filter("")
+            assert (found.row, found.rows()) == (48, list(range(648)))
+            assert "filter:" not in found.text("title")
+            await found.press("v")
+            assert view < 2
+
+    drive(test)
+
+
+def test_a_stream_that_is_selected_stays_so() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("-", "G")
+        place = found.main.timeline.selected
+        assert place is not None
+        await found.filter("role == request")
+        assert found.main.timeline.selected == place
+        await found.filter(f"stream < {place.stream - 3}")
+        assert found.main.timeline.selected == (place.stream - 4, None)
+
+    drive(test)
+
+
+WRONG = [
+    ("latency > ", "", "expected a value, found the end"),
+    ("latency > 5ms and kafka.topik == x", "kafka.topik", "did you mean kafka.topic"),
+    ("length in {1, five}", "five", "expected a number"),
+    ("$slw", "$slw", "did you mean slow?"),
+]
+
+
+def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended() -> None:
+    async def test(found: Drive) -> None:
+        await found.filter("latency > 5ms")
+        for text, place, why in WRONG:
+            await found.ask("slash", text)
+            bar = found.window.screen
+            assert isinstance(bar, AskLine)
+            line = bar.query_one(Input)
+            assert line.value == text
+            assert why in found.lines()[-2]
+            parts = bar._compositor.render_strips()[-1]
+            underlined = [part.text for part in parts if part.style is not None and part.style.underline]
+            assert "".join(underlined) == place
+            assert line.cursor_position == (text.index(place) + len(place) if place else len(text))
+            await found.press("end", " ")
+            assert "Enter applies it" in found.lines()[-2]
+            await found.press("escape")
+            assert "filter: latency > 5ms, " in found.text("title")
+            assert found.rows() == kept_by("latency > 5ms")
+        await found.ask("slash", "latency >")
+        await found.press("end", *" 9ms", "enter")
+        await found.sifted()
+        assert found.rows() == kept_by("latency > 9ms")
+        await found.press("slash")
+        assert found.window.screen.query_one(Input).value == "latency > 9ms"
+
+    drive(test, named={"slow": "latency > 50ms"})
+
+
+def test_filters_may_have_names() -> None:
+    async def test(found: Drive) -> None:
+        assert found.rows() == kept_by("latency > 50ms and operation == Fetch")
+        await found.filter("not $slow")
+        assert found.rows() == kept_by("not (latency > 50ms)")
+
+    named = {"slow": "latency > 50ms"}
+    drive(test, wanted=compiled("$slow and operation == Fetch", named), named=named)
+
+
+def test_what_is_typed_at_once_is_not_lost() -> None:
+    async def test(found: Drive) -> None:
+        driver = found.window._driver
+        assert driver is not None
+        for character in "/role==push":
+            event = Key("slash" if character == "/" else character, character)
+            event.set_sender(found.window)
+            driver.send_message(event)
+        driver.send_message(Key("enter", "\r"))
+        await found.until(lambda: found.main.filtered is not None)
+        await found.sifted()
+        assert found.main.filtered is not None
+        assert found.main.filtered.text == "role==push"
+
+    drive(test)
+
+
+def test_what_was_pasted_does_not_act() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("slash")
+        found.window.post_message(Paste('client == "\x1b[31m\x1b]0;x\x07\u202e"\nand more'))
+        await found.settle()
+        seen = "".join(found.lines())
+        await found.press("enter")
+        await found.sifted()
+        seen += "".join(found.lines())
+        assert found.rows() == []
+        assert not acts(seen)
+
+    drive(test)
+
+
+def test_what_the_filter_hides_is_said() -> None:
+    async def test(found: Drive) -> None:
+        await found.filter("role == request")
+        row = found.row
+        await found.press("p")
+        assert found.status() == "the filter hides its partner, message 2: an empty filter (/) shows all"
+        await found.press("ctrl+g", "2", "enter")
+        assert "hides message 2" in found.status()
+        assert found.row == row
+
+    drive(test)
+
+
+def test_keys_go_on_while_a_filter_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = kept_by("latency > 1ms")
+
+    async def test(found: Drive) -> None:
+        with held(monkeypatch, "jg") as gate:
+            await found.ask("slash", 'text contains "jg"')
+            assert 'filter: text contains "jg", 0 of 648' in found.text("title")
+            assert "filtering 0 %" in found.text("title")
+            assert found.rows() == list(range(648))
+            await found.press("j", "j", "tab", "shift+tab", "v", "v")
+            assert found.row == 2
+            await found.ask("slash", "latency > 1ms")
+            gate.set()
+            await found.sifted()
+            assert found.rows() == rows
+            assert f"filter: latency > 1ms, {len(rows)} of 648" in found.text("title")
+
+    drive(test)
+
+
+def test_escape_brings_back_the_filter_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = kept_by("latency > 1ms")
+
+    async def test(found: Drive) -> None:
+        await found.press("escape")
+        for before, kept in (("", list(range(648))), ("latency > 1ms", rows)):
+            await found.filter(before)
+            with held(monkeypatch, "x") as gate:
+                await found.ask("slash", 'text contains "x"')
+                await found.ask("slash", 'text contains "xy"')
+                assert "filtering" in found.text("title")
+                await found.press("escape")
+                assert found.status() == "the filter was given up"
+                gate.set()
+                await found.sifted()
+            assert found.rows() == kept
+            assert ("filter: latency" in found.text("title")) is bool(before)
+        await found.press("escape")
+        assert found.rows() == rows
+
+    drive(test)
+
+
+@pytest.mark.parametrize("text", FILTERS[2:5])
+def test_from_the_beginning_while_the_file_is_read(text: str) -> None:
+    async def test(found: Drive) -> None:
+        assert found.rows() == kept_by(text, MIXED)
+        assert found.row in found.rows()
+
+    drive(test, MIXED, block=100, wanted=compiled(text))
+
+
+def test_rows_that_come_in_are_filtered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "PAUSE", 0.01)
+
+    async def test(found: Drive) -> None:
+        main, listed = found.main, found.main.timeline.timeline
+        os.write(end, WHOLE[:60_000])
+        await found.until(lambda: listed.rows > 100)
+        await found.filter("operation == Fetch and latency > 1ms")
+        some = found.rows()
+        await found.press("v", "G")
+        assert found.row == some[-1]
+        assert main.timeline.following
+        os.write(end, WHOLE[60_000:180_000])
+        await found.until(lambda: len(found.rows()) > len(some))
+        await found.sifted()
+        await found.until(lambda: found.row == found.rows()[-1])
+        await found.press("k")
+        row = found.row
+        os.write(end, WHOLE[180_000:])
+        os.dup2(os.open(os.devnull, os.O_WRONLY), end)  # the end of the pipe
+        await found.loaded()
+        assert found.row == row
+        assert found.rows() == kept_by("operation == Fetch and latency > 1ms")
+        assert re.search(r"filter: operation .*, \d+ of 648", found.text("title"))
+
+    with pipe() as (name, end):
+        drive(test, name, wait=False, size=(200, 40))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (20, 5), (1, 1)])
+def test_any_size(size: tuple[int, int]) -> None:
+    async def test(found: Drive) -> None:
+        await found.ask("slash", "latency ~")
+        await found.press("escape")
+        await found.filter("latency > 5ms")
+        assert found.rows() == kept_by("latency > 5ms")
+
+    drive(test, size=size)
+
+
+def test_a_defect_of_a_filter_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Odd(Exception):
+        pass
+
+    async def test(found: Drive) -> None:
+        def broken(*_: object) -> None:
+            raise Odd
+
+        monkeypatch.setattr(sifting, "_without_answer", broken)
+        monkeypatch.setattr(sifting.Readers, "get", broken)
+        await found.ask("slash", "latency > 5ms")
+        await found.until(lambda: found.window.defect is not None)
+
+    assert not issubclass(Odd, UserError)
+    with pytest.raises(Odd):
+        drive(test)

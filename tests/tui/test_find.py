@@ -1,0 +1,249 @@
+"""Finding what a message says: text, bytes, what a filter says; on and back, round the ends, among what is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from analyzer import find
+from analyzer.render.lines import plain
+from dissectors.field import Field
+from tests.analyzer.wire import CLIENT, Talk, capture, segments
+from tests.tui.driving import Drive, drive
+from tests.tui.hostile import acts, metadata
+from tests.tui.test_filter import kept_by
+from tui.model import cells
+from tui.screens import main as screen
+
+
+async def sought(found: Drive) -> None:
+    """Until the search has ended and the row that it found is shown."""
+    seeker = found.main._seeker
+    await found.until(lambda: seeker._search is None)
+    row = None if seeker.found is None else seeker.found.row
+    await found.until(lambda: row is None or (found.main.detail is not None and found.main.detail.row == row))
+    await found.settle()
+
+
+def selected(found: Drive) -> Field:
+    what = found.main.tree_pane.path()[-1]
+    assert isinstance(what, Field), plain(what.line)
+    return what
+
+
+def marked(found: Drive) -> bytes:
+    """The bytes that are highlighted, of the source that is shown."""
+    pane = found.main.hex_pane
+    assert pane._marked is not None
+    return bytes(pane._data[slice(*pane._marked)])
+
+
+def test_a_text_its_field_and_its_bytes() -> None:
+    async def test(found: Drive) -> None:
+        await found.ask("ctrl+f", "Jg")
+        await sought(found)
+        first = found.row
+        assert first is not None
+        assert "jg" in str(selected(found).value)
+        assert b"jg" in marked(found)
+        assert f"found in message {first + 1}: body." in found.status()
+        await found.press("n")
+        await sought(found)
+        second = found.row
+        assert second is not None
+        assert second > first
+        await found.press("N")
+        await sought(found)
+        assert found.row == first
+
+    drive(test)
+
+
+def test_round_the_ends_every_row_once() -> None:
+    rows = kept_by("error")
+
+    async def test(found: Drive) -> None:
+        seen = []
+        await found.ask("ctrl+f", "=error")
+        for turn in range(len(rows)):
+            await sought(found)
+            seen.append(found.row)
+            await found.press("n", *("v" if turn == 2 else ""))
+        await sought(found)
+        assert seen == rows
+        assert found.row == rows[0]
+        assert found.status() == f"round the end, found in message {rows[0] + 1}"
+        await found.press("N")
+        await sought(found)
+        assert found.row == rows[-1]
+        assert found.status().startswith("round the end")
+
+    drive(test)
+
+
+def test_what_the_list_shows_is_found_too() -> None:
+    rows = kept_by("operation == OffsetCommit or client contains OffsetCommit")
+
+    async def test(found: Drive) -> None:
+        await found.ask("ctrl+f", "offsetcommit")
+        await sought(found)
+        assert found.row == rows[0]
+        assert selected(found).spec.name == "requestApiKey"
+        await found.press("n")
+        await sought(found)
+        assert found.row == rows[1]
+
+    drive(test)
+
+
+def test_bytes_are_marked_where_they_are() -> None:
+    async def test(found: Drive) -> None:
+        for words, data in (("0x636f6e73756d6572", b"consumer"), ('"java"', b"java"), ("'java'", b"java")):
+            await found.ask("ctrl+f", words)
+            await sought(found)
+            assert marked(found) == data
+            field = selected(found)
+            pane = found.main.hex_pane
+            assert field.offset <= pane.at < field.offset + field.length
+            assert pane.at == pane._data.index(data)
+
+    drive(test)
+
+
+def test_only_among_what_is_shown() -> None:
+    among = kept_by("number > 200 and error")
+
+    async def test(found: Drive) -> None:
+        await found.filter("number > 200")
+        await found.ask("ctrl+f", "=error")
+        seen = []
+        for _ in among:
+            await sought(found)
+            seen.append(found.row)
+            await found.press("n")
+        assert seen == among
+        assert len(kept_by("error")) > len(among) > 0
+        await found.ask("ctrl+f", "no message says this")
+        await sought(found)
+        assert found.status() == "no message that the filter keeps has no message says this"
+
+    drive(test)
+
+
+def test_the_only_one_is_found_again() -> None:
+    async def test(found: Drive) -> None:
+        await found.ask("ctrl+f", "=number == 48")
+        await sought(found)
+        await found.press("n")
+        await sought(found)
+        assert found.row == 47
+        assert found.status() == "round the end, found in message 48"
+
+    drive(test)
+
+
+def test_the_first_message_of_a_stream_lies_behind_its_line() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("up", "n")
+        assert found.status() == "nothing is sought yet: Ctrl+F asks for it"
+        await found.ask("ctrl+f", "=number == 1")
+        await sought(found)
+        assert (found.row, found.status()) == (0, "found in message 1")
+
+    drive(test)
+
+
+WRONG = [
+    ("", "there is nothing to find"),
+    ("0xabc", "are no bytes"),
+    ("'open", "are no bytes"),
+    ("=latency >", "expected a value"),
+]
+
+
+def test_what_can_not_be_sought_is_told() -> None:
+    async def test(found: Drive) -> None:
+        for words, why in WRONG:
+            await found.ask("ctrl+f", words)
+            assert why in found.lines()[-2], words
+            await found.press("escape")
+            assert found.row == 0
+
+    drive(test)
+
+
+def test_the_place_of_a_wrong_filter_is_that_in_the_line() -> None:
+    async def test(found: Drive) -> None:
+        await found.ask("ctrl+f", "=latensy > 5")
+        parts = found.window.screen._compositor.render_strips()[-1]
+        assert "".join(part.text for part in parts if part.style is not None and part.style.underline) == "latensy"
+
+    drive(test)
+
+
+def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, search = Event(), find.find
+
+    def waiting(*arguments: object, stop: object, **rest: object) -> int | None:
+        gate.wait(30)
+        return search(*arguments, stop=stop, **rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(find, "find", waiting)
+
+    async def test(found: Drive) -> None:
+        await found.ask("ctrl+f", "jg")
+        await found.press("j", "n", "escape")
+        assert found.status() == "the search was stopped"
+        gate.set()
+        await found.until(lambda: not found.main._asker._wishes)
+        await found.settle()
+        assert found.row == 1
+        await found.press("n")
+        await sought(found)
+        assert "found in message" in found.status()
+
+    drive(test)
+
+
+def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "STEP", 1)
+    monkeypatch.setattr("tui.seeking.OFTEN", 0.0)
+    said: list[str] = []
+
+    async def test(found: Drive) -> None:
+        say = found.main.say
+        monkeypatch.setattr(found.main, "say", lambda text, style="bar": (said.append(text), say(text, style)))
+        await found.ask("ctrl+f", "nobody says this\x1b[31m")
+        await sought(found)
+        assert not acts("".join(found.lines()))
+
+    drive(test)
+    percents = [int(text.split("%")[0].split()[-1]) for text in said if "searching for" in text]
+    assert len(percents) > 100
+    assert percents == sorted(percents)
+    assert percents[-1] == 99
+
+
+def test_a_long_message_is_pointed_into_when_it_has_been_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cells, "LONG", 10_000)
+    monkeypatch.setattr(screen, "LONG", 10_000)
+    long = metadata(1, "client", ["topic" * 6000, "needle"])
+    writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]
+    path = capture(tmp_path / "long.pcap", segments(Talk(tuple(writes)), lambda data: [data[:60_000]]))
+
+    async def test(found: Drive) -> None:
+        await found.ask("ctrl+f", "NEEDLE")
+        await sought(found)
+        assert found.row == 1
+        assert selected(found).value == "needle"
+        assert b"needle" in marked(found)
+        await found.press("j", "k")
+        await found.until(lambda: found.main.detail is not None and found.main.detail.row == 1)
+        await found.settle()
+        assert found.main.tree_pane.cursor == 0
+
+    drive(test, path)

@@ -1,0 +1,45 @@
+"""What threads tell the main screen of what they decoded for it. Reading, filters and searches have their own."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+from dissectors.lesson import Standing
+from tui.model.cells import Said
+from tui.model.detail import Detail
+
+
+class Decoded(Message):
+    """A long message has been decoded."""
+
+    def __init__(self, detail: Detail) -> None:
+        super().__init__()
+        self.detail = detail
+
+
+class SaidLater(Message):
+    """Bodies of long messages have been decoded for the list."""
+
+    def __init__(self, said: dict[int, Said]) -> None:
+        super().__init__()
+        self.said = said
+
+
+class Learned(Message):
+    """Names have been learned, of these kinds."""
+
+    def __init__(self, kinds: set[str]) -> None:
+        super().__init__()
+        self.kinds = kinds
+
+
+class Stood(Message):
+    """It has been found out what a message's session holds."""
+
+    def __init__(self, row: int, standing: Standing) -> None:
+        super().__init__()
+        self.row, self.standing = row, standing
+
+
+class Nothing(Message):
+    """The work found nothing to say."""

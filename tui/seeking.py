@@ -1,0 +1,176 @@
+"""Finds the next message that says something, beside the keys, and the place in it that says it.
+
+Theory. How a text begins says what is sought: `0x` or a quote are bytes, `=` a filter, anything else is a text. Only
+rows that are shown are looked at. The worker also decodes what it found, for to find the place in a long message takes
+its time; the place is told as indexes in the tree and holds for any decoding of that message.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from analyzer.columns import Ints
+from analyzer.session import Session
+from dissectors.field import Field, Tree
+from tui.background import Background
+from tui.model.detail import Place, fields_at
+from tui.sifting import Readers
+
+if TYPE_CHECKING:
+    from analyzer import find
+    from analyzer.find import Sought
+
+FILTER, BYTES = "=", ("0x", "0X", '"', "'")
+"""How what is sought begins, if it is not a text."""
+
+SHOWN = ("operation", "client")
+"""Keys of a row that a text is sought in, too: a person reads them in the list, and they are not in the body."""
+
+OFTEN = 0.2
+"""Seconds between two words about how far a search has come."""
+
+
+class Search:
+    """One search: from row `start` on, among rows, forwards or backwards. `stopped`: nobody wants it any more."""
+
+    def __init__(self, sought: Sought, start: int, among: Ints, *, forward: bool) -> None:
+        self.sought, self.start, self.among, self.forward = sought, start, among, forward
+        self.stopped = Event()
+
+
+class Searching(Message):
+    """A search has come so far, 0 to 100."""
+
+    def __init__(self, search: Search, percent: int) -> None:
+        super().__init__()
+        self.search, self.percent = search, percent
+
+
+class Found(Message):
+    """A search has ended: with a row and, if one can be told, the place in it; None when no row has what is sought."""
+
+    def __init__(self, search: Search, row: int | None, place: find.Place | None = None) -> None:
+        super().__init__()
+        self.search, self.row, self.place = search, row, place
+
+    @property
+    def went_round(self) -> bool:
+        """Whether the search came to the end and went on at the other one."""
+        search = self.search
+        return self.row is not None and (self.row > search.start) is not search.forward
+
+    def place_in(self, tree: Tree) -> tuple[list[Field], Place] | None:
+        """The fields around the place, from the outermost to the innermost, and its bytes; None for a row alone."""
+        place = self.place
+        if place is None:
+            return None
+        path: list[Field] = []
+        nodes = tree.fields
+        for index in place.path:
+            path.append(nodes[index])
+            nodes = nodes[index].children
+        where = Place(place.source, place.offset, place.length)
+        return path or fields_at(tree, where.source, where.offset), where
+
+
+class Seeker:
+    """What is sought, and the search that is under way, for the thread that paints."""
+
+    def __init__(
+        self, session: Session, readers: Readers, worker: Background, post: Callable[[Message], object]
+    ) -> None:
+        self.words = ""
+        self.found: Found | None = None
+        self._session, self._readers, self._worker, self._post = session, readers, worker, post
+        self._sought: Sought | None = None
+        self._search: Search | None = None
+
+    @property
+    def has_aim(self) -> bool:
+        """Whether something is sought."""
+        return self._sought is not None
+
+    def aim(self, words: str, sought: Sought) -> None:
+        """This is sought from now on; a search for something else ends."""
+        self.stop()
+        self.words, self._sought = words, sought
+
+    def start(self, row: int, among: Ints, *, forward: bool) -> None:
+        """Searches on from a row, among rows, which rise; the worker posts what comes of it."""
+        assert self._sought is not None
+        self.stop()
+        self.found = None
+        self._search = Search(self._sought, row, among, forward=forward)
+        self._worker.ask("find", partial(_seek, self._search, self._session, self._readers, self._post))
+
+    def stop(self) -> bool:
+        """Ends the search that is under way; whether there was one."""
+        search, self._search = self._search, None
+        self._worker.forget("find")
+        if search is not None:
+            search.stopped.set()
+        return search is not None
+
+    def is_searching(self, *, forward: bool) -> bool:
+        """Whether a search in that direction is under way."""
+        return self._search is not None and self._search.forward is forward
+
+    def knows(self, search: Search) -> bool:
+        """Whether it is the search that is under way."""
+        return search is self._search
+
+    def found_in(self, row: int) -> Found | None:
+        """What was found last, if it is in this row; else it is forgotten."""
+        if self.found is not None and self.found.row != row:
+            self.found = None
+        return self.found
+
+    def take(self, message: Found) -> bool:
+        """Takes what a search found; False for what nobody wants any more."""
+        if not self.knows(message.search):
+            return False
+        self._search, self.found = None, message
+        return True
+
+
+def sought_by(words: str, named: Mapping[str, str]) -> Sought:
+    """What a text asks for; named: filters that it may refer to. Raises UserError, FilterError for a wrong filter."""
+    from analyzer.filter import compiled
+    from analyzer.find import Sought, bytes_sought, quoted, text_sought
+
+    if words.startswith(FILTER):
+        return Sought(compiled(words.removeprefix(FILTER), named))
+    if words.startswith(BYTES):
+        return bytes_sought(words)
+    said = text_sought(words)
+    shown = (f"lower({key}) contains {quoted(words.lower())}" for key in SHOWN)
+    return Sought(compiled(" or ".join((said.filter.text, *shown)), named), text=said.text)
+
+
+def _seek(search: Search, session: Session, readers: Readers, post: Callable[[Message], object]) -> Message:
+    """Searches, in the worker's thread."""
+    from analyzer import find
+
+    reader, _ = readers.get()
+    asked, told = 0, time.monotonic()
+
+    def is_stopped() -> bool:
+        nonlocal asked, told
+        now = time.monotonic()
+        if now > told + OFTEN and not search.stopped.is_set():
+            told = now
+            post(Searching(search, min(100 * asked // max(len(search.among), 1), 99)))
+        asked += find.STEP
+        return search.stopped.is_set()
+
+    row = find.find(search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped)
+    if row is None:
+        return Found(search, None)
+    places = find.places(search.sought, session.tree(row))
+    return Found(search, row, places[0] if places else None)
