@@ -39,7 +39,7 @@ def wanted(session: Session, text: str) -> list[int]:
     return compiled(text).rows(Rows(session), range(len(session.rows))).tolist()
 
 
-@settings(max_examples=settings.default.max_examples // 20)  # a case asks 648 messages, some of them twice
+@settings(max_examples=settings.default.max_examples // 40)  # a case asks 648 messages, some of them twice
 @given(
     text=st.sampled_from(FILTERS),
     start=st.integers(0, 648),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui.model.timeline import Place, Timeline
@@ -60,6 +60,7 @@ def test_every_line_and_back(streams: list[int], cuts: list[int], folds: list[tu
     assert timeline.at(timeline.lines) is None
 
 
+@settings(max_examples=settings.default.max_examples // 4)  # each line and row is asked for itself
 @given(
     streams=st.lists(st.integers(0, 6), max_size=60),
     keeps=st.lists(st.sets(st.integers(0, 59), max_size=30) | st.none(), max_size=4),
