@@ -13,7 +13,6 @@ to rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from itertools import islice
 from typing import ClassVar
 
@@ -34,7 +33,7 @@ from analyzer.streams import StreamAssigner, Streams
 from analyzer.walker import Walker
 from dissectors.api import Dissector
 from dissectors.registry import Ports
-from dissectors.wire.bulk import NULL, Twin
+from dissectors.wire.bulk import NULL, twin_of
 
 WORTH_A_ROUND = 256
 """Clean packets in all connections of a protocol together below which a bulk round costs more than it saves."""
@@ -230,7 +229,6 @@ class Engine:
         """The bulk road for connections of one protocol."""
         dissector = taken[0][0].connection.dissector
         assert dissector is not None
-        assert dissector.bulk is not None
         assert dissector.framing is not None
         parts = bulk.segments(block, taken)
         cutting, refused = bulk.cut(parts, dissector.framing, self.store)
@@ -241,7 +239,8 @@ class Engine:
             if good:
                 self._take(block, good, chunk)
             return
-        twin: Twin = import_module(dissector.bulk).TWIN
+        twin = twin_of(dissector)
+        assert twin is not None
         BulkRows(self, dissector, twin, taken, parts, cutting).add_to(chunk)
         bulk.settle(block, taken, parts, cutting)
         for work, count in taken:

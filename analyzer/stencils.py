@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Ints, runs
+from analyzer.columns import Ints
+from analyzer.packed import packed, parts
 from analyzer.row_columns import Values
 from analyzer.row_findings import ALONE, findings_of
 from analyzer.rows import Rows
@@ -98,7 +99,7 @@ class Stencils:
         """Places of whole rows of the same kind, where there are enough of them to look for a shape."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
-        columns.append(table.column("count")[rows] > 1)
+        columns.append((table.column("count")[rows] > 1).astype(np.int8))
         remarks = self._reader.remarks(rows)
         columns.append(remarks)
         good = table.column("state")[rows] == State.COMPLETE
@@ -108,14 +109,10 @@ class Stencils:
         if not len(places):
             return
         length = table.column("length")[rows]
-        places = places[np.lexsort([column[places] for column in columns])]
-        changed = np.zeros(len(places), bool)
-        for column in columns:
-            changed[1:] |= column[places][1:] != column[places][:-1]
-        for begin, end in zip(*(edge.tolist() for edge in runs(np.cumsum(changed))), strict=True):
-            if _worth(length[places[begin:end]]) >= WORTH:
-                first = places[begin]
-                yield tuple(int(column[first]) for column in columns), np.sort(places[begin:end])
+        kinds, keys = packed([column[places] for column in columns])
+        for key, alike in parts(keys):
+            if _worth(length[places[alike]]) >= WORTH:
+                yield tuple(int(column[key]) for column in kinds), places[alike]
 
     def _of_a_kind(self, kind: Kind, rows: Ints, places: Ints, remarks: tuple[Finding, ...]) -> Iterator[Group]:
         source, at, length = self._bytes(rows[places])

@@ -25,7 +25,7 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("text", sorted({*EXAMPLES, *SHOWN}))
 def test_a_filter_in_the_documents_is_one(text: str) -> None:
-    compiled(text.replace("\\|", "|"), {"slow": "latency > 100ms"})
+    assert compiled(text.replace("\\|", "|"), {"slow": "latency > 100ms"}).fields
 
 
 def test_the_configuration_in_the_documents_is_one(tmp_path: Path) -> None:

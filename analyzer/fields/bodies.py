@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer import defects
-from analyzer.columns import Array, Bools, Ints, given, runs
+from analyzer.columns import Array, Bools, Ints, given
 from analyzer.fields.gathered import Gathered, Gathering, Values
 from analyzer.fields.getting import getter
 from analyzer.fields.keys import OF_BODY
 from analyzer.fields.leaves import texts_in
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key
 from analyzer.fields.walked import Walkable, layout_of, walk_fields, walkable
-from analyzer.insight.scattered import Scattered
+from analyzer.packed import packed, parts
 from analyzer.row_findings import findings_of
 from analyzer.rows import Rows, chunks
+from analyzer.scattered import placed
 from dissectors.api import Body, Context, Dissector, Pick, Role, State
 
 WORTH = 16
@@ -77,7 +78,9 @@ class Bodies:
         columns = [table.column(name)[rows] for name in _KIND]
         columns.append(self._reader.remarks(rows) if self._wants_whole else np.zeros(len(rows), np.int64))
         new = Gathering(len(self._fields))
-        for kind, places in _alike(columns):
+        kinds, keys = packed(columns)
+        for key, places in parts(keys):
+            kind = tuple(int(column[key]) for column in kinds)
             plan, mine = self._plan(kind[:-1]), rows[places]
             if not any(plan.get) and not any(plan.whole):
                 continue
@@ -90,24 +93,16 @@ class Bodies:
     def _walked(self, walk: Walkable, rows: Ints, new: Gathering) -> Ints:
         """Walks to the fields of rows of a kind; gives those that must be read one by one."""
         session, table = self._session, self._session.rows
-        complete = table.column("state")[rows] == State.COMPLETE
-        several = table.column("count")[rows] > 1
-        left = [rows[~complete]]
-        for scattered in (False, True):
-            those = rows[complete & (several == scattered)]
-            if len(those) < WORTH:
-                left.append(those)
-                continue
-            if scattered:
-                source: Any = Scattered(session, those)
-                at = source.at
-            else:
-                source, at = session.source.store, session.engine.pieces.column("at")[table.column("pieces")[those]]
+        left = np.ones(len(rows), bool)
+        whole = np.flatnonzero(table.column("state")[rows] == State.COMPLETE)
+        for mine, source, at in placed(session, rows[whole], WORTH):
+            places = whole[mine]
+            those = rows[places]
             good, found = walk_fields(walk, source, at, table.column("length")[those].astype(np.int64))
-            left.append(those[~good])
+            left[places[good]] = False
             for place, each in enumerate(found):
                 new.add(place, Values(those[each.rows], each.values))
-        return np.sort(np.concatenate(left))
+        return rows[left]
 
     def _read_alike(self, plan: _Plan, rows: Ints, remarks: int, new: Gathering) -> None:
         messages, get, dissector = self._session.messages(rows), plan.get, plan.dissector
@@ -181,17 +176,6 @@ class Bodies:
 def _one_of(column: Array, roles: Iterable[Role]) -> Bools:
     found: Bools = np.logical_or.reduce([column == int(role) for role in roles])
     return found
-
-
-def _alike(columns: Sequence[Array]) -> Iterator[tuple[tuple[int, ...], Ints]]:
-    """Rows that are equal in all columns: their numbers in these, and their places, rising."""
-    order = np.lexsort(columns)
-    changed = np.zeros(len(order), bool)
-    for column in columns:
-        changed[1:] |= column[order][1:] != column[order][:-1]
-    for begin, end in zip(*(edge.tolist() for edge in runs(np.cumsum(changed))), strict=True):
-        places = np.sort(order[begin:end])
-        yield tuple(int(column[places[0]]) for column in columns), places
 
 
 def _no_pick(message: bytes) -> None:

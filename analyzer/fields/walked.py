@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from analyzer.fields.gathered import Values, chosen, joined
 from analyzer.walk import Bytestore, number, walked
 from dissectors.api import Context, Dissector
 from dissectors.lesson import Path
-from dissectors.wire.bulk import Layout, Twin
+from dissectors.wire.bulk import Layout, twin_of
 from dissectors.wire.plan import Array as Many
 from dissectors.wire.plan import Leaf, Step, Struct, Tags
 from dissectors.wire.primitive import Fixed, Sized
@@ -37,10 +36,8 @@ class Walkable(NamedTuple):
 
 def layout_of(dissector: Dissector, context: Context) -> Layout | None:
     """How messages of a context are laid out, where a walk may tell."""
-    if dissector.bulk is None:
-        return None
-    twin: Twin = import_module(dissector.bulk).TWIN
-    return twin.layout(context)
+    twin = twin_of(dissector)
+    return None if twin is None else twin.layout(context)
 
 
 def walkable(layout: Layout, paths: Sequence[Sequence[Path]]) -> Walkable | None:

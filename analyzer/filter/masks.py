@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from math import ceil, floor
 from typing import Any, TypeAlias
 
@@ -272,17 +271,15 @@ def _each_once(judge: Judge, numbers: Array) -> Bools:
     return said
 
 
-_ROUNDED = {"lt": ("lt", ceil), "ge": ("ge", ceil), "le": ("le", floor), "gt": ("gt", floor)}
+_ROUNDED = {"lt": ceil, "ge": ceil, "le": floor, "gt": floor}
 
 
 def _beside(name: str, numbers: Array, against: Against) -> Bools:
     """Integers beside an exact number: no integer lies between it and what it is rounded to."""
-    wanted = Fraction(against.number) if against.number is not None else None
-    if wanted is None:
+    wanted = against.number
+    if wanted is None or (wanted.denominator != 1 and name in ("eq", "ne")):
         return np.full(len(numbers), name == "ne")
-    if wanted.denominator != 1 and name in ("eq", "ne"):
-        return np.full(len(numbers), name == "ne")
-    number = int(wanted) if wanted.denominator == 1 else _ROUNDED[name][1](wanted)
+    number = int(wanted) if wanted.denominator == 1 else _ROUNDED[name](wanted)
     bounds = np.iinfo(numbers.dtype)
     if not bounds.min <= number <= bounds.max:
         return np.full(len(numbers), getattr(operator, name)(0, number))

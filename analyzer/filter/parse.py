@@ -25,7 +25,7 @@ from analyzer.fields.catalog import near
 from analyzer.filter.errors import FilterError, Span
 from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
 from analyzer.filter.operators import FUNCTIONS, IN, OPERATORS, SYMBOLS
-from analyzer.units import UNITS
+from analyzer.filter.scan import FIELD, WORD, Scanner
 
 DEEPEST = 100
 """Parentheses, negations and named filters within each other."""
@@ -36,25 +36,10 @@ MOST_NAMED = 256
 LONGEST = 100_000
 """Characters of a filter."""
 
-_SPACE = re.compile(r"\s*")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_@#-]*(?:\.[A-Za-z0-9_@#$%-]+)*")
 _SYMBOL = re.compile("(?!&&)(?:" + "|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))) + ")")
-_BARE = re.compile(r"(?:(?!\.\.)[^\s(){},\"'=!<>&|])+")
-_QUOTED = re.compile(r"""(r?)(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""", re.DOTALL)
-_QUOTE = re.compile(r"\\([\\\"'])")
-"""What is escaped in a quoted pattern: the quotes and the backslash itself; other backslashes are the pattern's."""
-
-_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
-_NUMBER = re.compile(r"-?[0-9]+")
 _MACRO = re.compile(r"\$(?:\{([A-Za-z_][\w.-]*)\}|([A-Za-z_][\w-]*))")
-_NEXT = re.compile(r"\w+|.", re.DOTALL)
-"""What an error shows of what it met: a word, or a character."""
-
 _JOINING = ("and", "or", "xor", IN)
 """Words that no field is called."""
-
-_SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
 
 
 def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
@@ -69,12 +54,12 @@ class _Texts:
         self.texts, self.unfolded = texts, 0
 
 
-class _Parser:
+class _Parser(Scanner):
     """Reads one text. `within`: named filters that this one is part of, `depth` levels deep."""
 
     def __init__(self, text: str, named: _Texts, within: tuple[str, ...] = (), depth: int = 0) -> None:
-        self._text, self._named, self._within = text, named, within
-        self._at, self._depth = 0, depth
+        super().__init__(text)
+        self._named, self._within, self._depth = named, within, depth
 
     def whole(self) -> Node:
         if len(self._text) > LONGEST:
@@ -160,7 +145,7 @@ class _Parser:
             self._at = symbol.end()
             self._skip()
             return SYMBOLS[symbol[0]], (self._literal(),)
-        begin, word = self._at, self._word()
+        before, word = (self._at, self._stop), self._word()
         if word == "not" and self._one_of("in") is not None:
             return f"not_{IN}", self._set()
         if word == IN:
@@ -168,7 +153,7 @@ class _Parser:
         if word in OPERATORS:
             self._skip()
             return word, (self._literal(),)
-        self._at = begin
+        self._at, self._stop = before
         return None, ()
 
     def _set(self) -> tuple[Literal | Range, ...]:
@@ -184,7 +169,7 @@ class _Parser:
 
     def _value(self) -> Value:
         begin = self._at
-        field = _FIELD.match(self._text, begin)
+        field = FIELD.match(self._text, begin)
         if field is None or field[0] in _JOINING:
             found = self._found()
             raise self._error(f"expected a field, found {found}{_field_hint(found)}")
@@ -238,98 +223,10 @@ class _Parser:
             raise FilterError(self._text, Span(begin, self._end()), "a slice takes at least one: [start:length]")
         return size
 
-    def _integer(self) -> int:
-        match = _NUMBER.match(self._text, self._at)
-        if match is None or len(match[0]) > 18:
-            raise self._error("expected a number, as in [0:4], [2], [1-3], [:4] or [4:]")
-        self._at = match.end()
-        self._skip()
-        return int(match[0])
-
-    def _literal(self) -> Literal:
-        begin = self._at
-        quoted = _QUOTED.match(self._text, begin)
-        if quoted is not None:
-            self._at = quoted.end()
-            self._skip()
-            raw = quoted[2] if quoted[2] is not None else quoted[3]
-            plain = raw if quoted[1] else None
-            text = _unescaped(raw) if plain is None else plain
-            data = _bytes_of(raw) if plain is None else plain.encode("utf-8", "surrogatepass")
-            pattern = raw if quoted[1] else _QUOTE.sub(r"\1", raw)
-            return Literal(text, data, pattern, True, Span(begin, quoted.end()))
-        bare = _BARE.match(self._text, begin)
-        if bare is None:
-            open_quote = self._text[begin : begin + 1] in ('"', "'")
-            raise self._error(
-                "the closing quote is missing" if open_quote else f"expected a value, found {self._found()}"
-            )
-        self._at = bare.end()
-        text = bare[0]
-        self._skip()
-        if text[-1].isdigit() and (unit := _WORD.match(self._text, self._at)) is not None and unit[0] in UNITS:
-            text, self._at = text + unit[0], unit.end()
-        stop = self._at if text != bare[0] else bare.end()
-        self._skip()
-        return Literal(text, text.encode("utf-8", "surrogatepass"), text, False, Span(begin, stop))
-
-    # ---- characters
-
-    def _skip(self) -> None:
-        match = _SPACE.match(self._text, self._at)
-        assert match is not None
-        self._at = match.end()
-
-    def _end(self) -> int:
-        """Where what was read last ends, without the space behind it."""
-        return len(self._text[: self._at].rstrip())
-
-    def _word(self) -> str | None:
-        match = _WORD.match(self._text, self._at)
-        if match is None:
-            return None
-        self._at = match.end()
-        self._skip()
-        return match[0]
-
-    def _take(self, symbol: str) -> bool:
-        if not self._text.startswith(symbol, self._at):
-            return False
-        self._at += len(symbol)
-        self._skip()
-        return True
-
-    def _one_of(self, *words: str) -> str | None:
-        """Takes a word or a symbol, if one of these is next. `!` is none where it begins `!=`."""
-        for word in words:
-            if not self._text.startswith(word, self._at):
-                continue
-            stop = self._at + len(word)
-            if word[0].isalpha():
-                field = _FIELD.match(self._text, self._at)
-                if field is None or field[0] != word or (word in ("any", "all") and self._text[stop : stop + 1] == "("):
-                    continue
-            self._at = stop
-            self._skip()
-            return word
-        return None
-
-    def _expect(self, symbol: str, what: str) -> None:
-        if not self._take(symbol):
-            raise self._error(f"expected {what}, found {self._found()}")
-
     def _deeper(self) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
             raise self._error(f"more than {DEEPEST} levels")
-
-    def _found(self) -> str:
-        """What stands here, for an error."""
-        if self._at >= len(self._text):
-            return "the end"
-        match = _NEXT.match(self._text, self._at)
-        assert match is not None
-        return match[0]
 
     def _operator_hint(self, found: Node) -> str:
         """What stands behind an expression, and what it could have been."""
@@ -339,18 +236,13 @@ class _Parser:
             return ", found =; did you mean ==?"
         if self._text.startswith(".", self._at):
             return ", found a dot without a name behind it"
-        word = _WORD.match(self._text, self._at)
+        word = WORD.match(self._text, self._at)
         if word is None and not operated:
             return f", found {self._found()}"
         known = _JOINING[:3] if operated else (*OPERATORS, IN, f"not {IN}", *_JOINING[:3])
         meant = [] if word is None else near(word[0], known)
         hint = "; a text of several words, or with signs in it, stands in quotes" if operated and not meant else ""
         return f", found {self._found()}{_meant(meant)}{hint}"
-
-    def _error(self, why: str, at: int | None = None) -> FilterError:
-        begin = self._at if at is None else at
-        match = _NEXT.match(self._text, begin)
-        return FilterError(self._text, Span(begin, begin if match is None else match.end()), why)
 
 
 def _meant(close: list[str]) -> str:
@@ -361,29 +253,3 @@ def _field_hint(found: str) -> str:
     if found in ('"', "'") or found[:1].isdigit():
         return "; the field stands first, as in version == 3"
     return ""
-
-
-def _unescaped(raw: str) -> str:
-    return _ESCAPE.sub(lambda match: chr(_code(match[1])) if _is_code(match[1]) else match[1], raw)
-
-
-def _bytes_of(raw: str) -> bytes:
-    """The same as bytes: an escape is one byte, all else is UTF-8."""
-    parts: list[bytes] = []
-    last = 0
-    for match in _ESCAPE.finditer(raw):
-        parts.append(raw[last : match.start()].encode("utf-8", "surrogatepass"))
-        escape = match[1]
-        parts.append(bytes([_code(escape) & 0xFF]) if _is_code(escape) else escape.encode("utf-8", "surrogatepass"))
-        last = match.end()
-    return b"".join([*parts, raw[last:].encode("utf-8", "surrogatepass")])
-
-
-def _is_code(escape: str) -> bool:
-    return escape in _SHORT or escape[0] in "01234567" or len(escape) > 1
-
-
-def _code(escape: str) -> int:
-    if escape in _SHORT:
-        return _SHORT[escape]
-    return int(escape[1:], 16) if escape[0] == "x" else int(escape, 8)

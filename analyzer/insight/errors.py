@@ -7,21 +7,20 @@ a protocol may have no field for it, and in answers it is 0. Only what is left i
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
 
 from analyzer import defects
 from analyzer.columns import Bools, Ints, given
-from analyzer.insight.packed import packed, parts
 from analyzer.insight.quiet import may_report, quiet
-from analyzer.insight.scattered import Scattered
 from analyzer.messages import NO_PROTOCOL
+from analyzer.packed import packed, parts
 from analyzer.rows import chunks
+from analyzer.scattered import placed
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
-from dissectors.wire.bulk import Reporting, Twin
+from dissectors.wire.bulk import Reporting, twin_of
 
 WORTH = 16
 """Messages of one kind below which looking at each costs less than looking at all."""
@@ -91,7 +90,7 @@ def _quiet(session: Analysis, rows: Ints) -> Bools:
         return found
     kinds, keys = packed(columns)
     complete = table.column("state")[rows] == State.COMPLETE
-    several = table.column("count")[rows] > 1
+    length = table.column("length")[rows].astype(np.int64)
     for key, places in parts(keys):
         dissector = session.engine.dissector(int(kinds[0][key]))
         known = None if dissector is None else _reporting(dissector, *(int(kind[key]) for kind in kinds[1:]))
@@ -100,23 +99,13 @@ def _quiet(session: Analysis, rows: Ints) -> Bools:
         if not known.begin[1] and not may_report((*known.layout.head, *known.layout.steps), known.enum):
             found[places] = complete[places]
             continue
-        for those in (places[complete[places] & ~several[places]], places[complete[places] & several[places]]):
-            if len(those) >= WORTH:
-                found[those] = _walked(session, known, rows[those])
+        whole = places[complete[places]]
+        for mine, source, at in placed(session, rows[whole], WORTH):
+            those = whole[mine]
+            found[those] = quiet(known, source, at, length[those])
     return found
 
 
 def _reporting(dissector: Dissector, role: int, code: int, version: int) -> Reporting | None:
-    if dissector.bulk is None:
-        return None
-    twin: Twin = import_module(dissector.bulk).TWIN
-    return twin.reporting(Context(Role(role), given(code), given(version)))
-
-
-def _walked(session: Analysis, known: Reporting, rows: Ints) -> Bools:
-    table, pieces = session.rows, session.engine.pieces
-    first, length = table.column("pieces")[rows], table.column("length")[rows].astype(np.int64)
-    if (table.column("count")[rows] == 1).all():
-        return quiet(known, session.source.store, pieces.column("at")[first], length)
-    scattered = Scattered(session, rows)
-    return quiet(known, scattered, scattered.at, length)
+    twin = twin_of(dissector)
+    return None if twin is None else twin.reporting(Context(Role(role), given(code), given(version)))

@@ -19,10 +19,11 @@ from analyzer.fields import FieldPath, Kind, Reading, UnknownField, find
 from analyzer.fields.dense import Chosen, Dense
 from analyzer.insight.errors import Errors, Looked
 from analyzer.insight.intervals import Intervals
-from analyzer.insight.packed import dense, packed
+from analyzer.packed import packed
 from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
 from analyzer.rows import Rows, chunks
 from dissectors import registry
+from dissectors.wire.bulk import distinct
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
@@ -144,15 +145,15 @@ def _of_protocols(word: str) -> Iterator[FieldPath]:
 
 def _of_column(column: Dense) -> Grouped:
     if isinstance(column, Chosen):
-        numbers, keys = dense(np.maximum(column.numbers, -1))  # all that are less than nothing are no value
+        numbers, keys = distinct(np.maximum(column.numbers, -1))  # all that are less than nothing are no value
         known = _Labels()  # several numbers may stand for the same, as those of an endpoint in each of its streams
         again = known.numbers([column.choices.value(each) if each >= 0 else None for each in numbers.tolist()])
         return Grouped(None, again[keys], known.labels)
     null = np.zeros(len(column.numbers), bool) if column.null is None else column.null
     if not null.any():
-        numbers, keys = dense(column.numbers)
+        numbers, keys = distinct(column.numbers)
         return Grouped(None, keys, numbers.tolist())
-    numbers, keys = dense(column.numbers[~null])
+    numbers, keys = distinct(column.numbers[~null])
     found = np.zeros(len(null), np.int64)
     found[~null] = keys + 1
     return Grouped(None, found, [None, *numbers.tolist()])

@@ -21,17 +21,17 @@ from analyzer.counts import streams
 from analyzer.fields.path import FieldPath, ShortField
 from analyzer.insight.errors import Errors, Looked
 from analyzer.insight.figures import Figures
-from analyzer.insight.packed import dense, packed
 from analyzer.insight.statistics import Group, Statistics, Study
 from analyzer.insight.traffic import Conversation, conversations
 from analyzer.insight.unanswered import Waiting, longest, unanswered
+from analyzer.packed import packed
 from analyzer.row_findings import findings_of
 from analyzer.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
-from dissectors.wire.bulk import NULL
+from dissectors.wire.bulk import NULL, distinct
 
 SAMPLE = 1024
 """Requests that are decoded to learn what they are about."""
@@ -191,7 +191,7 @@ def _fields(study: Study, name: str) -> Iterator[FieldPath]:
     from analyzer.fields import UnknownField, find
 
     session = study.reader.session
-    for number in dense(study.reader.take("protocol", study.rows))[0].tolist():
+    for number in distinct(study.reader.take("protocol", study.rows))[0].tolist():
         dissector = session.engine.dissector(number)
         if dissector is not None:
             try:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns import Array, Ints
-from analyzer.insight.packed import dense
 from analyzer.insight.percentiles import sums
 from analyzer.messages import FROM_CLIENT
 from analyzer.rows import Rows
 from dissectors.slotted import slotted
+from dissectors.wire.bulk import distinct
 
 
 @slotted
@@ -54,7 +54,7 @@ class Endpoint:
 
 def conversations(reader: Rows, rows: Ints) -> list[Conversation]:
     """The connections of these rows, those with most messages first."""
-    streams, keys = dense(reader.take("stream", rows))
+    streams, keys = distinct(reader.take("stream", rows))
     size, time = len(streams), reader.take("time", rows)
     up = reader.take("side", rows) == FROM_CLIENT
     first = np.full(size, np.iinfo(np.int64).max)
@@ -72,7 +72,7 @@ def conversations(reader: Rows, rows: Ints) -> list[Conversation]:
 
 def endpoints(reader: Rows, rows: Ints) -> list[Endpoint]:
     """The endpoints of these rows, those with most messages first; each message is its sender's and its receiver's."""
-    streams, stream = dense(reader.take("stream", rows))
+    streams, stream = distinct(reader.take("stream", rows))
     sides = [2 * stream + side for side in (reader.take("side", rows), 1 - reader.take("side", rows))]
     halves = np.arange(2 * len(streams))
     example = np.repeat(streams, 2)

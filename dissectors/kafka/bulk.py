@@ -39,7 +39,7 @@ from dissectors.wire.bulk import (
     Wire,
     be,
 )
-from dissectors.wire.plan import Tags, resolve
+from dissectors.wire.plan import resolve
 from dissectors.wire.primitive import INT32
 
 WIDTH = 16
@@ -53,9 +53,6 @@ WORDS = 10
 
 FACTORS = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, WORDS + 1)], np.uint64)
 """Odd multipliers of a hash; any will do, for equal hashes are compared."""
-
-ANSWER = 8
-"""Bytes before the body of an answer, or before its tagged fields: length, correlation id."""
 
 PRODUCE, CONTROLLED_SHUTDOWN = 0, 7
 
@@ -125,28 +122,15 @@ class KafkaTwin(Twin):
         return found
 
     def layout(self, context: Context) -> Layout | None:
-        """The usual layout of header and body; where a version has another one beside it, bytes decide."""
-        key, version, response = context.code, context.version, context.role is Role.RESPONSE
-        if key is None or version is None or context.role is Role.RAW or has_variants(key, version, response):
+        """The usual layout; of an answer to ApiVersions, which may be in version 0, the bytes decide."""
+        if context.role is Role.RESPONSE and context.code == API_VERSIONS:
             return None
-        plan = body_plan(key, version, response)
-        if plan is None or plan.version != version or (response and key == API_VERSIONS):
-            return None
-        head = resolve(
-            named_schema("ResponseHeader" if response else "RequestHeader"), header_version(key, version, response)
-        )
-        return Layout(INT32, INT32.size, head.steps, plan.steps)
+        return _usual(context)
 
     def reporting(self, context: Context) -> Reporting | None:
-        """By the usual layout of a body; where a version has another one beside it, only decoding tells."""
-        key, version, response = context.code, context.version, context.role is Role.RESPONSE
-        if key is None or version is None or context.role is Role.RAW or has_variants(key, version, response):
-            return None
-        plan = body_plan(key, version, response)
-        if plan is None or plan.version != version:
-            return None
-        head = (Tags({}),) if response and header_version(key, version, response) else ()
-        return Reporting(Layout(INT32, ANSWER, head, plan.steps))
+        """By the usual layout."""
+        layout = _usual(context)
+        return None if layout is None else Reporting(layout)
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """The queue, oldest first."""
@@ -234,3 +218,15 @@ def _silent(wire: Wire, size: Column, version: Column, rows: Column) -> tuple[Co
 
 
 TWIN = KafkaTwin()
+
+
+def _usual(context: Context) -> Layout | None:
+    """The usual layout of header and body; None where a version has another beside it, for then the bytes decide."""
+    key, version, response = context.code, context.version, context.role is Role.RESPONSE
+    if key is None or version is None or context.role is Role.RAW or has_variants(key, version, response):
+        return None
+    plan = body_plan(key, version, response)
+    if plan is None or plan.version != version:
+        return None
+    header = named_schema("ResponseHeader" if response else "RequestHeader")
+    return Layout(INT32, INT32.size, resolve(header, header_version(key, version, response)).steps, plan.steps)

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.api import Context, Conversation, MessageHeader, Role
+from dissectors.api import Context, Conversation, Dissector, MessageHeader, Role
 from dissectors.pairing import Key, Unanswered, Waiting
 from dissectors.slotted import slotted
 from dissectors.wire.plan import Step
@@ -138,6 +139,14 @@ class Reporting:
     layout: Layout
     enum: str = "error"
     begin: tuple[int, bytes] = (0, b"")
+
+
+def twin_of(dissector: Dissector) -> Twin | None:
+    """A protocol's bulk twin; None where it has none."""
+    if dissector.bulk is None:
+        return None
+    found: Twin = import_module(dissector.bulk).TWIN
+    return found
 
 
 class Twin(ABC):

@@ -51,7 +51,7 @@ def test_without_a_file_the_defaults_are_written() -> None:
 
 def test_built_in_rules_are_filters() -> None:
     for rule in BUILT_IN_COLORS:
-        compiled(rule.filter)
+        assert compiled(rule.filter).fields
 
 
 texts = some.text(some.characters(exclude_categories=("C", "Z")), min_size=1, max_size=30) | some.just(

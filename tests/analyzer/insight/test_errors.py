@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import analyzer.insight.errors
 from analyzer.insight.errors import errors, is_empty
 from analyzer.insight.quiet import may_report, quiet
-from analyzer.insight.scattered import Scattered
+from analyzer.scattered import Scattered
 from analyzer.session import Session
 from analyzer.templates import Joined
 from dissectors.api import Context, Dissector, Role, State

@@ -18,17 +18,12 @@ _MOST = 1 << 20
 """Keys beyond which they are made dense before another column is added."""
 
 
-def dense(numbers: Array) -> tuple[Array, Ints]:
-    """The different numbers of a column, rising, and which of them each row has."""
-    return distinct(numbers)
-
-
 def packed(columns: Sequence[Array]) -> tuple[list[Array], Ints]:
     """The rows of several columns as keys 0, 1, ..., and for each column its number by key; keys rise as tuples do."""
-    values, keys = dense(columns[0])
+    values, keys = distinct(columns[0])
     tables: list[Array] = [values]
     for column in columns[1:]:
-        more, places = dense(column)
+        more, places = distinct(column)
         width = max(len(more), 1)
         wide = keys * width + places
         if len(tables[0]) * width <= _MOST:

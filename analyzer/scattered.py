@@ -7,8 +7,11 @@ together, byte by byte.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from analyzer.capture.store import Store
 from analyzer.cells import Cells
 from analyzer.columns import Ints, ranks
 from analyzer.session import Analysis
@@ -46,3 +49,19 @@ class Scattered:
         for place in np.flatnonzero(across).tolist():
             found[place] = self.gather(locations[place : place + 1], int(lengths[place])).tobytes()
         return found
+
+
+def placed(session: Analysis, rows: Ints, least: int) -> Iterator[tuple[Ints, Store | Scattered, Ints]]:
+    """Where the bytes of messages of which none is lost can be read: those in one piece, and those in several.
+
+    Gives which of `rows`, by place, what reads them, and where each begins; of either kind if there are `least`.
+    """
+    several = session.rows.column("count")[rows] > 1
+    places = np.flatnonzero(~several)
+    if len(places) >= least:
+        first = session.rows.column("pieces")[rows[places]]
+        yield places, session.source.store, session.engine.pieces.column("at")[first]
+    places = np.flatnonzero(several)
+    if len(places) >= least:
+        scattered = Scattered(session, rows[places])
+        yield places, scattered, scattered.at
