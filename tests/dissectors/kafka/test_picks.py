@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.fields.leaves import leaves
 from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.schemas import apis
 from dissectors.lesson import Path
 from dissectors.wire import pick as picks
-from dissectors.wire.embedded import Embedded
 from tests.dissectors.kafka.embedded.structured import FETCH, OTHER_ID, batched, fetched
 from tests.dissectors.kafka.test_properties import FRAMES
 from tests.dissectors.kafka.truth import Frame
+from tests.dissectors.picking import paths_in, picked_alike
 
 KAFKA = Kafka()
-
-
-def paths_in(value: Any, around: Path = ()) -> Iterator[Path]:
-    """All paths of a decoded body, those within bytes too."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield (*around, name)
-            yield from paths_in(inner, (*around, name))
-    elif isinstance(value, list):
-        for each in value:
-            yield from paths_in(each, around)
-    elif isinstance(value, Embedded):
-        yield from paths_in(value.value, (*around, "value"))
-    elif isinstance(value, bytes):
-        yield (*around, "length")
 
 
 def known_paths(context: Context) -> list[Path]:
@@ -51,18 +34,6 @@ for _frame in FRAMES:
     _KNOWN.setdefault(_kind, {}).update(dict.fromkeys(paths_in(KAFKA.values(_frame.data, _context).values)))
 
 
-def assert_alike(data: bytes, context: Context, paths: frozenset[Path]) -> bool:
-    """Whether it was picked; if so, it is what values() has."""
-    pick = KAFKA.picker(context, paths)
-    picked = None if pick is None else pick(data)
-    if picked is None:
-        return False
-    values = KAFKA.values(data, context).values
-    for path in paths:
-        assert repr(leaves(picked, path)) == repr(leaves(values, path)), path
-    return True
-
-
 some_frames = st.sampled_from(FRAMES)
 
 
@@ -70,14 +41,14 @@ some_frames = st.sampled_from(FRAMES)
 def test_any_paths_of_whole_frames(frame: Frame, data: st.DataObject) -> None:
     known = known_paths(frame.context)
     paths = frozenset(data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=4)))
-    assert_alike(frame.data, frame.context, paths)
+    picked_alike(KAFKA, frame.data, frame.context, paths)
 
 
 @given(some_frames, st.data())
 def test_any_cut(frame: Frame, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(known_paths(frame.context)))
     cut = frame.data[: data.draw(st.integers(0, len(frame.data)))]
-    assert_alike(cut, frame.context, frozenset({path}))
+    picked_alike(KAFKA, cut, frame.context, frozenset({path}))
 
 
 @given(some_frames, st.data())
@@ -87,7 +58,7 @@ def test_any_damage(frame: Frame, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(4, max(len(content), 4)))
         content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    assert_alike(bytes(content), frame.context, paths)
+    picked_alike(KAFKA, bytes(content), frame.context, paths)
 
 
 def first(name: str, version: int, response: bool, size: int = 40) -> Frame:
@@ -120,7 +91,7 @@ def test_cut_at_every_byte(name: str, version: int, response: bool, path: str) -
     """What is there as soon as its bytes are; before that, values() tells."""
     frame = first(name, version, response)
     paths = frozenset({tuple(path.split("."))})
-    done = [assert_alike(frame.data[:stop], frame.context, paths) for stop in range(len(frame.data) + 1)]
+    done = [picked_alike(KAFKA, frame.data[:stop], frame.context, paths) for stop in range(len(frame.data) + 1)]
     assert done == sorted(done)
     assert done[-1]
 
@@ -162,11 +133,13 @@ def test_what_is_around_compressed_records_is_left(compression: int, is_picked: 
     frame = bytearray(fetched(OTHER_ID, batched([(b"k", b"v")])))
     magic = bytes(frame).rindex(b"\0\0\0\3\2")  # behind the epoch of the leader
     frame[magic + 10] |= compression
-    assert assert_alike(bytes(frame), FETCH, frozenset({("responses", "partitions", "highWatermark")})) is is_picked
+    assert (
+        picked_alike(KAFKA, bytes(frame), FETCH, frozenset({("responses", "partitions", "highWatermark")})) is is_picked
+    )
 
 
 def test_a_long_message_is_picked_only_where_its_length_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picks, "LONGEST", 40)
     frame = first("Fetch", 12, False)
-    assert assert_alike(frame.data, frame.context, frozenset({("maxWaitMs",)}))
-    assert not assert_alike(frame.data, frame.context, frozenset({("topics", "topic")}))
+    assert picked_alike(KAFKA, frame.data, frame.context, frozenset({("maxWaitMs",)}))
+    assert not picked_alike(KAFKA, frame.data, frame.context, frozenset({("topics", "topic")}))

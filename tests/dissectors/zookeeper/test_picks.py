@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.fields.leaves import leaves
 from dissectors.api import Context, Role
 from dissectors.lesson import Path
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.labels import numbers
+from tests.dissectors.picking import paths_in, picked_alike
 from tests.dissectors.zookeeper.messages import Message, get_data, kinds, reply
 
 ZOOKEEPER = ZooKeeper()
 MESSAGES = [each for each in kinds(3) if each.dissector.name == "zookeeper"]
-
-
-def paths_in(value: Any, around: Path = ()) -> Iterator[Path]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield (*around, name)
-            yield from paths_in(inner, (*around, name))
-    for each in value if isinstance(value, list) else ():
-        yield from paths_in(each, around)
-
-
-def assert_alike(data: bytes, context: Context, paths: frozenset[Path]) -> bool:
-    """Whether it was picked; if so, it is what values() has."""
-    pick = ZOOKEEPER.picker(context, paths)
-    picked = None if pick is None else pick(data)
-    if picked is None:
-        return False
-    values = ZOOKEEPER.values(data, context).values
-    for path in paths:
-        assert repr(leaves(picked, path)) == repr(leaves(values, path)), path
-    return True
 
 
 def asked(each: Message, data: st.DataObject) -> frozenset[Path]:
@@ -50,7 +26,7 @@ def asked(each: Message, data: st.DataObject) -> frozenset[Path]:
 @given(st.sampled_from(MESSAGES), st.data())
 def test_any_paths_of_any_cut(each: Message, data: st.DataObject) -> None:
     stop = data.draw(st.integers(0, len(each.data)) | st.just(len(each.data)))
-    assert_alike(each.data[:stop], each.context, asked(each, data))
+    picked_alike(ZOOKEEPER, each.data[:stop], each.context, asked(each, data))
 
 
 @settings(max_examples=settings.default.max_examples // 4)
@@ -60,7 +36,7 @@ def test_any_damage(each: Message, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(content)))
         content[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
-    assert_alike(bytes(content), each.context, asked(each, data))
+    picked_alike(ZOOKEEPER, bytes(content), each.context, asked(each, data))
 
 
 CASES = [
@@ -82,4 +58,4 @@ CASES = [
 )
 def test_what_is_picked(data: bytes, role: Role, operation: str, path: str, is_picked: bool) -> None:
     context = Context(role, numbers("operation")[operation])
-    assert assert_alike(data, context, frozenset({tuple(path.split("."))})) is is_picked
+    assert picked_alike(ZOOKEEPER, data, context, frozenset({tuple(path.split("."))})) is is_picked

@@ -1,0 +1,38 @@
+"""What tests of pickers share: the paths that a body has, and that a pick is what decoding gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from analyzer.fields.leaves import leaves
+from dissectors.api import Context, Dissector
+from dissectors.lesson import Path
+from dissectors.wire.embedded import Embedded
+
+
+def paths_in(value: Any, around: Path = ()) -> Iterator[Path]:
+    """All paths of a decoded body, those within bytes too."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield (*around, name)
+            yield from paths_in(inner, (*around, name))
+    elif isinstance(value, list):
+        for each in value:
+            yield from paths_in(each, around)
+    elif isinstance(value, Embedded):
+        yield from paths_in(value.value, (*around, "value"))
+    elif isinstance(value, bytes):
+        yield (*around, "length")
+
+
+def picked_alike(dissector: Dissector, data: bytes, context: Context, paths: frozenset[Path]) -> bool:
+    """Whether it was picked; if so, it is what values() has."""
+    pick = dissector.picker(context, paths)
+    picked = None if pick is None else pick(data)
+    if picked is None:
+        return False
+    values = dissector.values(data, context).values
+    for path in paths:
+        assert repr(leaves(picked, path)) == repr(leaves(values, path)), path
+    return True
