@@ -6,6 +6,7 @@ terminal, `widgets` paint it, `screens` say what belongs together, `loader` read
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from analyzer.filter import Filter
     from analyzer.render.jsonable import Limits
     from analyzer.session import Session
+
+FRAMES = "250"
+"""How often in a second Textual may paint. Its 60 have a key wait for up to 17 ms until anybody looks at it."""
 
 
 def run(
@@ -32,6 +36,7 @@ def run(
     they come. wanted: only messages that fulfil it are shown, until the user says otherwise. named: filters that
     another may refer to. Raises what kept the session from being read at all, and our own defects.
     """
+    os.environ.setdefault("TEXTUAL_FPS", FRAMES)  # before Textual is loaded
     from tui.app import show  # Textual is half of the start
 
     show(session, title, limits=limits, colours=colours, following=following, wanted=wanted, named=named)

@@ -57,6 +57,8 @@ KEYS: tuple[Key, ...] = (
     Key("pane", "pageup", "page_up", "PgUp", "one page up"),
     Key("pane", "g,home", "top", "g, Home", "the first line"),
     Key("pane", "G,end", "bottom", "G, End", "the last line; in the list: stay at the end as rows come in"),
+    Key("pane", "shift+right,greater_than_sign", "shift_right", ">, Shift+Right", "more of a long line to the right"),
+    Key("pane", "shift+left,less_than_sign", "shift_left", "<, Shift+Left", "back to its beginning"),
     Key("list", "enter", "enter", "Enter", "fold or unfold a stream; of a message, go to its tree", "open"),
     Key("list", "space", "fold", "Space", "fold or unfold the stream, also from one of its messages", "fold"),
     Key("list", "right,l", "inward", "l, Right", "unfold the stream, then its first message"),

@@ -43,7 +43,7 @@ def test_a_label_that_fails_costs_its_line(monkeypatch: pytest.MonkeyPatch) -> N
         pane = found.main.tree_pane
         field = found.main.detail.tree.fields[0]  # type: ignore[union-attr]
         field.spec = FieldSpec("size", "int32", broken)
-        pane.refresh()
+        pane.anew()
         await found.settle()
         assert "size: bug: its label failed" in found.text("tree")
 

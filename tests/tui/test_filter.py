@@ -78,7 +78,7 @@ def test_both_views_show_what_list_would_print(text: str) -> None:
         assert [place.row for place in listed.timeline.window(0, 2000)] == rows
         assert found.row == row
         shown = [int(line[2:].split()[0]) for line in found.text("list").splitlines() if line[2:].split()]
-        first = int(listed.scroll_offset.y)
+        first = listed.top
         assert shown == [each + 1 for each in rows[first : first + len(shown)]]
 
     drive(test)

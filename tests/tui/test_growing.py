@@ -48,12 +48,12 @@ def test_a_pipe_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (found.row, listed.following) == (0, False)
         rows = listed.timeline.rows
         await found.press("j", "j", "v")
-        height = listed.cursor - listed.scroll_offset.y
+        height = listed.cursor - listed.top
         os.write(end, WHOLE[PART : 2 * PART])
         await found.until(lambda: listed.timeline.rows > rows)
         await found.settle()
         assert found.row == 2
-        assert listed.cursor - listed.scroll_offset.y == height
+        assert listed.cursor - listed.top == height
         await found.press("G")
         assert listed.following
         rows = listed.timeline.rows
@@ -88,14 +88,14 @@ def test_rows_above_the_selected_one_do_not_move_it(monkeypatch: pytest.MonkeyPa
         os.write(end, WHOLE[:40_000])  # several conversations are under way then
         await found.until(lambda: listed.timeline.rows > 90)
         await found.press("=", "G", "k")
-        row, line, height = found.row, listed.cursor, listed.cursor - listed.scroll_offset.y
+        row, line, height = found.row, listed.cursor, listed.cursor - listed.top
         streams = listed.timeline.streams
         os.write(end, WHOLE[40_000:])
         await found.until(lambda: listed.timeline.rows > 600)
         await found.settle()
         assert found.row == row
         assert listed.cursor > line
-        assert listed.cursor - listed.scroll_offset.y == height
+        assert listed.cursor - listed.top == height
         assert listed.timeline.streams > streams
 
     with pipe() as (name, end):

@@ -294,13 +294,13 @@ def test_the_wheel() -> None:
         await found.press(*FETCH, "tab", "=", "shift+tab")
         main = found.main
         for pane in (main.timeline, main.tree_pane, main.hex_pane):
-            before, cursor = pane.scroll_offset.y, pane.cursor
+            before, cursor = pane.top, pane.cursor
             await found.pilot._post_mouse_events([MouseScrollDown], pane, (3, 3))
             await found.settle()
-            assert pane.scroll_offset.y > before
+            assert pane.top > before
             await found.pilot._post_mouse_events([MouseScrollUp], pane, (3, 3))
             await found.settle()
-            assert (pane.scroll_offset.y, pane.cursor) == (before, cursor)
+            assert (pane.top, pane.cursor) == (before, cursor)
 
     drive(test, size=(140, 20))
 

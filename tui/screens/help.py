@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from analyzer.render.lines import Line
@@ -52,10 +53,6 @@ class HelpPane(Pane):
         """See Pane."""
         return self._lines[line]
 
-    def on_resize(self) -> None:
-        """The page is as wide as there is room."""
-        self.recount()
-
 
 class Help(ModalScreen[None]):
     """Opens above the panes; Escape, q and ? lead back."""
@@ -64,7 +61,8 @@ class Help(ModalScreen[None]):
     AUTO_FOCUS = "#help"
     DEFAULT_CSS = """
     Help { align: center middle; }
-    Help #help { width: 88; max-width: 100%; height: 90%; border: round $accent; padding: 0 1; background: $surface; }
+    Help Vertical { width: 88; max-width: 100%; height: 90%; padding: 0 1; background: $surface; }
+    Help Vertical { border: round $accent; }
     """
 
     def __init__(self, palette: Palette) -> None:
@@ -73,7 +71,8 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """See Textual."""
-        yield HelpPane(self._palette, id="help")
+        with Vertical():
+            yield HelpPane(self._palette, id="help")
 
     def _action_back(self) -> None:
         self.dismiss(None)

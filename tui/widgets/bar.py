@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import events
+from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from analyzer.text import safe_text
 from tui.theme import Palette
 from tui.widgets.paint import strip
+from tui.widgets.painted import Painted
 
 
 class Part(NamedTuple):
@@ -24,10 +25,9 @@ class Part(NamedTuple):
     name: str = ""
 
 
-class Bar(Widget):
+class Bar(Painted):
     """`left` begins the line and is cut where `right` begins, which ends it. `base` is the style of what is empty."""
 
-    ALLOW_SELECT = False
     DEFAULT_CSS = "Bar { height: 1; }"
 
     class Clicked(Message):
@@ -54,16 +54,18 @@ class Bar(Widget):
         said = (tuple(left), tuple(right), base or self._base)
         if said != (self._left, self._right, self._base):
             self._left, self._right, self._base = said
-            self.refresh()
+            self.repaint()
 
     @property
     def text(self) -> str:
         """What is shown, for tests."""
         return "".join(part.text for part in (*self._left, *self._right))
 
-    def render_line(self, y: int) -> Strip:
-        """See Textual's Widget."""
-        width = self.size.width
+    def made(self, size: Size) -> list[Strip]:
+        """See Painted."""
+        return [self._line(size.width)] * size.height
+
+    def _line(self, width: int) -> Strip:
         right = [(part.style, part.text) for part in self._right]
         needed = sum(cell_len(safe_text(text)) for _, text in right)
         if needed >= width:

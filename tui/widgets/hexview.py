@@ -54,19 +54,18 @@ class HexPane(Pane):
         """See Pane."""
         return self.rows.line(line, self._marked)
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, number: int) -> Strip:
         """See Pane; the byte under the cursor is laid over it, in hex and as a character."""
-        line = super().render_line(y)
-        if int(self.scroll_offset.y) + y == self.cursor and self.count:
-            first, text = self.rows.columns_of(self.at % self.rows.width)
-            line = overlaid(line, ((first, first + 2), (text, text + 1)), self.styles_of["byte"])
-        return line
+        found = super().line(number)
+        if number == self.cursor and self.count:
+            first, text = (cell - self.left for cell in self.rows.columns_of(self.at % self.rows.width))
+            found = overlaid(found, ((first, first + 2), (text, text + 1)), self.styles_of["byte"])
+        return found
 
     def show(self, which: tuple[int, int] | None, data: bytes, masks: Sequence[Span]) -> None:
         """Another source, its first byte under the cursor; nobody is told."""
         self.shows = which
-        self._data, self._masks, self._marked, self.at, self.cursor = data, masks, None, 0, 0
-        self.scroll_to(y=0, animate=False, force=True)
+        self._data, self._masks, self._marked, self.at, self.cursor, self.top = data, masks, None, 0, 0, 0
         self._lay()
 
     def mark(self, span: Span | None, *, jump: bool) -> None:
@@ -74,7 +73,7 @@ class HexPane(Pane):
         self._marked = span
         if jump and span is not None:
             self._see(span)
-        self.refresh()
+        self.anew()
 
     def _see(self, span: Span) -> None:
         """The cursor to the first byte of a span, and as much of the rest in sight as there is room for."""
@@ -91,7 +90,8 @@ class HexPane(Pane):
             self.place_cursor(self.at // self.rows.width)
 
     def on_resize(self) -> None:
-        """Another number of bytes may fit."""
+        """See Pane; another number of bytes may fit."""
+        super().on_resize()
         self._lay()
 
     def to_byte(self, at: int) -> None:

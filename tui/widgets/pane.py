@@ -1,39 +1,55 @@
 """A pane: lines with a cursor, of which only those on the screen are ever made.
 
-Theory. This is Textual's Line API: the widget knows how many lines there are, and is asked for one line at a time. A
-subclass says how many (`count`) and what a line says (`spans`); moving, scrolling, mouse and cursor are the same in
-all panes and are here.
+Theory. The widget knows how many lines there are, and is asked for one line at a time. A subclass says how many
+(`count`) and what a line says (`spans`); moving, scrolling, mouse and cursor are the same in all panes and are here.
+The pane keeps its own place (`top`, `left`) and draws its own scroll bar: Textual's would have the whole screen laid
+out anew each time a line comes in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
+from textual.message import Message
 from textual.strip import Strip
 
 from tui import keys
 from tui.theme import Palette
 from tui.widgets.paint import Spans, strip
+from tui.widgets.painted import Painted
+
+BAR = 1
+"""Cells of the scroll bar, at the right edge."""
+
+THUMB, TRACK = "█", " "
+
+OVER = ("", "cursor", "cursor-off")
+"""What is laid over a line: nothing, or a style where the cursor is, in the pane that has the focus and in others."""
+
+SCREENS_KEPT = 4
+"""Screens of lines that are kept as they were painted, for a page back."""
+
+WHEEL, SIDEWAYS = 3, 8
+"""Lines and columns that a step scrolls."""
 
 
-class Pane(ScrollView, can_focus=True, inherit_bindings=False):
-    """Lines 0..count-1, the one at `cursor` selected."""
+class Pane(Painted, can_focus=True):
+    """Lines 0..count-1, the one at `cursor` selected; `top` is the first one seen, `left` the first column."""
 
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pane")
-    ALLOW_SELECT = False
-    DEFAULT_CSS = """
-    Pane { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
-    """
+
+    class Shifted(Message):
+        """What is seen has moved sideways."""
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)
         self.styles_of = palette.styles
-        self.cursor = 0
+        self.cursor = self.top = self.left = 0
+        self._strips: dict[tuple[int, str], Strip] = {}
+        self._dragged: int | None = None
 
     @property
     def count(self) -> int:
@@ -53,53 +69,94 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     @property
     def inner(self) -> Size:
         """Width and height of what is seen."""
-        return self.scrollable_content_region.size
+        return Size(max(self.size.width - BAR, 0), self.size.height)
 
-    def render_line(self, y: int) -> Strip:
-        """See Textual's Widget: one line of what is seen."""
-        line = int(self.scroll_offset.y) + y
+    def made(self, size: Size) -> list[Strip]:
+        """See Painted."""
+        thumb = [strip(((name, sign),), BAR, self.styles_of) for name, sign in (("track", TRACK), ("thumb", THUMB))]
+        first, last = self._thumb()
+        return [Strip.join((self.line(self.top + y), thumb[first <= y <= last])) for y in range(size.height)]
+
+    def line(self, number: int) -> Strip:
+        """What is painted for a line, without the scroll bar."""
+        over = OVER[0 if number != self.cursor else 1 if self.has_focus else 2]
+        found = self._strips.get((number, over))
+        if found is None:
+            if len(self._strips) > SCREENS_KEPT * self.size.height:
+                self._strips.clear()
+            found = self._strips[number, over] = self._strip(number, over)
+        return found
+
+    def _strip(self, line: int, over: str) -> Strip:
         width = self.inner.width
         if not 0 <= line < self.count:
             return strip((), width, self.styles_of)
-        over = None
-        if line == self.cursor:
-            over = self.styles_of["cursor" if self.has_focus else "cursor-off"]
-        return strip(self.spans(line), width, self.styles_of, over)
+        whole = strip(self.spans(line), width + self.left, self.styles_of, self.styles_of[over] if over else None)
+        return whole.crop(self.left) if self.left else whole
+
+    def _thumb(self) -> tuple[int, int]:
+        """The first and the last line of the scroll bar's thumb; none where all is seen."""
+        height, count = self.size.height, self.count
+        if count <= height:
+            return 0, -1
+        length = max(height * height // count, 1)
+        first = -(-self.top * (height - length) // (count - height))
+        return first, first + length - 1
+
+    def anew(self) -> None:
+        """What lines say may have changed: they are asked for again."""
+        self._strips.clear()
+        self.repaint()
+
+    def say_anew(self, line: int) -> None:
+        """One line may say something else."""
+        for over in OVER:
+            self._strips.pop((line, over), None)
+        self.repaint()
 
     def recount(self) -> None:
-        """There are more or fewer lines: all is painted anew."""
-        self.virtual_size = Size(self.inner.width, self.count)
+        """There are more or fewer lines."""
         self.cursor = max(0, min(self.cursor, self.count - 1))
-        self.refresh()
+        self._scroll(self.top)
+        self.anew()
+
+    def _scroll(self, top: int) -> None:
+        """Has `top` be the first line seen, or one near it where the lines end before the pane does."""
+        self.top = max(0, min(top, self.count - self.inner.height))
+
+    def scroll_lines(self, top: int) -> None:
+        """The same, and paints it."""
+        self._scroll(top)
+        self.repaint()
+
+    def shift(self, left: int) -> None:
+        """Has column `left` be the first one seen."""
+        left = max(0, left)
+        if left != self.left:
+            self.left = left
+            self.anew()
+            self.post_message(self.Shifted())
 
     def place_cursor(self, line: int) -> None:
         """Moves the cursor without telling anybody, and scrolls as little as shows it."""
-        line = max(0, min(line, self.count - 1))
-        before, self.cursor = self.cursor, line
-        if not self._scroll_to_line(line):
-            self.repaint((before, line))
+        self.cursor = max(0, min(line, self.count - 1))
+        self._scroll_to_line(self.cursor)
+        self.repaint()
 
-    def repaint(self, lines: Iterable[int]) -> None:
-        """Paints some lines anew."""
-        for line in lines:
-            self.refresh_line(line)
-
-    def _scroll_to_line(self, line: int) -> bool:
-        if not self.inner.height:
-            return False  # not laid out yet: it is seen from its first line on
-        top, height = int(self.scroll_offset.y), max(self.inner.height, 1)
-        if top <= line < top + height:
-            return False
-        wanted = line if line < top else line - height + 1
-        if abs(wanted - top) > 2 * height and 0 < line < self.count - 1:
+    def _scroll_to_line(self, line: int) -> None:
+        height = self.inner.height
+        if not height or self.top <= line < self.top + height:
+            return  # not laid out yet: it is seen from its first line on
+        wanted = line if line < self.top else line - height + 1
+        if abs(wanted - self.top) > 2 * height and 0 < line < self.count - 1:
             wanted = line - height // 2  # from afar: what is around it is wanted too
-        self.scroll_to(y=max(wanted, 0), animate=False, force=True)
-        return True
+        self._scroll(wanted)
 
     def show_below(self, lines: int) -> None:
         """Scrolls so that of the lines below the cursor's as many are seen as there is room for."""
         self._scroll_to_line(min(self.cursor + lines, self.count - 1))
         self._scroll_to_line(self.cursor)
+        self.repaint()
 
     def go(self, line: int) -> None:
         """Moves the cursor and tells it."""
@@ -125,17 +182,74 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     def _action_bottom(self) -> None:
         self.go(self.count - 1)
 
+    def _action_shift_right(self) -> None:
+        self.shift(self.left + SIDEWAYS)
+
+    def _action_shift_left(self) -> None:
+        self.shift(self.left - SIDEWAYS)
+
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Selects what is under the mouse."""
-        line = int(self.scroll_offset.y) + event.y
-        if event.button == 1 and 0 <= event.x < self.inner.width and 0 <= line < self.count:
+        """Selects what is under the mouse, or takes hold of the scroll bar."""
+        line = self.top + event.y
+        if event.button == 1 and event.x >= self.inner.width:
+            first, last = self._thumb()
+            self._dragged = event.y - first if first <= event.y <= last else (last - first) // 2
+            self.capture_mouse()
+            self._drag(event.y)
+        elif event.button == 1 and event.x >= 0 and 0 <= line < self.count:
             self.go(line)
-            self.clicked(line, event.x)
+            self.clicked(line, event.x + self.left)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Drags the scroll bar's thumb."""
+        if self._dragged is not None:
+            self._drag(event.y)
+
+    def _drag(self, y: int) -> None:
+        first, last = self._thumb()
+        room = self.inner.height - (last - first + 1)
+        if self._dragged is not None and last >= first and room > 0:
+            self.scroll_lines((y - self._dragged) * (self.count - self.inner.height) // room)
+
+    def on_mouse_up(self) -> None:
+        """Lets go of the scroll bar."""
+        if self._dragged is not None:
+            self._dragged = None
+            self.release_mouse()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel; with Shift it moves sideways."""
+        self._wheel(event, 1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The same."""
+        self._wheel(event, -1)
+
+    def _wheel(self, event: events.MouseEvent, way: int) -> None:
+        event.stop()
+        if event.shift:
+            self.shift(self.left + way * SIDEWAYS)
+        else:
+            self.scroll_lines(self.top + way * WHEEL)
+
+    def on_mouse_scroll_right(self) -> None:
+        """A wheel that moves sideways itself."""
+        self._action_shift_right()
+
+    def on_mouse_scroll_left(self) -> None:
+        """The same."""
+        self._action_shift_left()
+
+    def on_resize(self) -> None:
+        """Another part is seen; the cursor stays in sight."""
+        self._scroll(self.top)
+        self._scroll_to_line(self.cursor)
+        self.anew()
 
     def on_focus(self) -> None:
         """The cursor looks different now."""
-        self.repaint((self.cursor,))
+        self.repaint()
 
     def on_blur(self) -> None:
         """The same."""
-        self.repaint((self.cursor,))
+        self.repaint()

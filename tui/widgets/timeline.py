@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.binding import BindingType
-from textual.geometry import Size
 from textual.message import Message
 
 from analyzer.columns import Ints
@@ -89,8 +88,8 @@ class TimelinePane(Pane):
 
     def _read_screen(self, line: int) -> None:
         """Makes the lines of the screen, and `line` in any case."""
-        first = min(int(self.scroll_offset.y), line)
-        last = max(int(self.scroll_offset.y) + self.inner.height, line + 1)
+        first = min(self.top, line)
+        last = max(self.top + self.inner.height, line + 1)
         places = self.timeline.window(first, last - first)
         rows = [place.row for place in places if place.row is not None]
         read = dict(zip(rows, self.cells.rows(rows), strict=True))
@@ -119,17 +118,17 @@ class TimelinePane(Pane):
     def keep(self, said: dict[int, Said]) -> None:
         """Long bodies have been decoded."""
         self.cells.keep(said)
-        self.paint_anew()
+        self.anew()
 
     def name_anew(self) -> None:
         """Names have been learned."""
         self.cells.forget()
-        self.paint_anew()
+        self.anew()
 
-    def paint_anew(self) -> None:
-        """What the lines say may have changed."""
+    def anew(self) -> None:
+        """See Pane."""
         self._painted.clear()
-        self.refresh()
+        super().anew()
 
     def grow(self, rows: int, streams: int) -> None:
         """More has been announced. What is selected stays where it is on the screen, or the end stays selected."""
@@ -174,14 +173,13 @@ class TimelinePane(Pane):
         """The lines were counted anew: `place`, or the next one shown, is selected, and what was selected keeps its
         height on the screen.
         """
-        height = self.cursor - int(self.scroll_offset.y)
-        self._painted.clear()
+        height = self.cursor - self.top
         self.recount()
         place = None if place is None else self.timeline.near(place)
         if place is not None:
             line = self.timeline.line_of(place)
             self.cursor = line
-            self.scroll_to(y=max(line - max(height, 0), 0), animate=False, force=True)
+            self._scroll(line - max(height, 0))
             self.place_cursor(line)
         self._tell()
 
@@ -223,7 +221,7 @@ class TimelinePane(Pane):
         if row is not None and row < self.timeline.rows and self.timeline.shows(row):
             line = self.timeline.line_of(self.place_of(row))
             if self._painted.pop(line, None) is not None:
-                self.repaint((line,))
+                self.say_anew(line)
 
     def switch(self) -> None:
         """The other view; a selected message stays selected, unfolded if needed."""
@@ -242,13 +240,6 @@ class TimelinePane(Pane):
             self._relaid(self.selected)
             if opened:
                 self.show_below(self.timeline.count(stream))
-
-    def on_resize(self) -> None:
-        """Other columns may fit."""
-        self._painted.clear()
-        self.virtual_size = Size(self.inner.width, self.count)
-        if self.count:
-            self.place_cursor(self.cursor)
 
     def clicked(self, line: int, column: int) -> None:
         """See Pane: a click on a stream's mark folds it."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
-from textual.geometry import Size
 from textual.message import Message
 
 from analyzer.render.jsonable import Limits
@@ -56,8 +55,7 @@ class TreePane(Pane):
     def show(self, notes: Sequence[Note], fields: Sequence[Field]) -> None:
         """Another message; its first line is selected, and nobody told."""
         self.outline = Outline(notes, fields, self._folds)
-        self.cursor = 0
-        self.scroll_to(y=0, animate=False, force=True)
+        self.cursor = self.top = 0
         self.recount()
 
     def reveal(self, path: Sequence[Field]) -> None:
@@ -74,12 +72,6 @@ class TreePane(Pane):
     def moved(self) -> None:
         """See Pane."""
         self.post_message(self.Selected(self.path()))
-
-    def on_resize(self) -> None:
-        """Keeps the cursor in sight."""
-        self.virtual_size = Size(self.inner.width, self.count)
-        if self.count:
-            self.place_cursor(self.cursor)
 
     def clicked(self, line: int, column: int) -> None:
         """See Pane: a click on the mark folds."""
