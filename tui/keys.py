@@ -1,7 +1,8 @@
 """All keys in one table: what they do, where, and what help and footer say of them.
 
-A key that works everywhere belongs to the screen, the others to the pane that has the focus. Adding one is a row here
-and an `_action_` method there.
+A key that works everywhere belongs to the screen, the others to the pane that has the focus. What a key does everywhere
+is a function in tui.commands, `do('module.function')`; what it does in a pane is the pane's method `_action_NAME`. A
+row without keys is a command that the palette alone has.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ class Key:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("screen", "question_mark", "help", "?", "this page", "help"),
+    Key("screen", "question_mark", "do('helping.keys')", "?", "this page", "help"),
     Key("screen", "slash", "filter", "/", "show what fulfils a filter: latency > 50ms; empty: all", "filter", True),
     Key("screen", "q,ctrl+q,ctrl+c", "quit", "q", "quit, at once, also while a file is being read", "quit"),
     Key("screen", "tab", "next_pane", "Tab", "the next pane", "pane"),
     Key("screen", "shift+tab", "previous_pane", "Shift+Tab", "the pane before"),
-    Key("screen", "p", "partner", "p", "the other half of the exchange: request or response", "partner"),
+    Key("screen", "p", "do('going.partner')", "p", "the other half of the exchange: request or response", "partner"),
     Key("screen", "v", "view", "v", "streams with their messages, or one flat timeline", "view"),
-    Key("screen", "ctrl+g", "ask_number", "Ctrl+G", "go to a message by its number", "go to", True),
+    Key("screen", "ctrl+g", "do('going.number')", "Ctrl+G", "go to a message by its number", "go to", True),
     Key("screen", "ctrl+f", "find", "Ctrl+F", 'find a text; 0x00ff or "text": bytes; =FILTER', "find", True),
     Key("screen", "n", "find_next", "n", "the next message that has it, round the end"),
     Key("screen", "N", "find_previous", "N", "the one before, round the beginning"),
@@ -84,9 +85,8 @@ KEYS: tuple[Key, ...] = (
 
 def bindings(where: Where) -> list[BindingType]:
     """The Textual bindings of one place."""
-    return [
-        Binding(key.keys, key.action, key.help, show=False, priority=key.asks) for key in KEYS if key.where == where
-    ]
+    rows = [key for key in KEYS if key.where == where and key.keys]
+    return [Binding(key.keys, key.action, key.help, show=False, priority=key.asks) for key in rows]
 
 
 def footer(where: Where) -> list[Key]:

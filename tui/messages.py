@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual.message import Message
 
 from dissectors.lesson import Standing
@@ -39,6 +41,14 @@ class Stood(Message):
     def __init__(self, row: int, standing: Standing) -> None:
         super().__init__()
         self.row, self.standing = row, standing
+
+
+class Done(Message):
+    """Work that a command asked for has been done; `then` deals with what came of it."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        super().__init__()
+        self.then = then
 
 
 class Nothing(Message):

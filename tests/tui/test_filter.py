@@ -69,7 +69,7 @@ def test_both_views_show_what_list_would_print(text: str) -> None:
         await found.press("=")
         places = listed.timeline.window(0, 2000)
         assert sorted(place.row for place in places if place.row is not None) == rows
-        streams = {int(stream) for stream in found.main._session.rows.column("stream")[rows]}
+        streams = {int(stream) for stream in found.main.session.rows.column("stream")[rows]}
         assert [place.stream for place in places if place.row is None] == sorted(streams)
         after = [row for row in rows if row >= 2]
         assert found.row == (after[0] if after else rows[-1] if rows else None)

@@ -171,7 +171,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
         main = found.main
         os.write(end, WHOLE[:40_000])
         await found.until(lambda: main.timeline.timeline.rows > 90)
-        session = main._session
+        session = main.session
         row = next(row for row in range(80, 97) if session.cell("partner", row) is None)
         main.timeline.select_row(row)
         await found.settle()

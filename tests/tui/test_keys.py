@@ -18,7 +18,7 @@ def test_every_key_is_bound_once_and_told_in_help() -> None:
     for where in TITLES:
         keys = [key for row in KEYS if row.where in (where, "pane", "screen") for key in row.keys.split(",")]
         assert len(keys) == len(set(keys)), where
-        assert len(bindings(where)) == sum(row.where == where for row in KEYS)
+        assert len(bindings(where)) == sum(row.where == where and bool(row.keys) for row in KEYS)
     assert all(row.short for row in footer("list"))
 
 
@@ -227,7 +227,7 @@ def test_quit(key: str) -> None:
 
 
 def first_with_sources(found: Drive) -> int:
-    session = found.main._session
+    session = found.main.session
     return next(row for row in range(len(session.rows)) if len(session.tree(row).sources) > 1)
 
 

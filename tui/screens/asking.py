@@ -36,7 +36,7 @@ class AskingScreen(Screen[None]):
         self, session: Session, palette: Palette, timeline: TimelinePane, named: Mapping[str, str] | None
     ) -> None:
         super().__init__()
-        self._palette, self._named = palette, named or {}
+        self.palette, self.named = palette, named or {}
         self.timeline = timeline
         self._asker = Background(self.post_message)
         readers = Readers(session)
@@ -116,11 +116,11 @@ class AskingScreen(Screen[None]):
         from tui.screens.ask import AskLine, Question  # stock widgets: only who asks pays for them
 
         def read(text: str) -> Filter | None:
-            return compiled(text, self._named) if text.strip() else None
+            return compiled(text, self.named) if text.strip() else None
 
         sieve = self._sifter.sieve
         question = Question("filter", FILTER_HINT, "" if sieve is None else sieve.filter.text, read)
-        self.app.push_screen(AskLine(self._palette, question), self._answer_filter)
+        self.app.push_screen(AskLine(self.palette, question), self._answer_filter)
 
     def _answer_filter(self, answer: tuple[Filter | None] | None) -> None:
         if answer is not None:
@@ -139,10 +139,10 @@ class AskingScreen(Screen[None]):
         from tui.screens.ask import AskLine, Question
 
         def read(words: str) -> tuple[str, Sought]:
-            return words, sought_by(words, self._named)
+            return words, sought_by(words, self.named)
 
         question = Question("find", FIND_HINT, self._seeker.words, read)
-        self.app.push_screen(AskLine(self._palette, question), self._answer_find)
+        self.app.push_screen(AskLine(self.palette, question), self._answer_find)
 
     def _answer_find(self, answer: tuple[tuple[str, Sought]] | None) -> None:
         if answer is not None:

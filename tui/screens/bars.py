@@ -10,9 +10,7 @@ from dissectors.field import Field, Source
 from tui.keys import Where, footer
 from tui.loader import Grew
 from tui.model.detail import Note, place_of
-from tui.widgets.bar import Part
-
-BLANK = Part("bar", "  ")
+from tui.widgets.bar import BLANK, Part
 
 
 @dataclass(frozen=True, slots=True)

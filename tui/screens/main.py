@@ -8,9 +8,9 @@ fast they come: the next time is put off by ten times what the last one took, so
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -29,9 +29,10 @@ from dissectors.field import Field
 from dissectors.lesson import Standing
 from tui import keys
 from tui.background import Background, Failed
+from tui.commands import command
 from tui.keys import Where
 from tui.loader import Ended, Grew, Loader
-from tui.messages import Decoded, Learned, Nothing, SaidLater, Stood
+from tui.messages import Decoded, Done, Learned, Nothing, SaidLater, Stood
 from tui.model.cells import LONG
 from tui.model.detail import Detail, Note, fields_at, place_of, read_detail, stream_notes
 from tui.screens.asking import AskingScreen
@@ -45,6 +46,9 @@ from tui.widgets.tree import TreePane
 
 if TYPE_CHECKING:
     from analyzer.filter import Filter
+    from tui.screens.page import Deed
+
+_Result = TypeVar("_Result")
 
 MOMENT = 0.1
 """Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
@@ -90,10 +94,11 @@ class MainScreen(AskingScreen):
         wanted: Filter | None = None,
         named: Mapping[str, str] | None = None,
     ) -> None:
-        self._lore = Lore(session)
-        listed = TimelinePane(palette, session, following=following, id="list", lore=self._lore)
+        lore = Lore(session)
+        listed = TimelinePane(palette, session, following=following, id="list", lore=lore)
         super().__init__(session, palette, listed, named)
-        self._session, self._title, self._limits, self._wanted = session, title, limits, wanted
+        self.session, self.limits, self.lore = session, limits, lore
+        self._opened, self._wanted = title, wanted
         self._counts = Counts()
         self._announced: Grew | None = None
         self._timer: Timer | None = None
@@ -142,7 +147,7 @@ class MainScreen(AskingScreen):
     @property
     def learned(self) -> bool:
         """Whether all rows that were taken over have been asked for names."""
-        return self._lore.read >= self.timeline.timeline.rows
+        return self.lore.read >= self.timeline.timeline.rows
 
     def stop(self, patience: float) -> None:
         """Ends reading and decoding; waits that many seconds for the reader at most."""
@@ -186,7 +191,7 @@ class MainScreen(AskingScreen):
 
     def _learn(self) -> None:
         """Has names learned from the rows that were announced, a part of them at a time."""
-        lore = self._lore
+        lore = self.lore
         rows = min(self.timeline.timeline.rows, lore.read + LESSONS_FROM)
         if lore.read < rows:
             self._background.ask("names", lambda: Learned(lore.learn(rows, LESSONS)))
@@ -227,13 +232,13 @@ class MainScreen(AskingScreen):
             self.say_if_empty()
         elif place.row is None:
             cells = self.timeline.stream_cells(place.stream)
-            self._show(None, f"stream {place.stream}", stream_notes(self._session, cells), ())
+            self._show(None, f"stream {place.stream}", stream_notes(self.session, cells), ())
         else:
             self._look_at(place.row)
 
     def _look_at(self, row: int) -> None:
         """Decodes a row and shows it: at once, or when it is long, as soon as another thread has decoded it."""
-        session, limits, lore = self._session, self._limits, self._lore
+        session, limits, lore = self.session, self.limits, self.lore
         length = session.rows.cell("length", row)
         if length < LONG:
             self._show_detail(read_detail(session, row, limits, lore))
@@ -243,7 +248,7 @@ class MainScreen(AskingScreen):
         self._background.ask("session", lambda: self._stand(row))
 
     def _stand(self, row: int) -> Message:
-        standing = standing_of(self._session, row)
+        standing = standing_of(self.session, row)
         return Nothing() if standing is None else Stood(row, standing)
 
     @on(Stood)
@@ -252,7 +257,7 @@ class MainScreen(AskingScreen):
 
     def _read_again(self, row: int, standing: Standing | None) -> None:
         """Decodes what is shown again, for more is known of it."""
-        session, limits, lore = self._session, self._limits, self._lore
+        session, limits, lore = self.session, self.limits, self.lore
         if self._is_selected(row):
             self._background.ask("detail", lambda: Decoded(read_detail(session, row, limits, lore, standing)))
 
@@ -303,7 +308,7 @@ class MainScreen(AskingScreen):
         """An answer that came in late makes its request a partner."""
         detail = self.detail
         if detail is not None and detail.partner is None:
-            partner = self._session.cell("partner", detail.row)
+            partner = self.session.cell("partner", detail.row)
             if partner is not None and partner < self.timeline.timeline.rows:
                 self.detail = replace(detail, partner=partner)
                 self.timeline.show_partner(partner)
@@ -352,6 +357,19 @@ class MainScreen(AskingScreen):
             self.hex_pane.show((detail.row, source), detail.tree.sources[source].data, detail.masks.get(source, ()))
         self._say_heads()
 
+    def later(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], None]) -> None:
+        """Has a thread do work, and what comes of it dealt with here; newer work of its kind takes its place."""
+
+        def whole() -> Done:
+            found = work()
+            return Done(lambda: then(found))
+
+        self._background.ask(kind, whole)
+
+    @on(Done)
+    def _done(self, message: Done) -> None:
+        message.then()
+
     @on(Failed)
     def _fail(self, message: Failed) -> None:
         raise message.error
@@ -378,7 +396,7 @@ class MainScreen(AskingScreen):
         self._say_keys()
 
     def _say_title(self) -> None:
-        self._bars["title"].say(*title_parts(self._title, self._counts, self.filtered))
+        self._bars["title"].say(*title_parts(self._opened, self._counts, self.filtered))
 
     def _say_heads(self) -> None:
         detail = self.detail
@@ -445,41 +463,25 @@ class MainScreen(AskingScreen):
         now = next((index for index, pane in enumerate(self._panes) if pane.has_focus), 0)
         self._panes[(now + by) % len(self._panes)].focus()
 
-    def _action_partner(self) -> None:
-        partner = None if self.detail is None else self.detail.partner
-        if partner is None or partner >= self.timeline.timeline.rows:
-            self.say("this message has no partner" if self.detail else "no message is selected", "bar-warning")
-        else:
-            self._select_row(partner, "its partner, ")
-
-    def _select_row(self, row: int, what: str = "") -> None:
+    def select_row(self, row: int, what: str = "") -> None:
+        """Selects a row of those that were announced, or says why that cannot be."""
         if self.timeline.timeline.shows(row):
             self.timeline.select_row(row)
         else:
             self.say(f"the filter hides {what}message {row + 1}: an empty filter (/) shows all", "bar-warning")
 
+    def do_deed(self, deed: Deed | None) -> None:
+        """What a page ended with."""
+        if deed is not None:
+            self.say("")
+            deed.do(self)
+
+    def _action_do(self, name: str) -> None:
+        command(name)(self)
+
     def _action_view(self) -> None:
         self.timeline.switch()
         self._say_heads()
-
-    def _action_ask_number(self) -> None:
-        from tui.screens.ask import AskNumber  # stock widgets: only who asks pays for them
-
-        self.app.push_screen(AskNumber(self.timeline.timeline.rows), self._go_to)
-
-    def _go_to(self, number: int | None) -> None:
-        rows = self.timeline.timeline.rows
-        if number is None:
-            return
-        if 1 <= number <= rows:
-            self._select_row(number - 1)
-        else:
-            self.say(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
-
-    def _action_help(self) -> None:
-        from tui.screens.help import Help
-
-        self.app.push_screen(Help(self._palette))
 
     def _action_quit(self) -> None:
         self.app.exit()

@@ -25,6 +25,9 @@ class Part(NamedTuple):
     name: str = ""
 
 
+BLANK = Part("bar", "  ")
+
+
 class Bar(Painted):
     """`left` begins the line and is cut where `right` begins, which ends it. `base` is the style of what is empty."""
 

@@ -1,0 +1,133 @@
+"""A list of things to choose from, made shorter by typing: menus, the palette, themes, names.
+
+Theory. What is typed are words that must all be in a choice, in any order. The cursor's keys move in the list while the
+line has the focus, so nobody has to change between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Generic, NamedTuple, TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from analyzer.render.lines import Line, plain
+from tui.theme import Palette
+from tui.widgets.bar import Bar, Part
+from tui.widgets.paint import Spans
+from tui.widgets.pane import Pane
+
+_Value = TypeVar("_Value")
+
+MOST = 18
+"""Choices that are seen at once."""
+
+
+class Choice(NamedTuple, Generic[_Value]):
+    """One thing to choose. shown: its line. beside: what stands at its right, a key for example."""
+
+    shown: Line
+    value: _Value
+    beside: str = ""
+
+
+class ChoicePane(Pane):
+    """The lines of the choices that are left."""
+
+    def __init__(self, palette: Palette, *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self.can_focus = False
+        self.lines: list[tuple[Line, str]] = []
+        self.chosen_by_mouse = False
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return len(self.lines)
+
+    @property
+    def has_focus(self) -> bool:  # type: ignore[override] # what is typed goes to the line, and yet this one is chosen
+        """It looks so."""
+        return True
+
+    def spans(self, line: int) -> Spans:
+        """See Pane."""
+        shown, beside = self.lines[line]
+        width = self.inner.width - len(plain(shown)) - len(beside) - 1
+        return [*shown, ("", " " * max(width, 1)), ("dim", beside)] if beside else shown
+
+    def clicked(self, line: int, column: int) -> None:
+        """See Pane."""
+        assert isinstance(self.screen, Chooser)
+        self.screen.choose()
+
+
+class Chooser(ModalScreen[tuple[_Value]]):
+    """Gives the value that was chosen alone in a tuple; Escape gives None. at: the choice selected first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", show=False),
+        Binding("down,ctrl+n", "move(1)", show=False, priority=True),
+        Binding("up,ctrl+p", "move(-1)", show=False, priority=True),
+        Binding("pagedown", f"move({MOST - 1})", show=False, priority=True),
+        Binding("pageup", f"move({1 - MOST})", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    Chooser { align: center middle; }
+    Chooser Vertical { width: 76; max-width: 100%; height: auto; max-height: 100%; padding: 0 1; }
+    Chooser Vertical { border: round $accent; background: $surface; }
+    Chooser Input { border: none; height: 1; padding: 0; background: $surface; }
+    Chooser Input:focus { border: none; }
+    """
+
+    def __init__(self, palette: Palette, title: str, choices: Sequence[Choice[_Value]], at: int = 0) -> None:
+        super().__init__()
+        self._choices, self._left, self._at = choices, list(choices), at
+        self._said = Bar(palette, "bar", id="said")
+        self._title = title
+        self.pane = ChoicePane(palette, id="choices")
+        self.pane.styles.height = max(1, min(len(choices), MOST))
+
+    def compose(self) -> ComposeResult:
+        """See Textual."""
+        with Vertical():
+            yield self._said
+            yield Input(placeholder="type to find", select_on_focus=False)
+            yield self.pane
+
+    def on_mount(self) -> None:
+        """Shows all."""
+        self._said.say([Part("bar-title", f" {self._title}")])
+        self._show(self._at)
+
+    @on(Input.Changed)
+    def _narrow(self, message: Input.Changed) -> None:
+        words = message.value.lower().split()
+        self._left = [each for each in self._choices if all(word in _searched(each) for word in words)]
+        self._show(0)
+
+    def _show(self, at: int) -> None:
+        self.pane.lines = [(each.shown, each.beside) for each in self._left]
+        self.pane.recount()
+        self.pane.place_cursor(at)
+
+    def _action_move(self, by: int) -> None:
+        self.pane.place_cursor(self.pane.cursor + by)
+
+    @on(Input.Submitted)
+    def choose(self) -> None:
+        """Ends with what is selected."""
+        if self._left:
+            self.dismiss((self._left[self.pane.cursor].value,))
+
+    def _action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+def _searched(choice: Choice[_Value]) -> str:
+    return f"{plain(choice.shown)} {choice.beside}".lower()

@@ -1,0 +1,173 @@
+"""A screen of lines about the whole capture: conversations, statistics, findings, properties, packets, a dialogue.
+
+Theory. What such a page says is computed by a thread of its own and shown when it is there; keys never wait for it, and
+whoever leaves the page leaves the work. Enter on a line ends the page with what the line stands for, a row to go to or
+a filter to apply, and the main screen does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from analyzer.errors import UserError
+from analyzer.render.lines import Line
+from tui.background import Background, Failed
+from tui.theme import Palette
+from tui.widgets.bar import BLANK, Bar, Part
+from tui.widgets.paint import Spans
+from tui.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from tui.screens.main import MainScreen
+
+
+@dataclass(frozen=True, slots=True)
+class Goes:
+    """Leads to a row."""
+
+    row: int
+
+    def do(self, main: MainScreen) -> None:
+        """Selects it."""
+        main.select_row(self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Shows what fulfils a filter."""
+
+    text: str
+
+    def do(self, main: MainScreen) -> None:
+        """Puts it in force."""
+        from analyzer.filter import compiled
+
+        main.apply(compiled(self.text, main.named))
+
+
+Deed = Goes | Filters
+
+
+class Entry(NamedTuple):
+    """A line of a page, and what Enter on it does."""
+
+    line: Line
+    deed: Deed | None = None
+
+
+Make = Callable[[int], Sequence[Entry]]
+"""Makes a page's lines for a width in cells; in a thread of its own. Raises UserError, which is shown."""
+
+
+class Made(Message):
+    """The lines are there."""
+
+    def __init__(self, entries: Sequence[Entry], width: int) -> None:
+        super().__init__()
+        self.entries, self.width = entries, width
+
+
+class PagePane(Pane):
+    """The lines of a page."""
+
+    def __init__(self, palette: Palette, *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self.entries: Sequence[Entry] = (Entry((("dim", "working ..."),)),)
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return len(self.entries)
+
+    def spans(self, line: int) -> Spans:
+        """See Pane."""
+        return self.entries[line].line
+
+    def clicked(self, line: int, column: int) -> None:
+        """See Pane: a click on what leads somewhere goes there."""
+        if self.entries[line].deed is not None and isinstance(self.screen, Page):
+            self.screen.enter()
+
+
+class Page(Screen[Deed]):
+    """Shows what `make` makes, anew whenever the width changes. Gives the deed of a line, None when it was left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "leave", show=False),
+        Binding("enter", "enter", show=False),
+        Binding("ctrl+c,ctrl+q", "app.quit", show=False, priority=True),
+    ]
+    AUTO_FOCUS = "#page"
+    HINTS: ClassVar[Sequence[tuple[str, str]]] = (("Enter", "go there"), ("Esc", "back"))
+
+    def __init__(self, palette: Palette, title: str, make: Make) -> None:
+        super().__init__()
+        self.palette = palette
+        self._make = make
+        self.page = PagePane(palette, id="page")
+        self._worker = Background(self.post_message)
+        self._head = Bar(palette, "bar", id="page-title")
+        self._foot = Bar(palette, "bar", id="page-keys")
+        self.heading = title
+
+    def compose(self) -> ComposeResult:
+        """See Textual."""
+        yield self._head
+        yield self.page
+        yield self._foot
+
+    def on_mount(self) -> None:
+        """Begins to work."""
+        self._head.say([Part("bar-title", f" {self.heading}")])
+        hints = [(Part("bar-key", key), Part("bar-dim", f" {text}"), BLANK) for key, text in self.HINTS]
+        self._foot.say([Part("bar", " "), *(part for parts in hints for part in parts)])
+        self._worker.start()
+
+    def on_unmount(self) -> None:
+        """Nobody wants the work any more."""
+        self._worker.stop()
+
+    def on_resize(self) -> None:
+        """Another width, other lines."""
+        self.call_after_refresh(self.remake)
+
+    def remake(self) -> None:
+        """Has the lines made anew."""
+        width, make = self.page.inner.width, self._make
+
+        def work() -> Made:
+            try:
+                return Made(make(width), width)
+            except UserError as error:
+                return Made([Entry((("error", str(error)),))], width)
+
+        self._worker.ask("page", work)
+
+    @on(Made)
+    def _show(self, message: Made) -> None:
+        self.page.entries = message.entries
+        self.page.recount()
+
+    @on(Failed)
+    def _fail(self, message: Failed) -> None:
+        raise message.error
+
+    def _action_enter(self) -> None:
+        self.enter()
+
+    def enter(self) -> None:
+        """Ends with what the selected line stands for, if it stands for something."""
+        entry = self.page.entries[self.page.cursor] if self.page.count else None
+        if entry is not None and entry.deed is not None:
+            self.dismiss(entry.deed)
+
+    def _action_leave(self) -> None:
+        self.dismiss(None)
