@@ -30,13 +30,13 @@ from dissectors.lesson import Standing
 from tui import keys
 from tui.background import Background, Failed
 from tui.commands import command
-from tui.keys import Where
 from tui.loader import Ended, Grew, Loader
 from tui.messages import Decoded, Done, Learned, Nothing, SaidLater, Stood
 from tui.model.cells import LONG
 from tui.model.detail import Detail, Note, fields_at, place_of, read_detail, stream_notes
 from tui.screens.asking import AskingScreen
-from tui.screens.bars import Counts, field_path, head_parts, keys_parts, status_parts, tab_parts, title_parts
+from tui.screens.bars import Counts, field_path
+from tui.screens.frame import Frame
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 from tui.widgets.hexview import HexPane
@@ -105,25 +105,18 @@ class MainScreen(AskingScreen):
         self._next = 0.0
         self.detail: Detail | None = None
         self._head, self._source = "", 0
-        self._bars = {
-            name: Bar(palette, base, id=name)
-            for name, base in {
-                "title": "bar", "list-head": "head", "tree-head": "head", "hex-head": "head",
-                "status": "bar", "keys": "bar",
-            }.items()
-        }  # fmt: skip
         self.tree_pane = TreePane(palette, limits, id="tree")
         self.hex_pane = HexPane(palette, id="hex")
-        self._panes: tuple[Pane, ...] = (self.timeline, self.tree_pane, self.hex_pane)
+        self.frame = Frame(palette, self.timeline, self.tree_pane, self.hex_pane)
         self._loader = Loader(session, self.post_message)
         self._background = Background(self.post_message)
 
     def compose(self) -> ComposeResult:
         """See Textual."""
-        bars = self._bars
+        bars = self.frame.bars
         yield bars["title"]
         with Container(id="panes"):
-            for name, pane in zip(("list", "tree", "hex"), self._panes, strict=True):
+            for name, pane in self.frame.panes.items():
                 with Vertical(id=f"{name}-side"):
                     yield bars[f"{name}-head"]
                     yield pane
@@ -135,7 +128,8 @@ class MainScreen(AskingScreen):
         self._announced = self._loader.begin(MOMENT)
         self.start_asking(self._wanted)
         self._take_over()
-        self._say_all()
+        self._say_title()
+        self.on_descendant_focus()
         self._background.start()
         self.call_after_refresh(self._loader.go_on)
 
@@ -181,7 +175,7 @@ class MainScreen(AskingScreen):
             self.timeline.grow(message.rows, message.streams)
             self._counts = self._counts.grown(message)
             self._sifter.grow(message.rows)
-            self._say_heads()
+            self.say_heads()
             self._check_partner()
             self._learn()
         self.show_kept()
@@ -301,7 +295,7 @@ class MainScreen(AskingScreen):
         self.tree_pane.show(notes, fields)
         self._turn_to(0)
         self.timeline.show_partner(None if detail is None else detail.partner)
-        self._say_heads()
+        self.say_heads()
         self._say_status()
 
     def _check_partner(self) -> None:
@@ -355,7 +349,7 @@ class MainScreen(AskingScreen):
             self.hex_pane.show(None, b"", ())
         else:
             self.hex_pane.show((detail.row, source), detail.tree.sources[source].data, detail.masks.get(source, ()))
-        self._say_heads()
+        self.say_heads()
 
     def later(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], None]) -> None:
         """Has a thread do work, and what comes of it dealt with here; newer work of its kind takes its place."""
@@ -387,53 +381,31 @@ class MainScreen(AskingScreen):
 
     def say(self, text: str, style: str = "bar") -> None:
         """See AskingScreen."""
-        self._bars["status"].say([Part("bar", " "), Part(style, text)])
+        self.frame.status([Part("bar", " "), Part(style, text)])
 
-    def _say_all(self) -> None:
-        self._say_title()
-        self._say_heads()
-        self._say_status()
-        self._say_keys()
+    def say_heads(self) -> None:
+        """What is above the panes speaks of what they show now."""
+        self.frame.say_heads(self.detail, self._head, self._source)
 
     def _say_title(self) -> None:
-        self._bars["title"].say(*title_parts(self._opened, self._counts, self.filtered))
-
-    def _say_heads(self) -> None:
-        detail = self.detail
-        on = {pane: pane.has_focus for pane in self._panes}
-        heads = {
-            "list-head": head_parts(self.timeline.columns.head(), focused=on[self.timeline]),
-            "tree-head": head_parts(self._head, focused=on[self.tree_pane]),
-            "hex-head": tab_parts(
-                () if detail is None else detail.tree.sources, self._source, focused=on[self.hex_pane]
-            ),
-        }
-        for pane, (name, parts) in zip(self._panes, heads.items(), strict=True):
-            self._bars[name].say(parts, base="head-on" if on[pane] else "head")
+        self.frame.say_title(self._opened, self._counts, self.filtered)
 
     def _say_status(self) -> None:
-        """Where the selected field stands, unless the list has the focus: it says all itself."""
-        detail = self.detail
-        path = () if self.timeline.has_focus or detail is None else self.tree_pane.path()
-        sources = () if detail is None else detail.tree.sources
-        source = sources[self._source].name if self._source else None
-        at = self.hex_pane.at if self.hex_pane.has_focus and self.hex_pane.count else None
-        self._bars["status"].say(status_parts(path, source, at))
+        self.frame.say_status(self.detail, self._source)
 
-    def _say_keys(self) -> None:
-        where: dict[Pane, Where] = dict(zip(self._panes, ("list", "tree", "hex"), strict=True))
-        pane = next((pane for pane in self._panes if pane.has_focus), self.timeline)
-        self._bars["keys"].say(keys_parts(where[pane]))
+    @on(Pane.Shifted)
+    def _shifted(self) -> None:
+        self.say_heads()
 
     def on_descendant_focus(self) -> None:
         """Another pane has the focus: heads, keys and status speak of it."""
-        self._say_heads()
-        self._say_keys()
+        self.say_heads()
+        self.frame.say_keys()
         self._say_status()
 
     def on_resize(self) -> None:
         """Other columns fit into the list."""
-        self.call_after_refresh(self._say_heads)
+        self.call_after_refresh(self.say_heads)
 
     # What keys do.
 
@@ -460,8 +432,8 @@ class MainScreen(AskingScreen):
         self._focus_pane(-1)
 
     def _focus_pane(self, by: int) -> None:
-        now = next((index for index, pane in enumerate(self._panes) if pane.has_focus), 0)
-        self._panes[(now + by) % len(self._panes)].focus()
+        panes = list(self.frame.panes.values())
+        panes[(panes.index(self.frame.focused) + by) % len(panes)].focus()
 
     def select_row(self, row: int, what: str = "") -> None:
         """Selects a row of those that were announced, or says why that cannot be."""
@@ -481,7 +453,7 @@ class MainScreen(AskingScreen):
 
     def _action_view(self) -> None:
         self.timeline.switch()
-        self._say_heads()
+        self.say_heads()
 
     def _action_quit(self) -> None:
         self.app.exit()
