@@ -31,11 +31,12 @@ from analyzer.session import Session
 
 
 class Grew(Message):
-    """There are so many of each by now."""
+    """There are so many of each by now; `percent` of the input has been read, None where nobody knows."""
 
-    def __init__(self, rows: int, streams: int, packets: int, findings: int) -> None:
+    def __init__(self, rows: int, streams: int, packets: int, findings: int, percent: int | None = None) -> None:
         super().__init__()
         self.rows, self.streams, self.packets, self.findings = rows, streams, packets, findings
+        self.percent = percent
 
 
 class Ended(Message):
@@ -96,8 +97,10 @@ class Loader(threading.Thread):
 
     def _announce(self) -> None:
         session = self._session
-        counts = len(session.rows), len(session.engine.streams), session.packets.counts.packets, len(session.findings)
-        message = Grew(*counts)
+        packets = session.packets
+        percent = min(100 * packets.position // size, 100) if (size := packets.size) else None
+        streams = len(session.engine.streams)
+        message = Grew(len(session.rows), streams, packets.counts.packets, len(session.findings), percent)
         with self._lock:
             if self._awaited and self._first is None:
                 self._first = message

@@ -67,6 +67,11 @@ class Input:
         """Whether the packets ended before the capture did."""
         return self._hopper is not None and (self._hopper.broken or not self._feed.final)
 
+    @property
+    def position(self) -> int:
+        """Where in the capture reading stands."""
+        return 0 if self._hopper is None else self._hopper.position
+
     def blocks(self) -> Iterator[RecordBlock]:
         """Blocks of records as their bytes come. Raises CaptureError when a pipe holds no capture."""
         hopper = self._recognise()

@@ -6,6 +6,7 @@ where its payload lies. That is a row of 48 bytes; the payload stays where it is
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
@@ -88,6 +89,7 @@ class Packets:
         self.began: int | None = None
         self._decoder = Decoder(self.store, self.flows, self.findings)
         self._reader = reader
+        self._follow = follow
         self._watch = watch
         self._stop = threading.Event()
         self._inputs: list[Input] = []
@@ -117,6 +119,18 @@ class Packets:
     def files(self) -> list[CaptureInfo]:
         """What is known of each capture, in the order given."""
         return [one.info for one in self._inputs]
+
+    @property
+    def position(self) -> int:
+        """Bytes of the captures that have been read; with scapy's reader those of their packets alone."""
+        return self.counts.bytes if self._reader == "scapy" else sum(one.position for one in self._inputs)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes that there are to read; None where nobody knows: pipes, what is compressed, what is followed."""
+        if self._follow or any(info.compression is not None or not os.path.isfile(info.path) for info in self.files):
+            return None
+        return sum(os.path.getsize(info.path) for info in self.files)
 
     def blocks(self) -> Iterator[PacketBlock]:
         """Blocks of at least one TCP packet, to be read once; with `follow` they go on until stop().

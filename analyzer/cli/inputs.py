@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,12 +52,22 @@ def told(decode_as: Sequence[tuple[Where, str]]) -> Mapping[Where, str]:
 
 
 def open_session(
-    files: Sequence[str], decode_as: Sequence[tuple[Where, str]], reader: Reader, block: int = 32_768
+    files: Sequence[str],
+    decode_as: Sequence[tuple[Where, str]],
+    reader: Reader,
+    block: int = 32_768,
+    *,
+    follow: bool = False,
 ) -> Session:
-    """A session on the files; its first block has `block` packets. Raises UserError for none, or one it can't open."""
+    """A session on the files; its first block has `block` packets. follow: it goes on as the one file is written.
+
+    Raises UserError for no file, one that can't be opened, or what can't be followed.
+    """
     if not files:
         raise UserError("no capture was named: give FILE, or - for standard input")
-    session = Session(files, decode_as=told(decode_as), reader=reader, block=block, names=with_names())
+    if follow and (len(files) > 1 or reader != "native"):
+        raise UserError("--follow goes on with one file, read by the native reader: name one")
+    session = Session(files, decode_as=told(decode_as), reader=reader, block=block, names=with_names(), follow=follow)
     for problem in registry.problems():
         click.echo(sentence(problem), err=True)
     return session
@@ -98,7 +107,7 @@ def progress(session: Session) -> Iterator[range]:
     with patiently() as bar:
         for rows in session.grow():
             text = f"{session.packets.counts.packets:,} packets, {len(session.rows):,} messages"
-            bar(text, session.packets.counts.bytes, lambda: _total(session), True)
+            bar(text, session.packets.position, lambda: session.packets.size, True)
             yield rows
 
 
@@ -138,10 +147,3 @@ def _shown(until: ExitStack, total: int | None, in_bytes: bool) -> Callable[[str
     shown = until.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
     task = shown.add_task("reading", total=total)
     return lambda text, done: shown.update(task, completed=done, description=text)
-
-
-def _total(session: Session) -> int | None:
-    """Bytes to read; None where nobody knows: pipes, and what is compressed."""
-    if any(info.compression is not None or not os.path.isfile(info.path) for info in session.packets.files):
-        return None
-    return sum(os.path.getsize(info.path) for info in session.packets.files)

@@ -32,6 +32,21 @@ def test_the_first_rows_are_given_and_the_others_told() -> None:
         rows = [message.rows for message in grown if isinstance(message, Grew)]
         assert rows == sorted(rows)
         assert rows[-1] == len(session.rows) > first.rows
+        read = [message.percent for message in (first, *grown) if isinstance(message, Grew)]
+        assert None not in read
+        assert read == sorted(read)  # type: ignore[type-var]
+        assert first.percent is not None
+        assert first.percent < 20
+        assert read[-1] == 100
+
+
+def test_how_much_of_a_pipe_was_read_nobody_knows() -> None:
+    with KAFKA.open("rb") as whole, Session([f"/dev/fd/{whole.fileno()}"], follow=True, block=BLOCK) as session:
+        loader = Loader(session, lambda _: None)
+        first = loader.begin(60)
+        loader.stop(60)
+    assert first is not None
+    assert first.percent is None
 
 
 def test_nobody_waits_for_ever() -> None:

@@ -10,6 +10,7 @@ from dissectors.field import Field, Source
 from tui.keys import Where, footer
 from tui.loader import Grew
 from tui.model.detail import Note, place_of
+from tui.model.memory import own_bytes
 from tui.widgets.bar import BLANK, Part
 
 
@@ -22,17 +23,30 @@ class Counts:
     packets: int = 0
     findings: int = 0
     state: str = "reading"
+    percent: int | None = None
+    memory: int | None = None
 
     def grown(self, message: Grew) -> Counts:
         """As announced."""
         return replace(
-            self, rows=message.rows, streams=message.streams, packets=message.packets, findings=message.findings
+            self,
+            rows=message.rows,
+            streams=message.streams,
+            packets=message.packets,
+            findings=message.findings,
+            percent=message.percent,
+            memory=own_bytes(),
         )
 
     def ended(self, error: Exception | None) -> Counts:
         """Reading has ended."""
-        return replace(self, state="broken off" if error is not None else "complete")
+        return replace(
+            self, state="broken off" if error is not None else "complete", percent=None, memory=own_bytes()
+        )
 
+
+GAUGE = 12
+"""Cells of the progress bar."""
 
 LONGEST_FILTER = 60
 """Characters of a filter that the title shows."""
@@ -51,6 +65,8 @@ def title_parts(title: str, counts: Counts, filtered: Filtered | None = None) ->
     """The first line: what is open, the filter, how much there is, whether more is to come."""
     many = [("messages", counts.rows), ("streams", counts.streams), ("packets", counts.packets)]
     right = [Part("bar-error" if counts.state == "broken off" else "bar-dim", f" {counts.state} ")]
+    if counts.percent is not None:
+        right += [Part("bar-key", gauge(counts.percent)), Part("bar-dim", f" {counts.percent} % ")]
     if counts.findings:
         right.insert(0, Part("bar-warning", f" {counts.findings:,} remarks "))
     left = [Part("bar-title", f" {title}")]
@@ -63,7 +79,15 @@ def title_parts(title: str, counts: Counts, filtered: Filtered | None = None) ->
             right.insert(0, Part("bar-warning", f" filtering {filtered.percent} % "))
     for name, number in many:
         left += [Part("bar-dim", "   "), Part("bar", f"{number:,}"), Part("bar-dim", f" {name}")]
+    if counts.memory is not None:
+        left += [Part("bar-dim", "   "), Part("bar", f"{counts.memory / 1e6:,.0f} MB"), Part("bar-dim", " of memory")]
     return left, right
+
+
+def gauge(percent: int) -> str:
+    """How far something has come, in GAUGE cells."""
+    full = percent * GAUGE // 100
+    return "━" * full + "╌" * (GAUGE - full)
 
 
 def head_parts(said: str, *, focused: bool) -> list[Part]:
