@@ -49,7 +49,7 @@ class Hosts:
 
     def every(self) -> Iterator[tuple[str, list[str]]]:
         """Each address that has names, with all of them."""
-        for address in dict.fromkeys(address for info in self._files for address in info.names):
+        for address in dict.fromkeys(address for info in self._files for address in tuple(info.names)):
             yield address, self.all(address)
 
     def endpoint(self, endpoint: str) -> str | None:

@@ -39,6 +39,8 @@ class Remarks:
         self._reader, self._repeats = reader, repeats
         self._kept: dict[str, list[_Remark]] = {}
         self._counts: Counter[str] = Counter()
+        self.of_streams: Counter[tuple[str, int]] = Counter()
+        """How many there are of each code in each stream."""
 
     @property
     def findings(self) -> list[Finding]:
@@ -128,6 +130,7 @@ class Remarks:
         sender = "client" if side == connection.client else "server"
         number, kept = connection.number, self._kept.setdefault(code, [])
         self._counts[code] += 1
+        self.of_streams[code, number] += 1
         kept.append(
             _Remark(packet, number, side, offset, code, severity, f"stream {number}, from the {sender}: {text}")
         )

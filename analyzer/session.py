@@ -353,6 +353,11 @@ class Session(Analysis):
         if names:
             self.hosts = Hosts(self.packets.files, self.packets.flows, self.engine.streams, self.rows)
 
+    @property
+    def reader(self) -> Reader:
+        """Who reads the captures."""
+        return self._reader
+
     def again(self, where: Where, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
         if not all(map(os.path.isfile, self._inputs)):

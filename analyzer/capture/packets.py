@@ -126,6 +126,11 @@ class Packets:
         return self.counts.bytes if self._reader == "scapy" else sum(one.position for one in self._inputs)
 
     @property
+    def follows(self) -> bool:
+        """Whether it goes on at the end, for more may come."""
+        return self._follow
+
+    @property
     def size(self) -> int | None:
         """Bytes that there are to read; None where nobody knows: pipes, what is compressed, what is followed."""
         if self._follow or any(info.compression is not None or not os.path.isfile(info.path) for info in self.files):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from analyzer.cli.errors import PROGRAM
+from analyzer.bug_report import PROGRAM
 
 
 @click.command("completion")

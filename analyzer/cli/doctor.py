@@ -6,7 +6,7 @@ import gc
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -19,11 +19,12 @@ from analyzer.columns import Ints
 from analyzer.counts import streams
 from analyzer.decode_as import Told
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
+from analyzer.insight.kinds import Kind, gravest_first, kind_of
 from analyzer.render.jsonable import JsonWriter
 from analyzer.rows import Rows
 from analyzer.session import Session
 from analyzer.text import safe_text
-from dissectors.finding import Finding, Severity
+from dissectors.finding import Severity
 
 if TYPE_CHECKING:
     from analyzer.filter import Filter
@@ -41,14 +42,6 @@ LONGEST = 400
 """Characters of a sentence."""
 
 _LEVELS = [each.name.lower() for each in Severity]
-
-
-class Kind(NamedTuple):
-    """What findings are counted together by; of errors in answers, which error it is of which operation."""
-
-    severity: Severity
-    code: str
-    error: str = ""
 
 
 @click.command("doctor")
@@ -142,8 +135,8 @@ def _print_summary(
     """The kinds of findings with examples, the gravest first; returns the gravest severity."""
     groups: dict[Kind, _Group] = {}
     for each in found:
-        groups.setdefault(_kind(each.finding), _Group()).add(each)
-    kinds = sorted(groups, key=lambda kind: (-kind.severity, kind.code == ERROR_ANSWER, -groups[kind].count, kind))
+        groups.setdefault(kind_of(each.finding), _Group()).add(each)
+    kinds = gravest_first({kind: group.count for kind, group in groups.items()})
     for kind in _fewer(kinds, groups):
         click.echo("\n".join(_lines(kind, groups[kind])))
     messages = len(session.rows) if chosen is None else len(chosen)
@@ -153,10 +146,6 @@ def _print_summary(
     if any(group.rows for group in groups.values()) and "-" not in files:
         click.echo(f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)")
     return max((kind.severity for kind in kinds), default=None)
-
-
-def _kind(finding: Finding) -> Kind:
-    return Kind(finding.severity, finding.code, finding.text if finding.code == ERROR_ANSWER else "")
 
 
 def _fewer(kinds: Sequence[Kind], groups: dict[Kind, _Group]) -> Iterator[Kind]:

@@ -11,15 +11,17 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
-from analyzer.cli.export_forms import FORMS, TABLES, Asked, check, rows_of
+from analyzer.cli.export_forms import check_options, rows_of
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import Count, decode_as_option, limits_options
 from analyzer.cli.printing import time_format_option
+from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
+from analyzer.export.forms import FORMS, TABLES, Asked, warning
 from analyzer.export.output import STANDARD
 from analyzer.render.jsonable import Limits
 from analyzer.render.time_formats import TimeFormat
@@ -89,18 +91,19 @@ def command(
         fields=fields,
         tables=tables,
         handshakes=handshakes,
-        partners=partners,
         split=split,
-        stream=stream,
-        only=only,
         most_files=max_files,
         limits=limits,
         time=time,
+        config=settings,
     )
-    check(what, reader)
+    check_options(what, reader, stream)
     gc.freeze()  # see list
     with loaded(files, decode_as, reader) as session:
-        said = FORMS[what.form].write(what, session, rows_of(session, wanted, what))
+        rows = rows_of(session, wanted, stream, only, partners=partners)
+        if (said := warning(FORMS[what.form])) is not None:
+            click.echo(sentence(said), err=True)
+        said = FORMS[what.form].write(what, session, rows)
     click.echo(sentence(f"{said} written to {'standard output' if out == STANDARD else out}"), err=True)
 
 

@@ -10,9 +10,10 @@ import click
 from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, loaded, open_session, progress, say
 from analyzer.cli.options import decode_as_option
-from analyzer.cli.printing import Printer, rows_options
+from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
 from analyzer.decode_as import Told
+from analyzer.render.printer import Printer
 from analyzer.rows import Rows
 from analyzer.selection import Selection
 from analyzer.session import Session

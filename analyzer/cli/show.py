@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -15,14 +15,13 @@ from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.known import known_of
-from analyzer.naming import Naming
 from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.known_text import known_lines, known_objects
+from analyzer.render.known_text import known_objects
 from analyzer.render.lines import print_lines
-from analyzer.render.message_text import EMPTY, about_row, message_lines
-from analyzer.render.tree_json import Message, tree_object
+from analyzer.render.shown import said_of, shown_lines
+from analyzer.render.tree_json import tree_object
 from analyzer.rows import ROW_KEYS, Rows
-from dissectors.api import MessageHeader
+from analyzer.session import Session
 
 
 @click.command("show")
@@ -47,25 +46,20 @@ def command(
         row = int(number[:18]) - 1  # int() refuses thousands of digits
         if not 0 <= row < len(session.rows):
             raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
-        # Programs get what the message says; people read names in its place.
-        (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None if as_json else Naming(session).named)
-        message, tree = _message(session.header(row), cells), session.tree(row)
-        known, packets = known_of(session, row, tree), session.packets_of(row)
-        comments = session.comments.of_message(packets)
         if as_json:
-            _add_comments(packets, comments)
-            found = tree_object(message, tree)
-            found |= {"row": cells, "packets": packets, **known_objects(known)}
-            sys.stdout.buffer.write(JsonWriter(limits).line(found))
+            sys.stdout.buffer.write(JsonWriter(limits).line(_object(session, row)))
         else:
-            ends = session.hosts.beside(cells["source"]), session.hosts.beside(cells["destination"])
-            lines = [
-                *about_row(cells, packets, comments, ends),
-                *known_lines(known),
-                EMPTY,
-                *message_lines(message, tree, limits),
-            ]
-            print_lines(lines, sys.stdout, color)
+            print_lines(shown_lines(session, row, limits), sys.stdout, color)
+
+
+def _object(session: Session, row: int) -> dict[str, Any]:
+    """What the message says, ids as they are."""
+    (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None)
+    tree, packets = session.tree(row), session.packets_of(row)
+    known = known_of(session, row, tree)  # which writes names beside ids in the tree
+    _add_comments(packets, session.comments.of_message(packets))
+    found = tree_object(said_of(session.header(row), cells), tree)
+    return found | {"row": cells, "packets": packets, **known_objects(known)}
 
 
 def _add_comments(packets: list[dict[str, Any]], comments: Sequence[tuple[int, str]]) -> None:
@@ -74,8 +68,3 @@ def _add_comments(packets: list[dict[str, Any]], comments: Sequence[tuple[int, s
         mine = [text for number, text in comments if number == packet["number"]]
         if mine:
             packet["comments"] = mine
-
-
-def _message(header: MessageHeader, cells: Mapping[str, Any]) -> Message:
-    error = cells["error"]
-    return Message(cells["protocol"], header, None if error is None else (error["code"], error["name"]), cells["info"])

@@ -21,12 +21,23 @@ class ColorRule:
     style: str
 
 
+PROTOCOL_COLORS: Sequence[ColorRule] = (
+    ColorRule("kafka", "protocol == kafka", "blue"),
+    ColorRule("zookeeper", "protocol == zookeeper", "green"),
+    ColorRule("zookeeper-quorum", "protocol == zookeeper-quorum", "bright_green"),
+    ColorRule("pulsar", "protocol == pulsar", "bright_blue"),
+    ColorRule("rocketmq", "protocol == rocketmq", "bright_cyan"),
+)
+"""They have their say where an input has several protocols."""
+
 BUILT_IN_COLORS: Sequence[ColorRule] = (
-    ColorRule("damaged", "state == partial", "magenta"),
+    ColorRule("gap", "state == partial", "magenta"),
     ColorRule("error", "error", "red"),
     ColorRule("slow", "latency >= 1s", "yellow"),
+    ColorRule("retransmitted", "retransmissions", "bright_magenta"),
     ColorRule("guessed", "state == guessed", "cyan"),
     ColorRule("raw", "role == raw", "bright_black"),
+    *PROTOCOL_COLORS,
 )
 
 

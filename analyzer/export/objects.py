@@ -28,9 +28,11 @@ class Kept(NamedTuple):
     secrets: int
 
 
-def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False) -> Kept:
-    """Writes a file for each. The session was read to its end. Raises UserError."""
-    naming, reader, secrets = Naming(session), Rows(session), 0
+def write(
+    session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False, naming: Naming | None = None
+) -> Kept:
+    """Writes a file for each. The session was read to its end. Raises UserError. naming: as it learned already."""
+    naming, reader, secrets = naming or Naming(session), Rows(session), 0
     for part in chunks(session, rows):
         about = reader.objects(("number", "id", "protocol", "operation"), part)
         for row, found, (dissector, message, context) in zip(part.tolist(), about, session.readable(part), strict=True):

@@ -14,7 +14,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
@@ -27,11 +27,19 @@ INDEX = "index.ndjson"
 BUFFER = 1 << 20
 
 
+def _nobody() -> None:
+    """Who is told of nothing."""
+
+
 class Output:
-    """Where bytes go. Raises UserError where there is no room for them; a reader that went away stays an OSError."""
+    """Where bytes go. Raises UserError where there is no room for them; a reader that went away stays an OSError.
+
+    tick: called before something is written; what it raises ends the writing.
+    """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file, self._name = file, name
+        self.tick: Callable[[], None] = _nobody
 
     def write(self, data: bytes) -> None:
         """All of it."""
@@ -40,6 +48,7 @@ class Output:
     def writelines(self, parts: Iterable[bytes | memoryview]) -> None:
         """One after the other."""
         write = self._file.write
+        self.tick()
         for part in parts:
             try:
                 write(part)

@@ -48,20 +48,27 @@ def resolve(names: Iterable[str]) -> list[FieldPath]:
     return [find(name) for name in names]
 
 
-@lru_cache(maxsize=1024)
 def find(name: str) -> FieldPath:
     """What a name means. Raises UnknownField."""
+    found = known(name)
+    if found is None:
+        raise _unknown(name)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def known(name: str) -> FieldPath | None:
+    """The same; None for a name that means nothing, for who tries many."""
     if name in NAMES:
         return _of_row(name)
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
-        meant = [each + name[len(protocol) :] for each in near(protocol, registry.names())] if rest else _shorts(name)
-        raise UnknownField(name, meant or near(name, [*NAMES, *registry.names()]), "; wireanalyze fields lists them")
+        return None
     if not rest:
         return _whole(name, BodyField(protocol, None, None, ()), f"messages of {protocol}")
     catalog = registry.by_name(protocol).catalog()
     if catalog is None:
-        raise UnknownField(name, (), f"; nobody wrote down what messages of {protocol} have")
+        return None
     alias = catalog.aliases().get(name)
     if alias is not None:
         return _of_alias(name, protocol, alias)
@@ -70,6 +77,24 @@ def find(name: str) -> FieldPath:
             origin = ShortField(protocol, short)
             return FieldPath(name, kind_of(short.type), origin, True, short.label, short.about)
     return _of_body(name, protocol, catalog, rest.split("."))
+
+
+def _unknown(name: str) -> UnknownField:
+    """What a name that means nothing could have been."""
+    protocol, _, rest = name.partition(".")
+    if protocol not in registry.names():
+        meant = [each + name[len(protocol) :] for each in near(protocol, registry.names())] if rest else _shorts(name)
+        return UnknownField(name, meant or near(name, [*NAMES, *registry.names()]), "; wireanalyze fields lists them")
+    catalog = registry.by_name(protocol).catalog()
+    if catalog is None:
+        return UnknownField(name, (), f"; nobody wrote down what messages of {protocol} have")
+    operation, *path = parts = rest.split(".")
+    if len(path) > DEEPEST:
+        return UnknownField(name[:_LONGEST], (), f"; no path has more than {DEEPEST} steps")
+    layouts = [each for each in catalog.layouts() if each.operation == operation]
+    if not layouts:
+        return _no_operation(name, protocol, catalog, parts)
+    return _no_member(name, protocol, catalog, *_of_role(layouts, path))
 
 
 def _shorts(name: str) -> list[str]:
@@ -103,22 +128,18 @@ def _of_alias(name: str, protocol: str, alias: Alias) -> FieldPath:
     )
 
 
-def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> FieldPath:
+def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> FieldPath | None:
     operation, *path = parts
-    if len(path) > DEEPEST:
-        raise UnknownField(name[:_LONGEST], (), f"; no path has more than {DEEPEST} steps")
     layouts = [each for each in catalog.layouts() if each.operation == operation]
-    if not layouts:
-        raise _no_operation(name, protocol, catalog, parts)
+    if not layouts or len(path) > DEEPEST:
+        return None
     layouts, path = _of_role(layouts, path)
     if not path:
         roles = roles_of(each.role for each in layouts)
         return _whole(name, BodyField(protocol, operation, roles, ()), f"messages of {operation}")
     met = [walk(each, path) for each in layouts]
     there = [layout for layout, each in zip(layouts, met, strict=True) if each is not None]
-    if not there:
-        raise _no_member(name, protocol, catalog, layouts, path)
-    return field_of(name, protocol, there, [each for each in met if each is not None])
+    return field_of(name, protocol, there, [each for each in met if each is not None]) if there else None
 
 
 def _of_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list[str]]:

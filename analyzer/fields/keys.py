@@ -14,6 +14,7 @@ import numpy as np
 from analyzer.columns import Ints
 from analyzer.fields.dense import Choices, Chosen, Dense, Numbers
 from analyzer.fields.path import Kind
+from analyzer.repeats import retransmissions
 from analyzer.row_columns import Column, Flags, Integers, Picked, Times
 from analyzer.rows import KEYS, ROLES, STATES, Rows
 
@@ -72,6 +73,7 @@ FIELDS: Mapping[str, RowField] = {
     "source.name": RowField(T, "what the capture calls the sender's address"),
     "destination.name": RowField(T, "what the capture calls the receiver's address"),
     "name": RowField(T, "what the capture calls the address of either side", True),
+    "retransmissions": RowField(N, "how many times bytes of it came again; nothing where they came once"),
     "comment": RowField(T, "comments on its packets, of a pcapng", True, also=("frame.comment", "pkt_comment")),
     "bytes": RowField(B, "the message as it is on the wire", also=("frame", "tcp.payload")),
     "text": RowField(T, "all that the decoded message says, with its info line: for searching"),
@@ -116,6 +118,11 @@ def _dense(column: Column) -> Sequence[Dense] | list[Any]:
     if isinstance(column, Flags):
         return (Chosen(_FLAGS, column.flags.view(np.int8)),)
     return column.values()
+
+
+def _retransmissions(reader: Rows, rows: Ints) -> Sequence[Dense]:
+    counts = retransmissions(reader.session, rows, streaming=reader.streaming)
+    return (Numbers(counts, counts == 0),)
 
 
 _FLAGS = Choices(bool)
@@ -168,6 +175,7 @@ def _clients(reader: Rows, rows: Ints) -> Sequence[Dense]:
 FROM_INDEX: Mapping[str, _Read] = {
     "operation": _operations,
     "client": _clients,
+    "retransmissions": _retransmissions,
     "source.ip": _sides(address, True),
     "source.port": _sides(port, True),
     "destination.ip": _sides(address, False),

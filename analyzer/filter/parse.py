@@ -44,24 +44,25 @@ _JOINING = ("and", "or", "xor", IN)
 
 def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
     """The tree of a filter; `named` are the filters that it may refer to. Raises FilterError."""
-    return _Parser(text, _Texts(named or {})).whole()
+    return Parser(text, Texts(named or {})).whole()
 
 
-class _Texts:
+class Texts:
     """The filters that one may refer to, and how many of them have been unfolded."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts, self.unfolded = texts, 0
 
 
-class _Parser(Scanner):
+class Parser(Scanner):
     """Reads one text. `within`: named filters that this one is part of, `depth` levels deep."""
 
-    def __init__(self, text: str, named: _Texts, within: tuple[str, ...] = (), depth: int = 0) -> None:
+    def __init__(self, text: str, named: Texts, within: tuple[str, ...] = (), depth: int = 0) -> None:
         super().__init__(text)
         self._named, self._within, self._depth = named, within, depth
 
     def whole(self) -> Node:
+        """The tree of all of the text. Raises FilterError."""
         if len(self._text) > LONGEST:
             raise FilterError(self._text, Span(LONGEST, LONGEST), f"longer than {LONGEST:,} characters")
         self._skip()
@@ -124,7 +125,7 @@ class _Parser(Scanner):
         self._skip()
         try:
             text = self._named.texts[name]
-            part = _Parser(text, self._named, (*self._within, name), self._depth + 1).whole()
+            part = Parser(text, self._named, (*self._within, name), self._depth + 1).whole()
             return Named(name, part, text, span)
         except FilterError as error:
             raise FilterError(self._text, span, f"in the filter {name}: {error.why}") from None

@@ -2,7 +2,8 @@
 
 Theory. Rows are looked at in their order, and forgotten. Each is asked for its own findings and for the error that it
 reports, its row for what the index knows, and those that a protocol's Watches want are shown to them as well
-(dissectors.watch). Which rows need not be decoded for that, said.py tells.
+(dissectors.watch). Which rows need not be decoded for that, said.py tells. They are looked at a portion at a time:
+large portions have more alike rows, small ones say sooner how far it has come.
 """
 
 from __future__ import annotations
@@ -32,16 +33,29 @@ def checkup(session: Analysis, looked: Callable[[int], None] = lambda rows: None
 
     looked: told from time to time how many rows have been looked at.
     """
+    yield from of_rows(session, len(session.rows), looked)
+    yield from (Found(None, finding) for finding in session.findings)
+
+
+def of_rows(
+    session: Analysis,
+    count: int,
+    looked: Callable[[int], None] = lambda rows: None,
+    portion: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
+) -> Iterator[Found]:
+    """The findings of the first `count` rows, which may be those that there are so far, in their order.
+
+    portion: rows, and bytes of their messages, after which `looked` is told.
+    """
     watching = Watching(session)
     saying = Saying(session, watching.paths)
     done = 0
-    for rows in chunks(session, range(len(session.rows)), TOGETHER, TOGETHER_BYTES):
+    for rows in chunks(session, range(count), *portion):
         for about in saying.about(rows):
             for finding in (*about.findings, *_error(session, about), *watching.findings(about)):
                 yield Found(about.row, finding)
         done += len(rows)
         looked(done)
-    yield from (Found(None, finding) for finding in session.findings)
 
 
 def _error(session: Analysis, about: About) -> Iterator[Finding]:

@@ -127,8 +127,7 @@ def measured(facts: Facts, places: Ints | None, keys: Ints, size: int, span: int
         failure = take(facts.failed)
         chosen = (failure, failure & (role == Role.RESPONSE), take(facts.empty))
         failed, wrong, empty = (_count(keys[each], size).tolist() for each in chosen)
-    timed = facts.timed if places is None else _timed(facts, places)
-    mine, latency = keys[timed], facts.latency[timed if places is None else places[timed]]
+    mine, latency = latencies(facts, places, keys)
     ranks = nearest_ranks(mine, latency, size, tuple(PERCENTILES.values())).tolist()
     whole = sums(mine, latency, size)
     found = zip(zip(*columns, strict=True), failed, wrong, empty, ranks, whole, strict=True)
@@ -163,6 +162,12 @@ def _figures(
         **dict(zip(PERCENTILES, percentiles, strict=True)),
     }
     return Figures(**values)
+
+
+def latencies(facts: Facts, places: Ints | None, keys: Ints) -> tuple[Ints, Ints]:
+    """Of the entries that have a latency, in the order of these, the group and the latency (ns)."""
+    timed = facts.timed if places is None else _timed(facts, places)
+    return keys[timed], facts.latency[timed if places is None else places[timed]]
 
 
 def _timed(facts: Facts, places: Ints) -> Ints:

@@ -54,6 +54,10 @@ class Grouping:
         self._reader, self._rows, self._looked = reader, rows, looked
         self._reported, self._intervals = reported, intervals
 
+    def in_intervals(self, intervals: Intervals) -> Grouping:
+        """The same over other intervals."""
+        return Grouping(self._reader, self._rows, self._reported, intervals, self._looked)
+
     def by(self, names: Sequence[str]) -> Grouped:
         """The rows by each combination of these; labels are tuples. Raises UserError for a name that is none."""
         groups = [self._single(name) for name in names]

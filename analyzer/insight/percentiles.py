@@ -58,8 +58,18 @@ def _edges() -> Ints:
 
 EDGES = _edges()
 
+ROUND: Ints = np.array(
+    [
+        *(0, *(unit << power for unit in (10**3, 10**6) for power in range(10))),
+        *(*(10**9 << power for power in range(20)), np.iinfo(np.int64).max),
+    ]
+)
+"""The same of durations (ns) for people, one from a power of two to the next, where powers begin anew with each unit:
+at 0, 1, 2, 4, ... 512 us, 1, 2, 4, ... 512 ms, 1, 2, 4, ... s; the last one holds all that is longer.
+"""
 
-def buckets(values: Ints) -> Ints:
-    """The bucket of each value: from EDGES[bucket] up to the next edge; 0 also for what is less than nothing."""
-    found: Ints = np.maximum(np.searchsorted(EDGES, values, "right") - 1, 0)
+
+def buckets(values: Ints, edges: Ints = EDGES) -> Ints:
+    """The bucket of each value: from edges[bucket] up to the next edge; 0 also for what is less than nothing."""
+    found: Ints = np.maximum(np.searchsorted(edges, values, "right") - 1, 0)
     return found

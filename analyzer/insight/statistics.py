@@ -7,6 +7,7 @@ their latencies. So a Study is made once for the rows, and asked as often as one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -14,10 +15,10 @@ import numpy as np
 
 from analyzer.columns import Ints
 from analyzer.insight.errors import Errors, Looked, errors
-from analyzer.insight.figures import Facts, Figures, measured
+from analyzer.insight.figures import Facts, Figures, latencies, measured
 from analyzer.insight.grouping import TIME, Grouped, Grouping
 from analyzer.insight.intervals import Intervals
-from analyzer.insight.percentiles import buckets
+from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks
 from analyzer.rows import Rows
 from dissectors.slotted import slotted
 
@@ -73,6 +74,13 @@ class Study:
             self.intervals = Intervals.fitting(self.first or 0, self.last or 0)
         self._grouping = Grouping(reader, self.rows, self.reported, self.intervals, looked)
 
+    def in_intervals(self, most: int) -> Study:
+        """The same over the shortest usual intervals of which there are at most `most`."""
+        found = copy(self)
+        found.intervals = Intervals.fitting(self.first or 0, self.last or 0, most)
+        found._grouping = self._grouping.in_intervals(found.intervals)
+        return found
+
     @cached_property
     def total(self) -> Figures:
         """Of all rows."""
@@ -104,11 +112,17 @@ class Study:
         numbers, begins = self.intervals.of(self.facts.time)
         return _counted(grouped, numbers, len(begins))
 
-    def latencies(self, grouped: Grouped) -> Ints:
-        """How many latencies of each group are in each bucket of percentiles.EDGES: (groups, buckets)."""
+    def percentile(self, grouped: Grouped, thousandths: int) -> list[int | None]:
+        """One more percentile of the latencies of each group (ns), by nearest rank; None for a group without any."""
+        keys, latency = latencies(self.facts, grouped.places, grouped.keys)
+        ranks = nearest_ranks(keys, latency, len(grouped.labels), (thousandths,)).tolist()
+        return [found if count else None for count, _, found, _ in ranks]
+
+    def latencies(self, grouped: Grouped, edges: Ints = EDGES) -> Ints:
+        """How many latencies of each group are in each bucket between edges: (groups, buckets)."""
         timed = self.facts.timed
         numbers = np.zeros(len(self.rows), np.int64)
-        numbers[timed] = buckets(self.facts.latency[timed]) + 1
+        numbers[timed] = buckets(self.facts.latency[timed], edges) + 1
         return _counted(grouped, numbers, int(numbers.max(initial=0)) + 1)[:, 1:]
 
 

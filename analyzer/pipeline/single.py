@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 
@@ -56,16 +56,24 @@ def check(folder: str, named: Collection[str], *, force: bool) -> None:
 
 
 def write(
-    session: Session, folder: str, rows: Ints | None, options: Options, named: Collection[str], *, force: bool = False
+    session: Session,
+    folder: str,
+    rows: Ints | None,
+    options: Options,
+    named: Collection[str],
+    *,
+    force: bool = False,
+    tick: Callable[[], None] = lambda: None,
 ) -> Mapping[str, int]:
     """Writes tables of a session that was read to its end into a folder, FOLDER/TABLE/date=.../protocol=.../.
 
     rows: see batches.tables. Returns how many rows each table has; one without any is no folder. A table appears whole;
-    the folder may hold others, and is made if there is none. Raises UserError.
+    the folder may hold others, and is made if there is none. Raises UserError. tick: called now and then; what it
+    raises ends the writing.
     """
     check(folder, named, force=force)
     with _there(folder), scratch(folder, folder) as hidden:
-        counts = _written(session, hidden, rows, options, named)
+        counts = _written(session, hidden, rows, options, named, tick)
         for table in named:
             target = os.path.join(folder, table)
             if counts[table]:
@@ -102,13 +110,19 @@ def _there(folder: str) -> Iterator[None]:
 
 
 def _written(
-    session: Session, folder: str, rows: Ints | None, options: Options, named: Collection[str]
+    session: Session,
+    folder: str,
+    rows: Ints | None,
+    options: Options,
+    named: Collection[str],
+    tick: Callable[[], None],
 ) -> dict[str, int]:
     sink = Sink(folder, PART)
     try:
         every = np.arange(len(session.rows)) if rows is None else rows
         origins = _origins(session)
         for found in tables(session, origins, options, every, named):
+            tick()
             sink.add(found)
         for found in beside.tables(session, every, origins.capture, options, named):
             sink.add(found)

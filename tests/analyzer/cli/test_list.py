@@ -270,7 +270,7 @@ def first_packet_of_kafka() -> int:
 
 def test_delta_does_not_depend_on_what_is_written_together(listed: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = listed(MIXED, "--time-format", "delta")
-    monkeypatch.setattr("analyzer.cli.printing.TOGETHER", 7)
+    monkeypatch.setattr("analyzer.render.printer.TOGETHER", 7)
     assert listed(MIXED, "--time-format", "delta") == whole
 
 

@@ -87,7 +87,7 @@ def test_chosen_messages_and_exchanges_of_which_they_are_a_half(tmp_path: Path) 
 
 
 def test_the_command_knows_every_table() -> None:
-    from analyzer.cli.export_forms import TABLES as NAMED
+    from analyzer.export.forms import TABLES as NAMED
 
     assert tuple(EVERY) == NAMED
     assert all(column.meaning for columns in EVERY.values() for column in columns)

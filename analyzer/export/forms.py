@@ -1,0 +1,209 @@
+"""The forms of exports: what each writes, and what must be there for it.
+
+Theory. What cannot be done is said before anything is written, and what is written appears whole or not at all
+(analyzer.export.output). A form is a function of a session and rows that tells how far it has come, and stops where
+whoever is told raises: a user who has seen enough leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from io import BytesIO
+from typing import NamedTuple
+
+from analyzer.columns import Ints
+from analyzer.config.model import Config
+from analyzer.errors import UserError
+from analyzer.export.output import STANDARD, check_file, check_folder, new_file
+from analyzer.render.jsonable import Limits
+from analyzer.render.printer import Out, Printer
+from analyzer.render.time_formats import TimeFormat
+from analyzer.rows import Rows
+from analyzer.session import Session
+
+LINES = ("ndjson", "csv", "tsv")
+TABLES = ("messages", "exchanges", "streams", "findings", "records")
+"""Those of analyzer.pipeline.tables, which would bring pyarrow along."""
+
+TOGETHER = 98_304
+"""Rows after which it is told how many have been written."""
+
+
+def unwatched(done: int | None) -> None:
+    """Nobody wants to know how far an export has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is wanted of rows. fields: None where nobody said; tables: none for all.
+
+    together: rows after which `watch` is told how many have been written, None where the form cannot say; the export
+    ends with what it raises. config: asked for sets of columns.
+    """
+
+    out: str
+    form: str
+    force: bool
+    limits: Limits
+    chosen: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    fields: bool | None = None
+    time: TimeFormat | None = None
+    tables: tuple[str, ...] = ()
+    handshakes: bool = False
+    split: bool = False
+    most_files: int | None = None
+    config: Callable[[], Config] = Config
+    watch: Callable[[int | None], None] = unwatched
+    together: int = TOGETHER
+
+
+def check(asked: Asked) -> None:
+    """Raises UserError for what cannot be written, as far as that can be told beforehand."""
+    if asked.form == "parquet":
+        if find_spec("pyarrow") is None:
+            raise UserError("tables are Parquet files, which need pyarrow: pip install 'wireanalyze[pipeline]'")
+        if asked.out == STANDARD:
+            raise UserError("tables are folders, which standard output is not: name one with -o")
+        from analyzer.pipeline import single
+
+        single.check(asked.out, asked.tables or TABLES, force=asked.force)
+    elif FORMS[asked.form].folder or asked.split:
+        check_folder(asked.out, force=asked.force)
+    else:
+        check_file(asked.out, force=asked.force)
+    if asked.form in LINES:
+        _printer(asked, BytesIO())  # a key that does not exist is told now
+
+
+def _parts(asked: Asked, rows: Ints) -> Iterator[Ints]:
+    """The rows, some at a time, and how many have been dealt with."""
+    for first in range(0, len(rows), asked.together):
+        asked.watch(first)
+        yield rows[first : first + asked.together]
+    asked.watch(len(rows))
+
+
+def _printer(asked: Asked, out: Out) -> Printer:
+    return Printer(
+        asked.chosen,
+        asked.form,
+        bool(asked.fields),
+        asked.limits,
+        sets=asked.sets,
+        time=asked.time,
+        config=asked.config,
+        out=out,
+    )
+
+
+def _lines(asked: Asked, session: Session, rows: Ints) -> str:
+    reader = Rows(session)
+    with new_file(asked.out, force=asked.force) as output:
+        printer = _printer(asked, output)
+        printer.head()
+        for part in _parts(asked, rows):
+            printer.rows(reader, part)
+        printer.end()
+    return f"{len(rows):,} messages"
+
+
+def _tables(asked: Asked, session: Session, rows: Ints) -> str:
+    from analyzer.pipeline import single
+    from analyzer.pipeline.options import Options
+
+    options = Options(limits=asked.limits, fields=asked.fields is not False)
+    counts = single.write(
+        session,
+        asked.out,
+        rows,
+        options,
+        asked.tables or TABLES,
+        force=asked.force,
+        tick=lambda: asked.watch(None),
+    )
+    return ", ".join(f"{count:,} {table}" for table, count in counts.items())
+
+
+def _packets(asked: Asked, session: Session, rows: Ints) -> str:
+    from analyzer.export import packets, pcapng
+
+    asked.watch(None)
+    wanted = packets.packets_of(session, rows, handshakes=asked.handshakes)
+    with new_file(asked.out, force=asked.force) as output:
+        output.tick = lambda: asked.watch(None)
+        count = pcapng.write(session, wanted, output)
+    return f"{count:,} packets of {len(rows):,} messages"
+
+
+def _bytes(asked: Asked, session: Session, rows: Ints) -> str:
+    from analyzer.export import raw
+    from analyzer.export.folder import filled
+
+    if asked.split:
+        with filled(asked.out, force=asked.force, most=asked.most_files) as folder:
+            for part in _parts(asked, rows):
+                raw.write_each(session, part, folder)
+    else:
+        with new_file(asked.out, force=asked.force) as output:
+            for part in _parts(asked, rows):
+                raw.write(session, part, output)
+    return f"{len(rows):,} messages"
+
+
+def _objects(asked: Asked, session: Session, rows: Ints) -> str:
+    from analyzer.export import objects
+    from analyzer.export.folder import filled
+    from analyzer.naming import Naming
+
+    secrets, naming = 0, Naming(session)
+    with filled(asked.out, force=asked.force, most=asked.most_files) as folder:
+        for part in _parts(asked, rows):
+            kept = objects.write(session, part, folder, show_secrets=asked.limits.show_secrets, naming=naming)
+            secrets += kept.secrets
+    left_out = f" ({secrets:,} secrets left out: --show-secrets)" if secrets else ""
+    return f"{folder.count:,} files of {len(rows):,} messages{left_out}"
+
+
+def write_bytes(data: bytes, path: str, *, force: bool = False) -> None:
+    """Bytes of one field, or any others, as a new file. Raises UserError."""
+    with new_file(path, force=force) as output:
+        output.write(data)
+
+
+class Form(NamedTuple):
+    """A form of export. write: writes rows and says what it has written. suffixes: ends of a name that mean it.
+
+    says: an option that means it, too. folder: what it writes is one. about: what it is, for people. bare: what it
+    writes can't be masked, and is called so.
+    """
+
+    write: Callable[[Asked, Session, Ints], str]
+    about: str
+    suffixes: tuple[str, ...] = ()
+    says: str | None = None
+    folder: bool = False
+    bare: str | None = None
+
+
+_RAW = "raw bytes"
+
+FORMS: Mapping[str, Form] = {
+    "ndjson": Form(_lines, "a JSON object for each message", (".ndjson", ".jsonl")),
+    "csv": Form(_lines, "a line for each message, comma between", (".csv",)),
+    "tsv": Form(_lines, "a line for each message, tabulator between", (".tsv",)),
+    "parquet": Form(_tables, "tables, in a folder", (".parquet",), "tables", folder=True),
+    "pcapng": Form(_packets, "the packets that brought them", (".pcapng", ".ntar"), "handshakes", bare="packets"),
+    "raw": Form(_bytes, "their bytes, one after the other", (".bin", ".raw"), "split", bare=_RAW),
+    "objects": Form(_objects, "what they carry, a file each, in a folder", folder=True, bare="keys, values and bodies"),
+    "stream": Form(_bytes, "the bytes of a connection", bare=_RAW),
+}
+
+
+def warning(form: Form) -> str | None:
+    """What must be said before something is written that cannot be masked; None where nothing must."""
+    if form.bare is None:
+        return None
+    return f"{form.bare} can't be masked: passwords and tokens are among them if they were sent"

@@ -1,0 +1,105 @@
+"""What captures are: files and what is known of them, packets by kind, streams, messages, protocols.
+
+Theory. All of this is counted while packets are read, or follows from columns of the index, so it is there at once,
+also of an input that has not ended: then it is what holds so far.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from analyzer.capture.records import CaptureInfo
+from analyzer.session import Session, iso_time
+
+SECOND = 10**9
+MOST = 1000
+"""Comments and names that are told."""
+
+Properties = dict[str, Any]
+"""An object of OUTPUT.md (info)."""
+
+
+def properties(session: Session, rows: int, streams: int) -> Properties:
+    """The properties of a session of which so many rows and streams are known."""
+    return {
+        "files": [_file(info) for info in session.packets.files],
+        "packets": _packets(session),
+        "streams": streams,
+        "messages": rows,
+        "protocols": _protocols(session, rows),
+        "comments": [{"packet": number, "text": text} for number, text in session.comments.first(MOST)],
+        "names": dict(islice(session.hosts.every(), MOST)),
+    }
+
+
+def _file(info: CaptureInfo) -> Properties:
+    seconds = 0.0 if info.first is None or info.last is None else (info.last - info.first) / SECOND
+    return {
+        "file": info.path,
+        "format": info.format,
+        "byte_order": info.byte_order,
+        "compression": info.compression,
+        "size": os.path.getsize(info.path) if os.path.isfile(info.path) else None,
+        "packets": info.packets,
+        "first": None if info.first is None else iso_time(info.first),
+        "last": None if info.last is None else iso_time(info.last),
+        "seconds": seconds,
+        "captured_bytes": info.captured,
+        "wire_bytes": info.original,
+        "packets_per_second": info.packets / seconds if seconds else None,
+        "bits_per_second": info.original * 8 / seconds if seconds else None,
+        "snaplen": info.snaplen or None,
+        "interfaces": [
+            {
+                "name": each.name,
+                "link_type": each.link,
+                "snaplen": each.snaplen or None,
+                "ticks_per_second": each.tsresol,
+                "comment": each.comment,
+            }
+            for each in info.interfaces
+        ],
+        "application": info.application,
+        "os": info.os,
+        "hardware": info.hardware,
+        "comment": info.comment,
+        "more_comments": info.remarks[1:],
+        "packet_comments": len(info.comments),
+        "resolved_names": len(info.names),
+        "left_out": info.left_out,
+    }
+
+
+def _packets(session: Session) -> dict[str, int]:
+    counts = session.packets.counts
+    return {
+        "all": counts.packets,
+        "tcp": counts.tcp,
+        "not_tcp": counts.not_tcp,
+        "unreadable": counts.unreadable,
+        "fragments": counts.fragments,
+        "cut_by_snaplen": counts.cut,
+        "retransmitted": len(session.engine.repeats),
+    }
+
+
+def _protocols(session: Session, rows: int) -> list[Properties]:
+    """Messages, bytes and streams of each protocol, most messages first."""
+    numbers, lengths, streams = (session.rows.column(name)[:rows] for name in ("protocol", "length", "stream"))
+    found = []
+    for number in np.unique(numbers).tolist():
+        mine = numbers == number
+        dissector = session.engine.dissector(number)
+        found.append(
+            {
+                "protocol": "unknown" if dissector is None else dissector.name,
+                "messages": int(mine.sum()),
+                "bytes": int(lengths[mine].sum()),
+                "streams": len(np.unique(streams[mine])),
+            }
+        )
+    return sorted(found, key=lambda each: -each["messages"])

@@ -1,0 +1,142 @@
+"""Rows as lines of bytes, in one form: what `list` prints, what an export of lines writes, what a copied row says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from analyzer import heap
+from analyzer.columns import Ints
+from analyzer.config.model import Config
+from analyzer.render.clock import Clock
+from analyzer.render.delimited import DELIMITERS, DelimitedForm
+from analyzer.render.forms import TOGETHER, TOGETHER_BYTES, Form, Lines
+from analyzer.render.jsonable import Limits
+from analyzer.render.keys import Keys, keys_of, numbers, preset_keys
+from analyzer.render.ndjson import NdjsonForm
+from analyzer.render.presets import TABLE_KEYS
+from analyzer.render.shapes import Joined, Listed
+from analyzer.render.table import TableForm
+from analyzer.render.time_formats import TimeFormat
+from analyzer.rows import ROW_KEYS, Rows, chunks
+
+if TYPE_CHECKING:
+    from analyzer.render.aligned import AlignedForm
+    from analyzer.render.paths import Shape
+
+KEPT = 1 << 30
+"""More than what the texts of one round of rows take."""
+
+
+class Out(Protocol):
+    """Where rows are printed to."""
+
+    def write(self, data: bytes, /) -> object:
+        """One piece."""
+
+    def writelines(self, lines: Iterable[bytes], /) -> None:
+        """Several."""
+
+
+class Printer:
+    """Prints rows in one form, to `out`, by default stdout. Raises UserError for a key that does not exist.
+
+    chosen, sets: keys, and sets of them, as after -e and --columns. config: asked for where it has a say.
+    `for_people`: in a table.
+    """
+
+    def __init__(
+        self,
+        chosen: Sequence[str],
+        form: str,
+        with_fields: bool,
+        limits: Limits,
+        *,
+        sets: Sequence[str] = (),
+        time: TimeFormat | None = None,
+        config: Callable[[], Config] = Config,
+        out: Out | None = None,
+    ) -> None:
+        keys = _keys(_parts(chosen), _parts(sets), form, with_fields, config)
+        self.for_people = form == "table" and (bool(sets) or not chosen)
+        if self.for_people and time is None:
+            time = config().time_format
+        self.out: Out = sys.stdout.buffer if out is None else out
+        self.limits, self._paths = limits, keys.paths
+        self._shape: Shape = Listed() if form == "ndjson" else Joined(limits, labels=self.for_people)
+        self._clock = None if time in (None, "iso") else Clock(time)
+        self._form: Form
+        self._unfit: AlignedForm | None = None
+        if form == "ndjson":
+            self._form = NdjsonForm(keys.names, limits)
+        elif not self.for_people:
+            self._form = DelimitedForm(keys.titles, keys.names, DELIMITERS.get(form, "\t"), limits)
+        elif tuple(keys.names[: len(TABLE_KEYS)]) == TABLE_KEYS and set(keys.names) <= {*TABLE_KEYS, "fields"}:
+            self._form = TableForm(keys.names, limits, time)
+        else:
+            from analyzer.render.aligned import NUMBERS, AlignedForm  # the usual table does without
+
+            self._form = self._unfit = AlignedForm(keys.names, keys.titles, limits, NUMBERS | numbers(keys), time)
+        self._lines: Lines | None = None
+        self._base: Rows | None = None
+        self._asked: Rows | None = None
+
+    def head(self) -> None:
+        """The line of names, where the form has one; columns that are as wide as their rows wait for these."""
+        if self._unfit is None:
+            self.out.write(self._form.head())
+
+    def rows(self, reader: Rows, rows: range | Ints) -> None:
+        """The rows of these numbers, in this order."""
+        if not len(rows):
+            return
+        asking = self._reader(reader)
+        if len(rows) > 1:
+            heap.keep_free(KEPT)
+        for part in chunks(reader.session, rows, TOGETHER, TOGETHER_BYTES):
+            if self._clock is not None:
+                self._clock.turn(asking, part)
+            self._fit(asking, part)
+            if self._lines is None or self._lines.reader is not asking:
+                self._lines = Lines(self._form, asking)
+            self.out.writelines(self._lines.of(part))
+
+    def end(self) -> None:
+        """No more rows will come."""
+        if self._unfit is not None:
+            self.out.write(self._form.head())
+
+    def _fit(self, reader: Rows, rows: Ints) -> None:
+        if self._unfit is not None:
+            self._unfit.fit(reader, rows)
+            self._unfit = None
+            self.out.write(self._form.head())
+
+    def _reader(self, reader: Rows) -> Rows:
+        """One that also reads what is asked beyond the keys of rows."""
+        if not (self._paths or self._clock or self.for_people):
+            return reader
+        if self._asked is None or self._base is not reader:
+            from analyzer.render.asked import AskedRows  # rows as they are do without fields
+
+            self._base = reader
+            self._asked = AskedRows(reader, self._paths, self._shape, self._clock, with_names=self.for_people)
+        return self._asked
+
+
+def _parts(texts: Sequence[str]) -> list[str]:
+    """What was given several times, or with commas."""
+    return [part for text in texts for part in text.split(",") if part]
+
+
+def _keys(
+    chosen: Sequence[str], sets: Sequence[str], form: str, with_fields: bool, config: Callable[[], Config]
+) -> Keys:
+    """The keys that are named, or the form's own. Raises UserError for one that does not exist."""
+    if sets:
+        named = [key for name in sets for key in preset_keys(name, config().columns)]
+        found = keys_of(dict.fromkeys([*named, *chosen]), f"--columns {','.join(sets)}")
+    else:
+        found = keys_of(chosen or (TABLE_KEYS if form == "table" else ROW_KEYS), "-e")
+    return found.with_fields() if with_fields else found

@@ -1,0 +1,65 @@
+"""The properties of captures for people: a name and a text for each line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from analyzer.text import safe_text
+
+SHOWN, LONGEST = 20, 500
+"""Comments and names that are shown, and characters of one."""
+
+WIDTH = 22
+"""Cells of a name, with its colon."""
+
+
+class Property(NamedTuple):
+    """A line. about: of what it speaks, as (kind, name): a protocol, a packet; None where it is of no such thing."""
+
+    name: str
+    text: str
+    about: tuple[str, str] | None = None
+
+
+def property_lines(found: Mapping[str, Any]) -> Iterator[Property]:
+    """The lines of what analyzer.insight.properties tells; those that say nothing are left out."""
+    for file in found["files"]:
+        for name, value in file.items():
+            if name == "more_comments":
+                yield from (Property("comment", _shown(comment)) for comment in value[:SHOWN])
+            elif isinstance(value, list):
+                for number, each in enumerate(value):
+                    said = ", ".join(f"{_words(key)} {_shown(of)}" for key, of in each.items() if of)
+                    yield Property(f"{_words(name[:-1])} {number}", said)
+            elif value is not None and value != 0:
+                yield Property(_words(name), _shown(value))
+    kinds = ", ".join(f"{count:,} {_words(name)}" for name, count in found["packets"].items() if count)
+    yield Property("packets by kind", kinds)
+    for each in found["comments"][:SHOWN]:
+        packet = each["packet"]
+        yield Property(f"comment on {packet}", safe_text(each["text"], LONGEST), ("packet", str(packet)))
+    for address, names in list(found["names"].items())[:SHOWN]:
+        yield Property(address, safe_text(", ".join(names), LONGEST))
+    yield Property("streams", f"{found['streams']:,}")
+    yield Property("messages", f"{found['messages']:,}")
+    for each in found["protocols"]:
+        text = ", ".join(counted(each[name], name[:-1]) for name in ("messages", "bytes", "streams"))
+        yield Property(f"  {each['protocol']}", text, ("protocol", each["protocol"]))
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 stream`, `2,000 streams`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return safe_text("none" if value is None else str(value))
