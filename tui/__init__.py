@@ -1,42 +1,37 @@
 """The terminal user interface: a reader of analyzer.session, painted with Textual.
 
-`run(session, title)` shows a session, whoever made it. The rooms: `model` knows what line shows what and needs no
-terminal, `widgets` paint it, `screens` say what belongs together, `loader` reads beside them.
+`run(session, opened)` shows a session, whoever made it. The rooms: `model` knows what line shows what and needs no
+terminal, `widgets` paint it, `screens` say what belongs together, `commands` are what keys do, `loader` reads beside
+them, `curtain` is there before them, `web` serves them to a browser.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from tui.curtain import curtain
+from tui.loader import Loader
+from tui.remembered import Remembered, place
 
-    from analyzer.filter import Filter
-    from analyzer.render.jsonable import Limits
+if TYPE_CHECKING:
     from analyzer.session import Session
+    from tui.opened import Opened
 
 FRAMES = "250"
 """How often in a second Textual may paint. Its 60 have a key wait for up to 17 ms until anybody looks at it."""
 
 
-def run(
-    session: Session,
-    title: str,
-    *,
-    limits: Limits | None = None,
-    colours: str = "auto",
-    following: bool = False,
-    wanted: Filter | None = None,
-    named: Mapping[str, str] | None = None,
-) -> None:
+def run(session: Session, opened: Opened) -> None:
     """Reads a session to its end and shows it until the user quits; does not close it.
 
-    title: what is open, for the first line. colours: a name of tui.theme.CHOICES. following: new rows are selected as
-    they come. wanted: only messages that fulfil it are shown, until the user says otherwise. named: filters that
-    another may refer to. Raises what kept the session from being read at all, and our own defects.
+    Raises what kept the session from being read at all, and our own defects.
     """
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)  # before Textual is loaded
-    from tui.app import show  # Textual is half of the start
+    remembered, loader = Remembered(place(os.environ)), Loader(session)
+    is_usual = opened.wanted is None and not opened.following
+    with curtain(session, loader, opened, remembered) if is_usual else nullcontext():
+        from tui.app import show  # Textual is half of the start
 
-    show(session, title, limits=limits, colours=colours, following=following, wanted=wanted, named=named)
+        show(session, opened, remembered, loader)

@@ -1,23 +1,29 @@
 """The program on the terminal: one session, its screens, and how it ends.
 
-Theory. Textual would print a defect with the variables around it, and these may hold what must not be shown; so a
-defect ends the screen quietly and is raised by show(), for whoever started it to report.
+Theory. Textual would print a defect with the variables around it, and these may hold what must not be shown. A defect
+that leaves the screen standing is shown on one of its own, and the user says whether to go on (tui.surviving); any
+other ends the screen quietly and is raised by show(), for whoever started it to report.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from analyzer.render.jsonable import Limits
 from analyzer.session import Session
 from tui import theme
+from tui.loader import Loader
+from tui.opened import Opened
+from tui.remembered import Remembered
 from tui.screens.main import MainScreen
+from tui.surviving import Often, fence, is_outlived
 
 if TYPE_CHECKING:
     from analyzer.filter import Filter
@@ -39,35 +45,72 @@ class Window(App[Exception]):
     DEFAULT_CSS = """
     App { background: $background; }
     Screen { background: $background; color: $foreground; }
+    ModalScreen { background: transparent; }
     """
 
     def __init__(
-        self,
-        session: Session,
-        title: str,
-        *,
-        limits: Limits | None = None,
-        colours: str = "auto",
-        following: bool = False,
-        wanted: Filter | None = None,
-        named: Mapping[str, str] | None = None,
+        self, session: Session, opened: Opened, *, remembered: Remembered | None = None, loader: Loader | None = None
     ) -> None:
-        palette = theme.palette(colours)
+        palette = theme.palette(opened.colours)
         super().__init__(ansi_color=palette.theme.ansi)
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
-        self.title = title
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (180, "-vast")]
+        self.title = opened.title
+        fence()
         self.defect: Exception | None = None
-        self.main = MainScreen(
-            session, title, palette, limits or Limits(), following=following, wanted=wanted, named=named
-        )
+        self.met: list[Exception] = []
+        """Defects that were shown."""
+        self._often = Often()
+        self._again: list[Session] = []
+        self._opened, self._palette, self._remembered = opened, palette, remembered or Remembered()
+        self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session))
 
     def get_default_screen(self) -> MainScreen:
         """See Textual."""
         return self.main
 
+    def begin_anew(self, session: Session, wanted: Filter | None) -> MainScreen:
+        """Another screen takes the place of the main one, for another reading of the same; closes it at the end."""
+        self.main.stop(PATIENCE)
+        if not self._again:
+            self.main._push_result_callback(self.main, None)  # as of all screens but the first, which nobody pushed
+        self._again.append(session)
+        opened = replace(self._opened, following=False, wanted=wanted)
+        self.main = MainScreen(session, opened, self._palette, self._remembered, Loader(session))
+        self.switch_screen(self.main)
+        return self.main
+
+    def stop(self, patience: float) -> None:
+        """Ends all work; waits that many seconds for the reader at most."""
+        self.main.stop(patience)
+        for session in self._again:
+            session.close()
+
+    def meet(self, error: Exception) -> bool:
+        """Shows a defect; False where the program must end with it."""
+        if not self.is_running or self._exit or self._often.too(time.monotonic()):
+            return False
+        self.met.append(error)
+        self.call_later(self._show_bug, error)
+        return True
+
+    def _show_bug(self, error: Exception) -> None:
+        from analyzer.bug_report import report
+        from tui.screens.bug import BugScreen
+
+        def then(going: str | None) -> None:
+            if going == "end":
+                self._end_with(error)
+
+        if not isinstance(self.screen, BugScreen):
+            happened = "What you did last may not have been done; the program can go on."
+            self.push_screen(BugScreen(self.main.palette, report(error), happened), then)
+
     def _handle_exception(self, error: Exception) -> None:
+        if not (is_outlived(error) and self.meet(error)):
+            self._end_with(error)
+
+    def _end_with(self, error: Exception) -> None:
         self.defect = self.defect or error
         super()._handle_exception(error)
 
@@ -92,23 +135,15 @@ def _undisturbed() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
-def show(
-    session: Session,
-    title: str,
-    *,
-    limits: Limits | None,
-    colours: str,
-    following: bool,
-    wanted: Filter | None,
-    named: Mapping[str, str] | None,
-) -> None:
-    """See tui.run."""
-    window = Window(session, title, limits=limits, colours=colours, following=following, wanted=wanted, named=named)
+def show(session: Session, opened: Opened, remembered: Remembered, loader: Loader) -> None:
+    """See tui.run; loader: of the session, which may have begun."""
+    window = Window(session, opened, remembered=remembered, loader=loader)
     with _undisturbed():
         try:
             error = window.run()
         finally:
-            window.main.stop(PATIENCE)
+            window.stop(PATIENCE)
+            remembered.save()
     if window.defect is not None:
         raise window.defect
     if error is not None:

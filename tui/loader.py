@@ -11,7 +11,7 @@ Theory. Two threads share the session's tables without a lock, and this is why t
 - Bytes are read from maps that only grow; Spool hands out the map that it has looked at.
 - Decoders keep nothing but caches of the standard library, which are safe.
 
-Widgets are changed by their own handlers alone: what leaves this thread is a message with plain numbers. The thread is
+Widgets are changed by their own handlers alone: what leaves this thread are plain numbers. The thread is
 a daemon and is told to stop, so that the program ends at once, whether it waits for a silent pipe or is in the middle
 of a block of a million packets.
 
@@ -24,54 +24,56 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
-
-from textual.message import Message
+from typing import NamedTuple
 
 from analyzer.session import Session
 
 
-class Grew(Message):
+class Growth(NamedTuple):
     """There are so many of each by now; `percent` of the input has been read, None where nobody knows."""
 
-    def __init__(self, rows: int, streams: int, packets: int, findings: int, percent: int | None = None) -> None:
-        super().__init__()
-        self.rows, self.streams, self.packets, self.findings = rows, streams, packets, findings
-        self.percent = percent
+    rows: int
+    streams: int
+    packets: int
+    findings: int
+    percent: int | None = None
 
 
-class Ended(Message):
+class End(NamedTuple):
     """The input has ended, or `error` ended the reading."""
 
-    def __init__(self, error: Exception | None) -> None:
-        super().__init__()
-        self.error = error
+    error: Exception | None
+
+
+Tell = Callable[[Growth | End], object]
+"""Is called in the reader's thread."""
 
 
 class Loader(threading.Thread):
-    """Reads a session to its end; `post` takes messages from any thread."""
+    """Reads a session to its end. begin() and then go_on() are to be called, each once or more."""
 
-    def __init__(self, session: Session, post: Callable[[Message], object]) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(name="loader", daemon=True)
         self._session = session
-        self._post = post
         self._stopped = threading.Event()
-        self._lock = threading.Lock()
-        self._awaited = False
-        self._first: Grew | None = None
         self._has_begun = threading.Event()
         self._may_go_on = threading.Event()
+        self._first: Growth | None = None
+        self._is_known = False
+        self._tell: Tell = lambda _: None
 
-    def begin(self, patience: float) -> Grew | None:
-        """Starts the thread; the first rows, if some come within that many seconds. Then go_on() is to be called."""
-        self._awaited = True
-        self.start()
+    def begin(self, patience: float) -> Growth | None:
+        """Starts the thread, if it has not been; the first rows, if they come within that many seconds."""
+        if self.ident is None:
+            self.start()
         self._has_begun.wait(patience)
-        with self._lock:
-            self._awaited = False
-            return self._first
+        first = self._first
+        self._is_known = first is not None
+        return first
 
-    def go_on(self) -> None:
-        """Reads on behind the first rows."""
+    def go_on(self, tell: Tell) -> None:
+        """Tells what there is besides what begin() gave, and reads on."""
+        self._tell = tell
         self._may_go_on.set()
 
     def run(self) -> None:
@@ -79,36 +81,36 @@ class Loader(threading.Thread):
         error: Exception | None = None
         try:
             for _ in self._session.grow():
+                if not self._may_go_on.is_set():
+                    self._first = self._counted()
+                    self._has_begun.set()
+                    self._may_go_on.wait()
+                    if self._is_known:
+                        continue
                 if self._stopped.is_set():
                     return
-                self._announce()
-                self._may_go_on.wait()
+                self._say(self._counted())
         except Exception as caught:  # told to the screen, which knows whether there is something to show
             error = caught
         self._has_begun.set()
-        self._tell(Ended(error))
+        self._may_go_on.wait()
+        self._say(End(error))
 
     def stop(self, patience: float) -> None:
         """Ends the reading; waits that many seconds for it at most."""
         self._stopped.set()
         self._may_go_on.set()
         self._session.packets.stop()
-        self.join(patience)
+        if self.ident is not None:
+            self.join(patience)
 
-    def _announce(self) -> None:
-        session = self._session
-        packets = session.packets
+    def _counted(self) -> Growth:
+        session, packets = self._session, self._session.packets
         percent = min(100 * packets.position // size, 100) if (size := packets.size) else None
         streams = len(session.engine.streams)
-        message = Grew(len(session.rows), streams, packets.counts.packets, len(session.findings), percent)
-        with self._lock:
-            if self._awaited and self._first is None:
-                self._first = message
-                self._has_begun.set()
-                return
-        self._tell(message)
+        return Growth(len(session.rows), streams, packets.counts.packets, len(session.findings), percent)
 
-    def _tell(self, message: Message) -> None:
+    def _say(self, told: Growth | End) -> None:
         if not self._stopped.is_set():
             with contextlib.suppress(RuntimeError):  # the program has ended since
-                self._post(message)
+                self._tell(told)

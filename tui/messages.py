@@ -1,4 +1,4 @@
-"""What threads tell the main screen of what they decoded for it. Reading, filters and searches have their own."""
+"""What threads tell the main screen: what was read or decoded for it. Filters and searches have their own messages."""
 
 from __future__ import annotations
 
@@ -7,8 +7,25 @@ from collections.abc import Callable
 from textual.message import Message
 
 from dissectors.lesson import Standing
+from tui.loader import Growth
 from tui.model.cells import Said
 from tui.model.detail import Detail
+
+
+class Grew(Message):
+    """More has been read."""
+
+    def __init__(self, growth: Growth) -> None:
+        super().__init__()
+        self.growth = growth
+
+
+class Ended(Message):
+    """The input has ended, or an error ended the reading."""
+
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__()
+        self.error = error
 
 
 class Decoded(Message):

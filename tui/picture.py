@@ -15,6 +15,7 @@ from pathlib import Path
 from analyzer.session import Session
 from dissectors.field import Field
 from tui.app import Window
+from tui.opened import Opened
 
 SIZE = (150, 40)
 FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
@@ -27,7 +28,7 @@ def picture(capture: Path) -> str:
 
 
 async def _painted(session: Session, title: str) -> str:
-    window = Window(session, title, colours="dark")
+    window = Window(session, Opened(title, colours="dark"))
     async with window.run_test(size=SIZE) as pilot:
         while window.main.reading:
             await pilot.pause(0.01)

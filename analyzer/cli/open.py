@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,7 +22,9 @@ from analyzer.render.jsonable import Limits
 if TYPE_CHECKING:
     from analyzer.filter import Filter
 
-COLOURS = ("auto", "dark", "light", "terminal")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+COLOURS = ("auto", "dark", "light", "contrast", "terminal")
 TOLD_AFTERWARDS = 10
 
 FIRST_BLOCK = 4096
@@ -28,41 +32,69 @@ FIRST_BLOCK = 4096
 
 KEYBOARD, SCREEN = "/dev/tty", (1, 2)
 
+DRIVER = "TEXTUAL_DRIVER"
+"""By this variable Textual is told that screen and keys are elsewhere: tui.web does, for pages of a browser."""
+
+
+def open_options(command: _Command) -> Callable[..., Any]:
+    """Adds what is said of captures to look at: a terminal and a browser take the same."""
+
+    @files_options
+    @filter_option
+    @decode_as_option
+    @click.option("--follow", is_flag=True, help="Go on as the file is written, at the end of the list, as tail -f.")
+    @click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
+    @click.option(
+        "--theme",
+        type=click.Choice(COLOURS),
+        default="auto",
+        show_default=True,
+        help="Colours; terminal: those that the terminal has.",
+    )
+    @wraps(command)
+    def with_captures(*args: Any, **rest: Any) -> Any:
+        return command(*args, **rest)
+
+    return with_captures
+
 
 @click.command("open")
-@files_options
-@filter_option
-@decode_as_option
-@click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
-@click.option(
-    "--theme",
-    type=click.Choice(COLOURS),
-    default="auto",
-    show_default=True,
-    help="Colours; terminal: those that the terminal has.",
-)
+@open_options
 def command(
-    files: tuple[str, ...], decode_as: Told, reader: Reader, show_secrets: bool, theme: str, wanted: Filter | None
+    files: tuple[str, ...],
+    decode_as: Told,
+    reader: Reader,
+    follow: bool,
+    show_secrets: bool,
+    theme: str,
+    wanted: Filter | None,
 ) -> None:
     """Look at captures: messages, fields and bytes side by side, all files as one timeline.
 
     Rows appear while the files are read; from a pipe (-) as they come, and keys are then read from the terminal itself.
     ? shows the keys.
     """
-    check_terminal()
+    if DRIVER not in os.environ:
+        check_terminal()
     if "-" in files and os.isatty(0):
         raise UserError("- is the keyboard here: pipe a capture into it, or name a file")
-    with open_session(files, decode_as, reader, FIRST_BLOCK) as session:
-        read_keys_from_terminal()
+    with open_session(files, decode_as, reader, FIRST_BLOCK, follow=follow) as session:
+        if DRIVER not in os.environ:
+            read_keys_from_terminal()
         from tui import run  # half of the start; nothing but this command pays for it
+        from tui.opened import Opened
 
-        title = ", ".join("standard input" if name == "-" else os.path.basename(name) or name for name in files)
         limits = Limits(show_secrets=show_secrets)
-        run(session, title, limits=limits, colours=theme, wanted=wanted, named=settings().filters)
+        run(session, Opened(title_of(files), limits, theme, follow, wanted, settings()))
         findings = session.findings
         say(findings[:TOLD_AFTERWARDS])
         if len(findings) > TOLD_AFTERWARDS:
             click.echo(f"and {len(findings) - TOLD_AFTERWARDS:,} more: wireanalyze info tells them", err=True)
+
+
+def title_of(files: Sequence[str]) -> str:
+    """What is open, for people."""
+    return ", ".join("standard input" if name == "-" else os.path.basename(name) or name for name in files)
 
 
 def check_terminal() -> None:

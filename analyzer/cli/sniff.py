@@ -16,10 +16,11 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import names_option, say, told
 from analyzer.cli.options import decode_as_option
-from analyzer.cli.printing import Printer, rows_options
+from analyzer.cli.printing import rows_options
 from analyzer.cli.settings import settings, with_names
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
+from analyzer.render.printer import Printer
 from analyzer.rows import Rows
 from analyzer.selection import Selection
 from analyzer.session import Session
@@ -85,9 +86,10 @@ def command(
             _print(capture, session, printer, Selection(wanted=wanted))
         else:
             from tui import run  # only the TUI pays for textual
+            from tui.opened import Opened
 
             title = f"live: {', '.join(names) or 'first interface'}"
-            run(session, title, limits=printer.limits, following=True, named=settings().filters)
+            run(session, Opened(title, printer.limits, following=True, config=settings()))
     if capture.problem is not None:
         raise UserError(capture.problem)
     click.echo(sentence(capture.summary), err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from analyzer.config.model import Config
 from analyzer.filter import Filter
 from analyzer.render.jsonable import Limits
 from analyzer.session import Session
 from tui.app import Window
+from tui.opened import Opened
+from tui.remembered import Remembered
 from tui.screens.main import MainScreen
 
 KAFKA = Path(__file__).parent.parent.parent / "captures" / "kafka.pcap"
@@ -31,6 +35,7 @@ class Drive:
 
     def __init__(self, window: Window, pilot: Pilot[Exception]) -> None:
         self.window, self.pilot = window, pilot
+        self.expects_defects = False
 
     @property
     def main(self) -> MainScreen:
@@ -57,8 +62,22 @@ class Drive:
 
     async def settle(self) -> None:
         """Until nothing is under way but reading."""
-        for _ in range(3):
+        calm = 0
+        while calm < 3:
             await self.pilot.pause(0)
+            calm = 0 if self._is_busy() else calm + 1
+        if self.window.met and not self.expects_defects:
+            raise self.window.met[0]
+
+    def _is_busy(self) -> bool:
+        """Whether somebody has a message to deal with, or something to lay out or to paint."""
+        window = self.window
+        pumps = [window, *window.screen_stack, *window.screen.walk_children()]
+        return (
+            any(pump.message_queue_size or pump._next_callbacks for pump in pumps)
+            or bool(window.screen._dirty_widgets)
+            or any(pump._layout_required for pump in pumps[1:])
+        )
 
     async def until(self, condition: Callable[[], bool]) -> None:
         for _ in range(2000):
@@ -69,6 +88,7 @@ class Drive:
 
     async def loaded(self) -> None:
         await self.until(lambda: not self.main.reading and self.main.learned)
+        await self.until(lambda: self.main.timeline.said.colouring is not None)
         await self.sifted()
 
     async def sifted(self) -> None:
@@ -124,9 +144,14 @@ async def driving(
     wait: bool = True,
     wanted: Filter | None = None,
     named: Mapping[str, str] | None = None,
+    remembered: Remembered | None = None,
+    config: Config | None = None,
+    colours: str = "dark",
 ) -> AsyncIterator[Drive]:
     with Session(list(captures), follow=follow, block=block) as session:
-        window = Window(session, "test", limits=limits, following=following, wanted=wanted, named=named)
+        config = replace(config or Config(), filters=named or {})
+        opened = Opened("test", limits or Limits(), colours, following, wanted, config)
+        window = Window(session, opened, remembered=remembered)
         try:
             async with window.run_test(size=size) as pilot:
                 drive = Drive(window, pilot)
@@ -134,7 +159,7 @@ async def driving(
                     await drive.loaded()
                 yield drive
         finally:
-            window.main.stop(5)
+            window.stop(5)
 
 
 def drive(test: Driven, *captures: str | PathLike[str], **options: Any) -> None:

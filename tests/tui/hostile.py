@@ -29,8 +29,8 @@ TEXTS = (
 )
 
 
-def random_texts(count: int, longest: int) -> list[str]:
-    random = Random(1)
+def random_texts(count: int, longest: int, seed: int = 1) -> list[str]:
+    random = Random(seed)
     pools = [range(0x20), range(0x7F, 0xA0), range(0x2000, 0x2070), range(0x20, 0x7F), range(0x4E00, 0x4E80)]
     pools += [range(0x300, 0x370), range(0xE0000, 0xE0080), range(0x1F300, 0x1F400), range(0xFE00, 0xFE10)]
     alphabet = [chr(code) for pool in pools for code in random.choices(pool, k=100)]

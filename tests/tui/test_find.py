@@ -15,7 +15,7 @@ from tests.tui.driving import Drive, drive
 from tests.tui.hostile import acts, metadata
 from tests.tui.test_filter import kept_by
 from tui.model import cells
-from tui.screens import main as screen
+from tui.screens import showing
 
 
 async def sought(found: Drive) -> None:
@@ -230,7 +230,7 @@ def test_a_long_message_is_pointed_into_when_it_has_been_decoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cells, "LONG", 10_000)
-    monkeypatch.setattr(screen, "LONG", 10_000)
+    monkeypatch.setattr(showing, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000, "needle"])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]
     path = capture(tmp_path / "long.pcap", segments(Talk(tuple(writes)), lambda data: [data[:60_000]]))

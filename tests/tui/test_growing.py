@@ -18,7 +18,9 @@ from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import metadata
 from tui.app import Window
 from tui.model import cells
+from tui.opened import Opened
 from tui.screens import main as screen
+from tui.screens import showing
 
 WHOLE = KAFKA.read_bytes()
 PART = 60_000
@@ -126,7 +128,7 @@ def test_small_blocks_give_the_same_lines() -> None:
 def test_what_is_no_capture_ends_it() -> None:
     async def whole(name: str) -> object:
         with Session([name]) as session:
-            window = Window(session, "pipe")
+            window = Window(session, Opened("pipe"))
             async with window.run_test() as pilot:
                 while not window._exit:
                     await pilot.pause(0.01)
@@ -189,7 +191,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
 
 def test_long_messages_are_decoded_beside_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cells, "LONG", 10_000)
-    monkeypatch.setattr(screen, "LONG", 10_000)
+    monkeypatch.setattr(showing, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]
     path = capture(tmp_path / "long.pcap", segments(Talk(tuple(writes)), lambda data: [data[:60_000]]))

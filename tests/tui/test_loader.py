@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 
-from textual.message import Message
-
 from analyzer.session import Session
 from tests.tui.driving import KAFKA
-from tui.loader import Ended, Grew, Loader
+from tui.loader import End, Growth, Loader
 
 BLOCK = 100
 
 
 def test_the_first_rows_are_given_and_the_others_told() -> None:
-    told: list[Message] = []
+    told: list[Growth | End] = []
     with Session([KAFKA], block=BLOCK) as session:
-        loader = Loader(session, told.append)
+        loader = Loader(session)
         first = loader.begin(60)
         assert first is not None
         assert first.rows == len(session.rows) > 0
@@ -24,15 +22,15 @@ def test_the_first_rows_are_given_and_the_others_told() -> None:
         loader.join(0.1)
         assert loader.is_alive()
         assert told == []
-        loader.go_on()
+        loader.go_on(told.append)
         loader.join(60)
         *grown, ended = told
-        assert isinstance(ended, Ended)
+        assert isinstance(ended, End)
         assert ended.error is None
-        rows = [message.rows for message in grown if isinstance(message, Grew)]
+        rows = [message.rows for message in grown if isinstance(message, Growth)]
         assert rows == sorted(rows)
         assert rows[-1] == len(session.rows) > first.rows
-        read = [message.percent for message in (first, *grown) if isinstance(message, Grew)]
+        read = [message.percent for message in (first, *grown) if isinstance(message, Growth)]
         assert None not in read
         assert read == sorted(read)  # type: ignore[type-var]
         assert first.percent is not None
@@ -42,7 +40,7 @@ def test_the_first_rows_are_given_and_the_others_told() -> None:
 
 def test_how_much_of_a_pipe_was_read_nobody_knows() -> None:
     with KAFKA.open("rb") as whole, Session([f"/dev/fd/{whole.fileno()}"], follow=True, block=BLOCK) as session:
-        loader = Loader(session, lambda _: None)
+        loader = Loader(session)
         first = loader.begin(60)
         loader.stop(60)
     assert first is not None
@@ -50,13 +48,13 @@ def test_how_much_of_a_pipe_was_read_nobody_knows() -> None:
 
 
 def test_nobody_waits_for_ever() -> None:
-    told: list[Message] = []
+    told: list[Growth | End] = []
     reading, writing = os.pipe()
     try:
         os.write(writing, KAFKA.read_bytes()[:50_000])  # more than its file header: opening waits for that
         with Session([f"/dev/fd/{reading}"], block=BLOCK) as session:
-            loader = Loader(session, told.append)
-            loader.begin(60)
+            loader = Loader(session)
+            assert loader.begin(60) is not None
             loader.stop(60)  # it waits for the screen
             assert not loader.is_alive()
     finally:
@@ -66,16 +64,17 @@ def test_nobody_waits_for_ever() -> None:
 
 
 def test_what_can_not_be_read_is_told_at_once() -> None:
-    told: list[Message] = []
+    told: list[Growth | End] = []
     with Session([KAFKA], block=BLOCK) as session:
-        loader = Loader(session, told.append)
+        loader = Loader(session)
 
         def broken() -> object:
             raise OSError("gone")
 
         session.grow = broken  # type: ignore[assignment,method-assign]
         assert loader.begin(60) is None
+        loader.go_on(told.append)
         loader.join(60)
     (ended,) = told
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, End)
     assert str(ended.error) == "gone"

@@ -51,8 +51,8 @@ def test_nobody_is_thrown_off_his_place_in_the_tree() -> None:
         detail = main.detail
         assert detail is not None
         main._learned(screen.Learned({"topic", "broker"}))
-        main._read_again(detail.row, None)
-        await found.until(lambda: not main._background._wishes)
+        main.read_again(detail.row, None)
+        await found.until(lambda: not main.background._wishes)
         await found.settle()
         assert tree.cursor == at
 

@@ -91,7 +91,7 @@ def test_a_person_looks_at_a_capture(tmux: Tmux) -> None:
     tmux.type("/", "latency > 100xs", "Enter")
     tmux.wait("^ .*unit")
     tmux.type("BSpace", "BSpace")
-    tmux.wait("^ latency > 100 *$")
+    tmux.wait("^✓ latency > 100 *$")
     tmux.type("ms", "Enter")
     tmux.wait(r"filter: latency > 100ms, \d+ of 648 .*complete")
     tmux.type("/")
@@ -113,7 +113,7 @@ def test_sizes(tmux: Tmux, size: tuple[int, int]) -> None:
     tmux.start(f"{shlex.quote(str(PROGRAM))} open {shlex.quote(str(KAFKA))}", size)
     tmux.wait(r"648 messages .* complete")
     tmux.wait(r"0000  00 00 00 36")
-    side_by_side = r"No\. .*▏ *kafka ApiVersions v5 request" if size[0] >= 120 else r"^ *kafka ApiVersions v5 request"
+    side_by_side = r"No\. .*│ *kafka ApiVersions v5 request" if size[0] >= 120 else r"^ *kafka ApiVersions v5 request"
     lines = tmux.wait(side_by_side)
     assert len(lines) <= size[1]
     assert "? help" in lines[-1]

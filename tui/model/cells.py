@@ -8,7 +8,7 @@ names such rows, and another thread may call `decode` for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +71,9 @@ class RowCells:
 
 @dataclass(frozen=True, slots=True)
 class StreamCells:
-    """One stream; `duration` in ns from its first packet to its last. kept: messages that a filter keeps, if any."""
+    """One stream. client, server: with the names that the capture tells, if it does. duration: ns from its first packet
+    to its last. kept: messages that a filter keeps, if any.
+    """
 
     number: int
     client: str
@@ -92,14 +94,15 @@ class Cells:
         self._naming = Naming(session, lore=Lore(session) if lore is None else lore)
         self._kept: dict[int, Said] = {}
 
-    def rows(self, rows: Sequence[int]) -> list[RowCells]:
-        """The cells of rows, in order; short bodies are decoded on the way."""
+    def rows(self, rows: Sequence[int], *, without: Collection[int] = ()) -> list[RowCells]:
+        """The cells of rows, in order; short bodies are decoded on the way, but for those of `without`."""
         if not rows:
             return []
         numbers = np.array(rows, np.int64)
         columns = self._rows.columns([*INDEX_KEYS, *TIME_KEYS], numbers)
         short = self._session.rows.column("length")[numbers] < LONG
-        self.keep(self.decode([row for row, fits in zip(rows, short.tolist(), strict=True) if fits]))
+        read = [row for row, fits in zip(rows, short.tolist(), strict=True) if fits and row not in without]
+        self.keep(self.decode(read))
         columns.append([self._kept.get(row) for row in rows])
         return [RowCells(*cells) for cells in zip(*columns, strict=True)]
 
@@ -134,8 +137,8 @@ class Cells:
         dissector = session.engine.dissector(cell("protocol", stream))
         return StreamCells(
             stream,
-            session.endpoint(stream, 0),
-            session.endpoint(stream, 1),
+            session.hosts.beside(session.endpoint(stream, 0)),
+            session.hosts.beside(session.endpoint(stream, 1)),
             "unknown" if dissector is None else dissector.name,
             messages,
             cell("packets", stream),

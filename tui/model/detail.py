@@ -5,7 +5,7 @@ Made in one go, so that it can be made by another thread when the message is lon
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,11 @@ def read_detail(
 def place_of(what: Field | Note) -> Place | None:
     """The bytes of a line of the tree pane."""
     return Place(what.source, what.offset, what.length) if isinstance(what, Field) else what.place
+
+
+def field_path(names: Sequence[str]) -> str:
+    """`body.responses[0].partitions`."""
+    return "".join(name if not index or name.startswith("[") else f".{name}" for index, name in enumerate(names))
 
 
 def fields_at(tree: Tree, source: int, offset: int) -> list[Field]:

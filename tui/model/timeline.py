@@ -20,6 +20,9 @@ import numpy as np
 from analyzer.columns import Array, Bools, Ints
 from tui.model.by_stream import ByStream
 
+FLAT = "flat"
+"""The name under which is remembered that the list is a flat timeline."""
+
 
 class Place(NamedTuple):
     """What a line shows: a row of a stream, or with `row` None the stream itself."""

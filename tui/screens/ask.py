@@ -1,18 +1,15 @@
-"""What asks the user for something: a small window for the number of a message, a line for a filter or a search.
+"""What asks the user for something: a small window for the number of a message, a line for anything else.
 
 Theory. The line reads what was typed before it closes: what is wrong is said above it and underlined in it, and the
-text stays to be mended. What it shows of the text goes through safe_text a character at a time, so that places stay
-places: a filter may have been pasted, and anything may be in it.
+text stays to be mended. The line for filters and searches, which helps while one types, is tui.screens.filter_bar.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
-from rich.highlighter import Highlighter
-from rich.style import Style
-from rich.text import Text
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -22,12 +19,11 @@ from textual.widgets import Input
 
 from analyzer.errors import UserError
 from analyzer.filter.errors import FilterError, Span
-from analyzer.text import safe_text
+from tui.screens.bar_line import BarLine, Underlined
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 
-LONGEST, LONGEST_LINE = 12, 10_000
-UNSAFE = "\N{REPLACEMENT CHARACTER}"
+LONGEST = 12
 
 _Answer = TypeVar("_Answer")
 
@@ -73,20 +69,6 @@ class AskNumber(Asking[int]):
         self.dismiss(int(message.value) if message.value.isdecimal() else None)
 
 
-class Underlined(Highlighter):
-    """Shows a text with what is wrong in it underlined; `wrong` is nothing where nothing is."""
-
-    def __init__(self, palette: Palette) -> None:
-        self.wrong: Span | None = None
-        self._style = palette.styles["error"] + Style(underline=True)
-
-    def highlight(self, text: Text) -> None:
-        """See rich."""
-        text.plain = "".join(each if safe_text(each) == each else UNSAFE for each in text.plain)
-        if self.wrong is not None:
-            text.stylize(self._style, *self.wrong)
-
-
 class Question(NamedTuple, Generic[_Answer]):
     """name: what is asked for. hint: what the line says while nothing is wrong. text: what stands there at first.
 
@@ -104,55 +86,70 @@ class AskLine(Asking[tuple[_Answer]]):
 
     DEFAULT_CSS = """
     AskLine { background: transparent; }
-    AskLine Vertical { dock: bottom; height: 2; }
+    AskLine Vertical { dock: bottom; height: auto; }
     AskLine Input { border: none; height: 1; padding: 0 1; background: $surface; }
     AskLine Input:focus { border: none; }
     """
 
     def __init__(self, palette: Palette, question: Question[_Answer]) -> None:
         super().__init__()
-        self._question = question
-        self._said = Bar(palette, "bar", id="said")
-        self._underlined = Underlined(palette)
+        self.palette, self.question = palette, question
+        self.said = Bar(palette, "bar", id="said")
+        self.underlined = Underlined(palette)
+        self.line = BarLine(question.text, self.underlined)
 
     def compose(self) -> ComposeResult:
         """See Textual."""
         with Vertical():
-            yield self._said
-            text = self._question.text
-            yield Input(text, highlighter=self._underlined, max_length=LONGEST_LINE, select_on_focus=False)
+            yield self.said
+            yield self.line
 
     def on_mount(self) -> None:
         """Says what is asked for. What is typed takes the place of what stands there."""
-        self._say_hint()
-        self.query_one(Input).select_all()
+        self.say_hint()
+        self.line.select_all()
 
-    def _say_hint(self) -> None:
-        question = self._question
-        self._said.say([Part("bar-title", f" {question.name}  "), Part("bar-dim", question.hint)])
+    def say_hint(self, beside: str = "") -> None:
+        """What is asked for stands above the line; at the right what there is room for."""
+        question = self.question
+        self.say([Part("bar-title", f" {question.name}  "), Part("bar-dim", question.hint)], beside)
+
+    def say(self, parts: Sequence[Part], beside: str) -> None:
+        """Something stands above the line; what is beside it at the right only if both are seen whole."""
+        room = self.size.width - cell_len(beside) - sum(cell_len(part.text) for part in parts)
+        self.said.say(parts, [Part("bar-dim", beside)] if beside and room >= 0 else ())
 
     @on(Input.Changed)
-    def _mend(self) -> None:
-        self._underlined.wrong = None
-        self._say_hint()
+    def _change(self) -> None:
+        self.changed()
+
+    def changed(self) -> None:
+        """Another text stands there: what was said of the one before is not true any more."""
+        self.underlined.wrong = None
+        self.say_hint()
 
     @on(Input.Submitted)
     def _submit(self, message: Input.Submitted) -> None:
         try:
-            answer = self._question.read(message.value)
+            answer = self.question.read(message.value)
         except FilterError as error:
-            self._refuse(message.input, error.why, _span_in(message.value, error))
+            self.refuse(error.why, _span_in(message.value, error))
         except UserError as error:
-            self._refuse(message.input, str(error), None)
+            self.refuse(str(error), None)
         else:
+            self.taken(message.value)
             self.dismiss((answer,))
 
-    def _refuse(self, line: Input, why: str, wrong: Span | None) -> None:
-        self._said.say([Part("bar-error", f" {why}")])
-        self._underlined.wrong = wrong
+    def refuse(self, why: str, wrong: Span | None) -> None:
+        """The text is wrong."""
+        self.say([Part("bar-error", f" {why}")], "")
+        self.underlined.wrong = wrong
         if wrong is not None:
-            line.cursor_position = wrong.stop
-        line.refresh()
+            self.line.cursor_position = wrong.stop
+        self.line.refresh()
+
+    def taken(self, text: str) -> None:
+        """The text is right, and the line closes."""
 
 
 def _span_in(typed: str, error: FilterError) -> Span | None:

@@ -7,7 +7,7 @@ What another filter hides stays on the screen until its first portion has been a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -15,8 +15,9 @@ from textual.screen import Screen
 
 from analyzer.session import Session
 from tui.background import Background
+from tui.remembered import Remembered
 from tui.screens.bars import Filtered
-from tui.seeking import Found, Searching, Seeker, sought_by
+from tui.seeking import FILTER, Found, Searching, Seeker, sought_by
 from tui.sifting import Readers, Sifted, Sifter
 from tui.theme import Palette
 from tui.widgets.timeline import TimelinePane
@@ -24,13 +25,17 @@ from tui.widgets.timeline import TimelinePane
 if TYPE_CHECKING:
     from analyzer.filter import Filter
     from analyzer.find import Sought
+    from tui.model.earlier import Earlier
+    from tui.model.seen import Seen
 
-FILTER_HINT = "Enter applies it, Esc leaves all as it is; empty: all messages"
+FILTER_HINT = "Enter applies it, Esc leaves; empty: all messages"
 FIND_HINT = 'a text; 0x00ff or "text": bytes; =FILTER: what fulfils it'
 
 
 class AskingScreen(Screen[None]):
     """Shows in `timeline` what the filter in force keeps. named: filters that a filter may refer to."""
+
+    remembered: Remembered
 
     def __init__(
         self, session: Session, palette: Palette, timeline: TimelinePane, named: Mapping[str, str] | None
@@ -42,6 +47,8 @@ class AskingScreen(Screen[None]):
         readers = Readers(session)
         self._sifter = Sifter(session, readers, self._asker)
         self._seeker = Seeker(session, readers, self._asker, self.post_message)
+        self._session = session
+        self._histories: dict[str, Earlier] = {}
 
     def say(self, text: str, style: str = "bar") -> None:
         """A sentence in the status line, until something else is selected."""
@@ -113,18 +120,40 @@ class AskingScreen(Screen[None]):
 
     def _action_filter(self) -> None:
         from analyzer.filter import compiled
-        from tui.screens.ask import AskLine, Question  # stock widgets: only who asks pays for them
+        from tui.model.prompting import Prompter
+        from tui.screens.ask import Question  # stock widgets: only who asks pays for them
+        from tui.screens.filter_bar import FilterBar
 
         def read(text: str) -> Filter | None:
             return compiled(text, self.named) if text.strip() else None
 
         sieve = self._sifter.sieve
         question = Question("filter", FILTER_HINT, "" if sieve is None else sieve.filter.text, read)
-        self.app.push_screen(AskLine(self.palette, question), self._answer_filter)
+        prompter = Prompter(self._history("filters"), self.named, self._sampled())
+        self.app.push_screen(FilterBar(self.palette, question, prompter), self._answer_filter)
 
     def _answer_filter(self, answer: tuple[Filter | None] | None) -> None:
+        self._keep_history("filters")
         if answer is not None:
             self.apply(*answer)
+
+    def _sampled(self) -> Callable[[str], Sequence[Seen]]:
+        """Reads the values of a field by its name, as they are by now; for another thread."""
+        from tui.model.seen import seen
+
+        rows, around = self.timeline.timeline.rows, self.timeline.around
+        return lambda name: seen(self._session, name, rows, around)
+
+    def _history(self, kind: str) -> Earlier:
+        """What was typed into a line earlier, in this run and before."""
+        from tui.model.earlier import Earlier
+
+        if kind not in self._histories:
+            self._histories[kind] = Earlier(self.remembered.get(kind, list[str]()))
+        return self._histories[kind]
+
+    def _keep_history(self, kind: str) -> None:
+        self.remembered.keep(kind, self._histories[kind].entries)
 
     def _action_give_up(self) -> None:
         if self._seeker.stop():
@@ -136,15 +165,20 @@ class AskingScreen(Screen[None]):
     # A search.
 
     def _action_find(self) -> None:
-        from tui.screens.ask import AskLine, Question
+        from tui.model.prompting import FindPrompter
+        from tui.screens.ask import Question
+        from tui.screens.filter_bar import FilterBar
 
         def read(words: str) -> tuple[str, Sought]:
             return words, sought_by(words, self.named)
 
         question = Question("find", FIND_HINT, self._seeker.words, read)
-        self.app.push_screen(AskLine(self.palette, question), self._answer_find)
+        history = self._history("sought")
+        prompter = FindPrompter(history, self.named, self._sampled(), sign=FILTER, read=read)
+        self.app.push_screen(FilterBar(self.palette, question, prompter), self._answer_find)
 
     def _answer_find(self, answer: tuple[tuple[str, Sought]] | None) -> None:
+        self._keep_history("sought")
         if answer is not None:
             self._seeker.aim(*answer[0])
             self._seek(forward=True)
@@ -165,7 +199,7 @@ class AskingScreen(Screen[None]):
         at = listed.around
         if forward and (listed.selected is None or listed.selected.row is None):
             at -= 1  # the first message of a stream comes behind the stream's own line
-        self._seeker.start(at, listed.timeline.shown, forward=forward)
+        self._seeker.start(at, listed.said.marks.without_ignored(listed.timeline.shown), forward=forward)
 
     @on(Searching)
     def _searching(self, message: Searching) -> None:

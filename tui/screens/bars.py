@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from analyzer.text import safe_text
 from dissectors.field import Field, Source
 from tui.keys import Where, footer
-from tui.loader import Grew
-from tui.model.detail import Note, place_of
+from tui.loader import Growth
+from tui.model.detail import Note, field_path, place_of
 from tui.model.memory import own_bytes
 from tui.widgets.bar import BLANK, Part
 
@@ -26,23 +26,13 @@ class Counts:
     percent: int | None = None
     memory: int | None = None
 
-    def grown(self, message: Grew) -> Counts:
+    def grown(self, growth: Growth) -> Counts:
         """As announced."""
-        return replace(
-            self,
-            rows=message.rows,
-            streams=message.streams,
-            packets=message.packets,
-            findings=message.findings,
-            percent=message.percent,
-            memory=own_bytes(),
-        )
+        return replace(self, **growth._asdict(), memory=own_bytes())
 
     def ended(self, error: Exception | None) -> Counts:
         """Reading has ended."""
-        return replace(
-            self, state="broken off" if error is not None else "complete", percent=None, memory=own_bytes()
-        )
+        return replace(self, state="broken off" if error is not None else "complete", percent=None, memory=own_bytes())
 
 
 GAUGE = 12
@@ -124,11 +114,6 @@ def status_parts(path: Sequence[Field | Note], source: str | None, at: int | Non
     if at is not None:
         parts.append(Part("bar-dim", f"  byte {at:,} (0x{at:x})"))
     return parts
-
-
-def field_path(names: Sequence[str]) -> str:
-    """`body.responses[0].partitions`."""
-    return "".join(name if not index or name.startswith("[") else f".{name}" for index, name in enumerate(names))
 
 
 def keys_parts(where: Where) -> list[Part]:

@@ -19,7 +19,7 @@ from textual.widgets import Input
 from analyzer.render.lines import Line, plain
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
-from tui.widgets.paint import Spans
+from tui.widgets.cutting import Spans
 from tui.widgets.pane import Pane
 
 _Value = TypeVar("_Value")

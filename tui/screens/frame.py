@@ -17,6 +17,8 @@ from tui.widgets.tree import TreePane
 BARS = {"title": "bar", "list-head": "head", "tree-head": "head", "hex-head": "head", "status": "bar", "keys": "bar"}
 """Bars by name, each with the style of what is empty in it."""
 
+ZOOMED = " zoomed, z: all panes "
+
 
 class Frame:
     """The panes by the names that keys have for them, and the bars. Of the thread that paints."""
@@ -32,15 +34,18 @@ class Frame:
         return next((pane for pane in self.panes.values() if pane.has_focus), self._list)
 
     def status(self, parts: Sequence[Part]) -> None:
-        """A sentence, until something else is selected."""
-        self.bars["status"].say(parts)
+        """A sentence, until something else is selected; at the right, how many rows are marked."""
+        said = self._list.said.marks.said
+        self.bars["status"].say(parts, [Part("bar-title", f"{said} ")] if said else ())
 
     def say_title(self, opened: str, counts: Counts, filtered: Filtered | None) -> None:
         """What is open, the filter in force, how much there is."""
         self.bars["title"].say(*title_parts(opened, counts, filtered))
 
-    def say_heads(self, detail: Detail | None, shown: str, source: int) -> None:
-        """The columns of the list, the message in the tree, the sources of the bytes, of which one is shown."""
+    def say_heads(self, detail: Detail | None, shown: str, source: int, *, zoomed: bool) -> None:
+        """The columns of the list, the message in the tree, the sources of the bytes, of which one is shown; zoomed:
+        that the pane with the focus stands alone.
+        """
         focused = {name: pane.has_focus for name, pane in self.panes.items()}
         sources = () if detail is None else detail.tree.sources
         heads: dict[Where, list[Part]] = {
@@ -49,7 +54,8 @@ class Frame:
             "hex": tab_parts(sources, source, focused=focused["hex"]),
         }
         for name, parts in heads.items():
-            self.bars[f"{name}-head"].say(parts, base="head-on" if self.panes[name].has_focus else "head")
+            base = "head-on" if focused[name] else "head"
+            self.bars[f"{name}-head"].say(parts, [Part(base, ZOOMED)] if zoomed and focused[name] else (), base)
 
     def say_status(self, detail: Detail | None, source: int) -> None:
         """Where the selected field stands, unless the list has the focus: it says all itself."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from textual import on
 from textual.app import ComposeResult
@@ -22,7 +22,7 @@ from analyzer.render.lines import Line
 from tui.background import Background, Failed
 from tui.theme import Palette
 from tui.widgets.bar import BLANK, Bar, Part
-from tui.widgets.paint import Spans
+from tui.widgets.cutting import Spans
 from tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
@@ -53,7 +53,11 @@ class Filters:
         main.apply(compiled(self.text, main.named))
 
 
-Deed = Goes | Filters
+class Deed(Protocol):
+    """What a line leads to."""
+
+    def do(self, main: MainScreen) -> None:
+        """Does it."""
 
 
 class Entry(NamedTuple):
@@ -77,6 +81,8 @@ class Made(Message):
 
 class PagePane(Pane):
     """The lines of a page."""
+
+    DEFAULT_CSS = "PagePane { height: 1fr; }"
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)

@@ -13,7 +13,8 @@ from analyzer.render.masking import Span
 from tui import keys
 from tui.model.hexrows import HexRows
 from tui.theme import Palette
-from tui.widgets.paint import Spans, overlaid
+from tui.widgets.cutting import Spans
+from tui.widgets.paint import overlaid
 from tui.widgets.pane import Pane
 
 

@@ -1,18 +1,28 @@
-"""How a row and a stream look in the left pane: columns that stay aligned, and what gives way where it is narrow."""
+"""How a row and a stream look in the left pane: columns that stay aligned, and what gives way where it is narrow.
+
+Theory. A line costs what its pieces cost, so neighbours of one style are one piece. A colour rule paints the words of a
+row, its operation and its line for people, and leaves the figures calm; one with a background paints all of it, but for
+the cursor's line, where the cursor must be seen: there the rule's sign tells.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
 from analyzer.text import safe_text
 from tui.model.cells import RowCells, StreamCells
-from tui.widgets.paint import cut
+from tui.model.times import REFERENCE, Width
+from tui.widgets.cutting import cut
 
 Span = tuple[str, str]
 
 SIGNS = {"!": "error", "*": "warning", "%": "warning", "?": "warning", " ": ""}
+
+PARTNER, MARKED, BOTH = "◂", "●", "◆"
 
 SIGN_HELP = (
     ("!", "an error that the message reports, or one in reading it"),
@@ -20,12 +30,36 @@ SIGN_HELP = (
     ("%", "bytes of it are missing"),
     ("?", "not certain: no request, or a newer version"),
     (">  <", "request and response"),
-    ("◂", "the partner of the selected message"),
+    (PARTNER, "the partner of the selected message"),
+    (f"{MARKED}  {BOTH}", "marked with m; marked, and the partner"),
+    ("~ r k ...", "in the third column: the colour rule of the row, slow, retransmitted, a protocol, or one of yours"),
+    (REFERENCE, "a time reference: relative times behind it count from it"),
 )
 
 OPERATION, SHORT_OPERATION = 24, 16
 LATENCY = 7
-TIME, SHORT_TIME = 15, 12
+LEAD = 3
+"""Cells of signs: of the row, of partner and mark, of the colour rule where that says more than the first."""
+
+
+class Look(NamedTuple):
+    """What there is to say of a row beyond its cells. referred: it is a time reference. rule: style and sign of its
+    colour rule.
+    """
+
+    time: str
+    partner: bool = False
+    marked: bool = False
+    referred: bool = False
+    ignored: bool = False
+    rule: tuple[str, str] | None = None
+
+    @property
+    def mark(self) -> str:
+        """The second sign."""
+        if self.partner:
+            return BOTH if self.marked else PARTNER
+        return MARKED if self.marked else " "
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +67,20 @@ class Columns:
     """Widths in cells; 0 hides a column."""
 
     number: int
-    time: int
+    time: Width
     stream: int
     operation: int
     version: int
     length: int
 
     @classmethod
-    def fitting(cls, width: int, rows: int, *, streams: int = 0) -> Columns:
+    def fitting(cls, width: int, rows: int, time: Width, *, streams: int = 0) -> Columns:
         """What fits into `width` for row numbers up to `rows`; `streams`: how many there are, if their column is
         wanted.
         """
         return cls(
             number=max(4, len(str(rows))),
-            time=TIME if width >= 90 else SHORT_TIME if width >= 64 else 0,
+            time=time,
             stream=max(3, len(str(streams))) if streams and width >= 44 else 0,
             operation=OPERATION if width >= 80 else SHORT_OPERATION,
             version=3 if width >= 60 else 0,
@@ -54,10 +88,10 @@ class Columns:
         )
 
     def head(self) -> str:
-        """The names of the columns."""
+        """The names of the columns, behind the mark of one cell that every head begins with."""
         cells = [
             ("No.".rjust(self.number), True),
-            ("Time".ljust(self.time), self.time),
+            ("Time".ljust(self.time.cells), self.time.cells),
             ("Str".rjust(self.stream), self.stream),
             ("  " + "Operation".ljust(self.operation), True),
             ("V".rjust(self.version), self.version),
@@ -65,45 +99,79 @@ class Columns:
             ("Latency".rjust(LATENCY), True),
             ("Info", True),
         ]
-        return "  " + " ".join(text for text, shown in cells if shown)
+        return " " * (LEAD - 1) + " ".join(text for text, shown in cells if shown)
 
 
-def row_spans(row: RowCells, columns: Columns, *, partner: bool) -> list[Span]:
-    """One message's line; `partner`: it is the partner of the selected one."""
-    body = "response" if row.role in ("response", "push") else "request"
-    operation = row.operation or (row.protocol if row.role == "raw" else "unknown")
-    spans: list[Span] = [(SIGNS[row.sign], row.sign), ("partner", "◂" if partner else " ")]
-    spans.append(("partner" if partner else "dim", f"{row.number:>{columns.number}} "))
-    if columns.time:
-        spans.append(("dim", f"{row.time[11 : 11 + columns.time]} "))
+def row_spans(row: RowCells, columns: Columns, look: Look) -> list[Span]:
+    """One message's line."""
+    words = look.rule[0] if look.rule else ""
+    number = f"{row.number:>{columns.number}} "
+    figures = f"{look.time} " if columns.time.cells else ""
     if columns.stream:
-        spans.append(("dim", f"{row.stream:>{columns.stream}} "))
-    spans += [
-        ("dim", f"{ARROWS[row.role]} "),
-        (body, cut(safe_text(operation, OPERATION + 1), columns.operation) + " "),
-    ]
+        figures += f"{row.stream:>{columns.stream}} "
+    figures += f"{ARROWS[row.role]} "
+    sizes = ""
     if columns.version:
-        version = "" if row.version is None else f"v{row.version}"
-        spans.append(("dim", f"{version:>{columns.version}} "))
+        sizes = f"{'' if row.version is None else f'v{row.version}':>{columns.version}} "
     if columns.length:
-        spans.append(("dim", f"{row.length:>{columns.length}} "))
-    spans.append(("text" if row.latency is not None else "dim", f"{duration(row.latency):>{LATENCY}} "))
-    return spans + _said(row)
+        sizes += f"{row.length:>{columns.length}} "
+    spans = [*lead(row, look)]
+    if look.partner:
+        spans += [("partner", number), ("dim", figures)]
+    else:
+        spans.append(("dim", number + figures))
+    spans.append((words or body_style(row), cut(safe_text(operation(row), OPERATION + 1), columns.operation) + " "))
+    latency = f"{duration(row.latency):>{LATENCY}} "
+    spans += [("dim", sizes + latency)] if row.latency is None else [("dim", sizes), ("text", latency)]
+    if look.referred and not columns.time.cells:
+        spans.append(("partner", f"{REFERENCE} "))
+    spans += said_spans(row, look)
+    return spans
 
 
-def _said(row: RowCells) -> list[Span]:
+def lead(row: RowCells, look: Look) -> Iterator[Span]:
+    """The signs before a row."""
+    sign, mark = " " if look.ignored else row.sign, look.mark
+    if sign == mark == " " and look.rule is None:
+        yield "dim", " " * LEAD
+    else:
+        yield SIGNS[sign], sign
+        yield "partner", mark
+        yield look.rule if look.rule and look.rule[1] != sign else ("", " ")
+
+
+def operation(row: RowCells) -> str:
+    """The name of what is done."""
+    return row.operation or (row.protocol if row.role == "raw" else "unknown")
+
+
+def body_style(row: RowCells) -> str:
+    """The style of a row's operation where no rule says it."""
+    return "response" if row.role in ("response", "push") else "request"
+
+
+def said_spans(row: RowCells, look: Look) -> list[Span]:
     """Error, state, the line for people, findings: as `list` has them."""
+    if look.ignored:
+        return [("dim", "ignored")]
     if row.said is None:
         return [("dim", f"{row.length:,} bytes, not decoded yet")]
+    said = row.said
+    words = look.rule[0] if look.rule else ""
     spans: list[Span] = []
-    if row.said.error and row.said.error not in row.said.info:
-        spans.append(("error", f"[{row.said.error}] "))
+    if said.error and said.error not in said.info:
+        spans.append(("error", f"[{said.error}] "))
     if row.state != "complete" and row.role != "raw":
         spans.append(("warning", f"{row.state} "))
-    if row.said.info:
-        spans.append(("error" if row.said.error and row.said.error in row.said.info else "value", f"{row.said.info} "))
-    spans += [(severity, f"({code}) ") for severity, code in row.said.findings]
+    if said.info:
+        spans.append(("error" if said.error and said.error in said.info else words or "value", f"{said.info} "))
+    spans += [(severity, f"({code}) ") for severity, code in said.findings]
     return spans
+
+
+def covered(spans: Sequence[Span], style: str) -> list[Span]:
+    """A line that a rule with a background paints as a whole."""
+    return [(style, "".join(text for _, text in spans))]
 
 
 def stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span]:

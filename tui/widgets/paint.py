@@ -9,40 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from analyzer.text import ELLIPSIS, safe_text
+from tui.widgets.cutting import Spans, fitted
 
-Spans = Iterable[tuple[str, str]]
 Styles = Mapping[str, Style]
 
 
 def strip(spans: Spans, width: int, styles: Styles, over: Style | None = None) -> Strip:
     """One line of exactly `width` cells; `over` is laid over all of it."""
-    segments: list[Segment] = []
-    left = width
-    for name, text in spans:
-        if left <= 0:
-            break
-        safe = safe_text(text, left + 1)
-        cells = cell_len(safe)
-        if cells > left:
-            safe, cells = cut(safe, left), left
-        segments.append(Segment(safe, _style(styles, name, over)))
-        left -= cells
-    if left > 0:
-        segments.append(Segment(" " * left, _style(styles, "", over)))
-    return Strip(segments, max(width, 0))
-
-
-def cut(text: str, width: int) -> str:
-    """`text` in exactly `width` cells, with an ellipsis in the last one if it is longer."""
-    if cell_len(text) <= width:
-        return set_cell_size(text, width)
-    return set_cell_size(text, max(width - 1, 0)) + ELLIPSIS * (width > 0)
+    return Strip([Segment(text, _style(styles, name, over)) for name, text in fitted(spans, width)], max(width, 0))
 
 
 def overlaid(line: Strip, places: Iterable[tuple[int, int]], style: Style) -> Strip:

@@ -26,6 +26,13 @@ class Painted(Widget, inherit_bindings=False):
         self._stands: list[Strip] = []
         self._stands_in = Size(0, 0)
         self._is_asked = False
+        self.is_placed = True
+
+    def place(self, placed: bool) -> None:
+        """Says whether it is on the screen; while it is not, nothing is made."""
+        if placed and not self.is_placed:
+            self._stands_in = Size(-1, -1)
+        self.is_placed = placed
 
     def made(self, size: Size) -> list[Strip]:
         """All lines that are seen: as many strips as `size` is high, each as wide."""
@@ -57,6 +64,8 @@ class Painted(Widget, inherit_bindings=False):
 
     def _compare(self) -> None:
         self._is_asked = False
+        if not self.is_placed:
+            return
         before, size = self._stands, self._stands_in
         self._make()
         if size != self._stands_in:

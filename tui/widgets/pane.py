@@ -18,7 +18,8 @@ from textual.strip import Strip
 
 from tui import keys
 from tui.theme import Palette
-from tui.widgets.paint import Spans, strip
+from tui.widgets.cutting import Spans
+from tui.widgets.paint import strip
 from tui.widgets.painted import Painted
 
 BAR = 1
@@ -41,6 +42,9 @@ class Pane(Painted, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pane")
 
+    class MenuWanted(Message):
+        """The other button of the mouse was pressed on a line, which is selected now."""
+
     class Shifted(Message):
         """What is seen has moved sideways."""
 
@@ -48,7 +52,10 @@ class Pane(Painted, can_focus=True):
         super().__init__(id=id)
         self.styles_of = palette.styles
         self.cursor = self.top = self.left = 0
+        self.inner = Size(0, 0)
+        """Width and height of what is seen; Textual computes `size` anew each time it is asked."""
         self._strips: dict[tuple[int, str], Strip] = {}
+        self._barred: dict[int, tuple[Strip, Strip, Strip]] = {}
         self._dragged: int | None = None
 
     @property
@@ -60,29 +67,39 @@ class Pane(Painted, can_focus=True):
         """What a line says."""
         raise NotImplementedError
 
+    def spans_over(self, line: int) -> Spans:
+        """The same where the cursor is."""
+        return self.spans(line)
+
     def moved(self) -> None:
         """The cursor has come to another line by key or mouse."""
 
     def clicked(self, line: int, column: int) -> None:
         """The mouse was pressed on a line; the cursor is there already."""
 
-    @property
-    def inner(self) -> Size:
-        """Width and height of what is seen."""
-        return Size(max(self.size.width - BAR, 0), self.size.height)
-
     def made(self, size: Size) -> list[Strip]:
         """See Painted."""
+        self._measure(size)
         thumb = [strip(((name, sign),), BAR, self.styles_of) for name, sign in (("track", TRACK), ("thumb", THUMB))]
         first, last = self._thumb()
-        return [Strip.join((self.line(self.top + y), thumb[first <= y <= last])) for y in range(size.height)]
+        before, self._barred = self._barred, {}
+        for y in range(size.height):
+            line, bar = self.line(self.top + y), thumb[first <= y <= last]
+            stood = before.get(y)
+            if stood is None or stood[0] is not line or stood[1] != bar:
+                stood = line, bar, Strip.join((line, bar))
+            self._barred[y] = stood
+        return [whole for _, _, whole in self._barred.values()]
+
+    def _measure(self, size: Size) -> None:
+        self.inner = Size(max(size.width - BAR, 0), size.height)
 
     def line(self, number: int) -> Strip:
         """What is painted for a line, without the scroll bar."""
         over = OVER[0 if number != self.cursor else 1 if self.has_focus else 2]
         found = self._strips.get((number, over))
         if found is None:
-            if len(self._strips) > SCREENS_KEPT * self.size.height:
+            if len(self._strips) > SCREENS_KEPT * self.inner.height:
                 self._strips.clear()
             found = self._strips[number, over] = self._strip(number, over)
         return found
@@ -91,12 +108,13 @@ class Pane(Painted, can_focus=True):
         width = self.inner.width
         if not 0 <= line < self.count:
             return strip((), width, self.styles_of)
-        whole = strip(self.spans(line), width + self.left, self.styles_of, self.styles_of[over] if over else None)
+        spans = self.spans_over(line) if over else self.spans(line)
+        whole = strip(spans, width + self.left, self.styles_of, self.styles_of[over] if over else None)
         return whole.crop(self.left) if self.left else whole
 
     def _thumb(self) -> tuple[int, int]:
         """The first and the last line of the scroll bar's thumb; none where all is seen."""
-        height, count = self.size.height, self.count
+        height, count = self.inner.height, self.count
         if count <= height:
             return 0, -1
         length = max(height * height // count, 1)
@@ -199,6 +217,9 @@ class Pane(Painted, can_focus=True):
         elif event.button == 1 and event.x >= 0 and 0 <= line < self.count:
             self.go(line)
             self.clicked(line, event.x + self.left)
+        elif event.button == 3 and 0 <= event.x < self.inner.width and 0 <= line < self.count:
+            self.go(line)
+            self.post_message(self.MenuWanted())
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Drags the scroll bar's thumb."""
@@ -214,8 +235,11 @@ class Pane(Painted, can_focus=True):
     def on_mouse_up(self) -> None:
         """Lets go of the scroll bar."""
         if self._dragged is not None:
-            self._dragged = None
             self.release_mouse()
+
+    def on_mouse_release(self) -> None:
+        """It was let go, here or because the pane is not seen any more."""
+        self._dragged = None
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel; with Shift it moves sideways."""
@@ -242,6 +266,7 @@ class Pane(Painted, can_focus=True):
 
     def on_resize(self) -> None:
         """Another part is seen; the cursor stays in sight."""
+        self._measure(self.size)
         self._scroll(self.top)
         self._scroll_to_line(self.cursor)
         self.anew()

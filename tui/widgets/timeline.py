@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
+from textual.geometry import Size
 from textual.message import Message
+from textual.strip import Strip
 
 from analyzer.columns import Ints
 from analyzer.lore import Lore
 from analyzer.session import Session
 from tui import keys
 from tui.model.cells import Cells, Said, StreamCells
+from tui.model.jumps import Jumps
 from tui.model.timeline import Place, Timeline
 from tui.theme import Palette
-from tui.widgets.listing import Columns, row_spans, stream_spans
-from tui.widgets.paint import Spans
+from tui.widgets.cutting import Spans
+from tui.widgets.lines import Line, Lines, Take, Want
+from tui.widgets.listing import Columns, stream_spans
 from tui.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from tui.widgets.chosen_line import ChosenColumns
 
 
 class TimelinePane(Pane):
@@ -45,19 +52,30 @@ class TimelinePane(Pane):
             super().__init__()
             self.rows = rows
 
+    class Wants(Message):
+        """Another thread is to read something for lines on the screen; `take` gets it."""
+
+        def __init__(self, want: Want) -> None:
+            super().__init__()
+            self.want = want
+
+    class Widened(Message):
+        """The columns have become wider."""
+
     def __init__(
         self, palette: Palette, session: Session, *, following: bool, id: str, lore: Lore | None = None
     ) -> None:
         super().__init__(palette, id=id)
         self.timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
         self.cells = Cells(session, lore)
+        self.said = Lines(session, self.cells, palette.covers)
+        self.jumps = Jumps()
         self.timeline.flat = self.following = following
         self.selected: Place | None = None
         self.aim: Place | None = None
         """What was selected before rows were hidden: it, or the next one shown, is to be, until the cursor is moved."""
         self.settled = True
-        self.partner: int | None = None
-        self._painted: dict[int, Spans] = {}
+        self._painted: dict[int, Line] = {}
 
     @property
     def count(self) -> int:
@@ -73,13 +91,32 @@ class TimelinePane(Pane):
         return self.timeline.begin(place.stream) if place.row is None else place.row
 
     @property
-    def columns(self) -> Columns:
-        """The columns that fit."""
+    def columns(self) -> Columns | ChosenColumns:
+        """The columns that fit, or that were chosen."""
         timeline = self.timeline
-        return Columns.fitting(self.inner.width, timeline.rows, streams=timeline.streams if timeline.flat else 0)
+        return self.said.columns(self.inner.width, timeline.rows, timeline.streams if timeline.flat else 0)
 
     def spans(self, line: int) -> Spans:
-        """See Pane; reads the whole screen at once when it meets a line that has not been read."""
+        """See Pane."""
+        return self._line(line).spans
+
+    def spans_over(self, line: int) -> Spans:
+        """See Pane."""
+        return self._line(line).over
+
+    def made(self, size: Size) -> list[Strip]:
+        """See Painted; lines that were made before a column became wider are made again."""
+        strips = super().made(size)
+        if self.said.widened:
+            self.said.widened = False
+            self._strips.clear()
+            self._painted.clear()
+            self.post_message(self.Widened())
+            strips = super().made(size)
+        return strips
+
+    def _line(self, line: int) -> Line:
+        """Reads all that the screen lacks at once when it meets a line that has not been read."""
         found = self._painted.get(line)
         if found is None:
             self._read_screen(line)
@@ -87,27 +124,46 @@ class TimelinePane(Pane):
         return found
 
     def _read_screen(self, line: int) -> None:
-        """Makes the lines of the screen, and `line` in any case."""
-        first = min(self.top, line)
-        last = max(self.top + self.inner.height, line + 1)
+        """Makes the lines of the screen that are not made yet, and `line` in any case; lets go of others."""
+        top, end = min(self.top, line), max(self.top + self.inner.height, line + 1)
+        stay = {number: made for number, made in self._painted.items() if top <= number < end}
+        first = next(number for number in range(top, end) if number not in stay)
+        last = next(number for number in range(end - 1, first - 1, -1) if number not in stay) + 1
+        before = self.timeline.at(first - 1) or Place(-1)
         places = self.timeline.window(first, last - first)
-        rows = [place.row for place in places if place.row is not None]
-        read = dict(zip(rows, self.cells.rows(rows), strict=True))
-        columns = self.columns
-        self._painted = {
-            number: self._stream(place.stream)
-            if place.row is None
-            else row_spans(read[place.row], columns, partner=place.row == self.partner)
+        read = self.said.read([before, *places], self.columns)
+        self._painted = stay | {
+            number: self._stream(place.stream) if place.row is None else read[place.row]
             for number, place in enumerate(places, first)
         }
-        wanting = [row for row, cells in read.items() if cells.said is None]
-        if wanting:
-            self.post_message(self.Wanting(wanting))
+        self._want(list(read))
 
-    def _stream(self, stream: int) -> Spans:
+    def _want(self, rows: list[int]) -> None:
+        """Has another thread read what rows on the screen lack."""
+        ignored = self.said.marks.ignored
+        bodies = [row for row in self.cells.wanting(rows) if row not in ignored]
+        if bodies:
+            self.post_message(self.Wanting(bodies))
+        if self.said.wants(rows):
+            self.call_after_refresh(self._want_more)
+
+    def _want_more(self) -> None:
+        """What is only put on top of lines waits until they have been painted."""
+        places = self.timeline.window(self.top, self.inner.height)
+        for want in self.said.wants([place.row for place in places if place.row is not None]):
+            self.post_message(self.Wants(want))
+
+    def take(self, take: Take) -> None:
+        """Another thread has read what was wanted; what a newer screen lacks is asked for now."""
+        for row in take():
+            self.paint_row(row)
+        self._want_more()
+
+    def _stream(self, stream: int) -> Line:
         timeline = self.timeline
         cells = self.stream_cells(stream)
-        return stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
+        spans = stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
+        return Line(spans, spans)
 
     def stream_cells(self, stream: int) -> StreamCells:
         """What there is to say of a stream."""
@@ -122,7 +178,12 @@ class TimelinePane(Pane):
 
     def name_anew(self) -> None:
         """Names have been learned."""
-        self.cells.forget()
+        self.said.forget()
+        self.anew()
+
+    def end(self) -> None:
+        """The input has ended: rules and fields that read messages may know more by now."""
+        self.said.read_again()
         self.anew()
 
     def anew(self) -> None:
@@ -134,6 +195,8 @@ class TimelinePane(Pane):
         """More has been announced. What is selected stays where it is on the screen, or the end stays selected."""
         first = self.timeline.lines == 0
         self.timeline.grow(rows, streams)
+        if self.said.colouring is not None:
+            self.said.colouring.grow(rows)
         self._changed(first)
 
     def show_rows(self, kept: Ints | None, *, settled: bool) -> None:
@@ -196,7 +259,13 @@ class TimelinePane(Pane):
         self._tell()
 
     def select_row(self, row: int) -> None:
-        """Selects a row, which must be shown, and unfolds its stream if needed."""
+        """Selects a row, which must be shown, and unfolds its stream if needed; the way back is remembered."""
+        before = self.around
+        self.go_to_row(row)
+        self._jumped(before)
+
+    def go_to_row(self, row: int) -> None:
+        """The same, and nothing is remembered."""
         place = self.place_of(row)
         if not self.timeline.flat and not self.timeline.is_open(place.stream):
             self.timeline.fold(place.stream, opened=True)
@@ -205,18 +274,32 @@ class TimelinePane(Pane):
         self.aim, self.following = None, False
         self._tell()
 
+    def _jumped(self, before: int) -> None:
+        if self.around != before:
+            self.jumps.jumped(before, self.around)
+
+    def _action_top(self) -> None:
+        before = self.around
+        super()._action_top()
+        self._jumped(before)
+
+    def _action_bottom(self) -> None:
+        before = self.around
+        super()._action_bottom()
+        self._jumped(before)
+
     def place_of(self, row: int) -> Place:
         """Where a row belongs."""
         return Place(self.cells.stream_of(row), row)
 
     def show_partner(self, row: int | None) -> None:
         """Marks the partner of what is selected."""
-        before, self.partner = self.partner, row
+        before, self.said.partner = self.said.partner, row
         if row != before:
-            self._paint_row(before)
-            self._paint_row(row)
+            self.paint_row(before)
+            self.paint_row(row)
 
-    def _paint_row(self, row: int | None) -> None:
+    def paint_row(self, row: int | None) -> None:
         """A row's line says something else now."""
         if row is not None and row < self.timeline.rows and self.timeline.shows(row):
             line = self.timeline.line_of(self.place_of(row))

@@ -15,7 +15,7 @@ from tui import keys
 from tui.model.detail import Note
 from tui.model.outline import Folds, Outline
 from tui.theme import Palette
-from tui.widgets.paint import Spans
+from tui.widgets.cutting import Spans
 from tui.widgets.pane import Pane
 
 

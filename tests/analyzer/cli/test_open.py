@@ -6,8 +6,10 @@ import os
 import pty
 import re
 import select
+import shlex
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,6 +98,20 @@ def test_open_and_quit() -> None:
         assert b"\x1b[?1049l" in shown.seen  # the terminal is as it was
 
 
+def test_the_first_rows_are_there_at_once_and_early_keys_are_kept() -> None:
+    with terminal(["sh", "-c", shlex.join([*OPEN, str(KAFKA)]) + "; stty -a"]) as shown:
+        shown.wait(b"ApiVersions")
+        assert b"clientSoftwareName" not in shown.seen  # the tree comes with Textual
+        assert not termios.tcgetattr(shown.descriptor)[3] & termios.ECHO
+        shown.type(b"jjj")
+        shown.wait(b"kafka Metadata v13 response")
+        shown.type(b"q")
+        assert shown.ended() == 0
+        left = shown.seen.rpartition(b"\x1b[?1049l")[2]
+        assert b" echo " in left
+        assert b" icanon " in left
+
+
 def test_keys_come_from_the_terminal_while_the_capture_comes_through_a_pipe() -> None:
     command = f"cat {KAFKA} | {' '.join(OPEN)} -"
     with terminal(["sh", "-c", command]) as shown:
@@ -131,6 +147,8 @@ def test_quit_while_the_pipe_is_silent(sent: bytes) -> None:
         (["-"], b"- is the keyboard here"),
         ([], b"no capture was named"),
         ([str(KAFKA), "-d", "9092=smtp"], b"smtp"),
+        ([str(KAFKA), str(KAFKA), "--follow"], b"--follow goes on with one file"),
+        ([str(KAFKA), "--follow", "--reader", "scapy"], b"read by the native reader"),
     ],
 )
 def test_what_it_refuses_on_a_terminal(arguments: list[str], said: bytes) -> None:
@@ -138,6 +156,19 @@ def test_what_it_refuses_on_a_terminal(arguments: list[str], said: bytes) -> Non
         assert shown.ended() == 2
         assert said in shown.seen
         assert b"\x1b[?1049h" not in shown.seen
+
+
+def test_a_file_that_is_still_being_written(tmp_path: Path) -> None:
+    whole, path = KAFKA.read_bytes(), tmp_path / "growing.pcap"
+    path.write_bytes(whole[:20_000])
+    with terminal([*OPEN, "--follow", str(path)]) as shown:
+        shown.wait(rb"reading")
+        assert b"648" not in shown.seen
+        with path.open("ab") as file:
+            file.write(whole[20_000:])
+        shown.wait(rb"648")
+        shown.type(b"q")
+        assert shown.ended() == 0
 
 
 def test_no_color_means_no_colour() -> None:

@@ -10,7 +10,8 @@ from rich.style import Style
 
 from tests.tui.hostile import TEXTS, acts, random_texts
 from tui import theme
-from tui.widgets.paint import cut, overlaid, strip
+from tui.widgets.cutting import cut
+from tui.widgets.paint import overlaid, strip
 
 STYLES = theme.palette("dark").styles
 
@@ -55,21 +56,3 @@ def test_a_style_is_laid_over_some_cells() -> None:
     assert line.text == "abcdef"
     marked = "".join(segment.text for segment in line if segment.style is not None and segment.style.reverse)
     assert marked == "bcf"
-
-
-@pytest.mark.parametrize("choice", theme.CHOICES)
-def test_every_palette_has_every_style(choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert set(theme.palette(choice).styles) == set(theme.DARK)
-
-
-def test_no_color_and_a_light_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLORFGBG", "0;15")
-    assert theme.palette("auto").theme.name == "wire-light"
-    monkeypatch.setenv("COLORFGBG", "15;0")
-    assert theme.palette("auto").theme.name == "wire-dark"
-    monkeypatch.setenv("NO_COLOR", "1")
-    styles = theme.palette("dark").styles
-    assert all(style.color is None and style.bgcolor is None for style in styles.values())
-    assert styles["cursor"].reverse
-    assert styles["cursor-off"] != styles[""]

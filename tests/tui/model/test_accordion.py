@@ -1,0 +1,39 @@
+"""Lines that unfold, held equal to a list of all of them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tui.model.accordion import Accordion, Spot
+
+
+def spelled(heads: int, heights: dict[int, int]) -> list[Spot]:
+    return [Spot(head, beneath) for head in range(heads) for beneath in range(heights.get(head, 0) + 1)]
+
+
+def test_as_a_list_of_all_lines() -> None:
+    random = Random(7)
+    accordion, heights = Accordion(40), dict[int, int]()
+    for _ in range(400):
+        head, before = random.randrange(40), accordion.lines
+        if random.random() < 0.4:
+            assert accordion.fold(head) == heights.pop(head, 0)
+        else:
+            heights[head] = random.randrange(5)
+            assert accordion.unfold(head, heights[head]) == accordion.lines - before
+        lines = spelled(40, heights)
+        assert [accordion.at(line) for line in range(accordion.lines)] == lines
+        assert [accordion.line_of(head) for head in range(40)] == [lines.index(Spot(head, 0)) for head in range(40)]
+        assert accordion.unfolded == sorted(heights)
+        assert accordion.height(head) == heights.get(head)
+    for head in accordion.unfolded:
+        accordion.fold(head)
+    assert accordion.at(39) == Spot(39, 0)
+    accordion.unfold(3, 2)
+    accordion.fold_all()
+    assert accordion.lines == 40
+    assert accordion.at(39) == Spot(39, 0)
+
+
+def test_without_anything() -> None:
+    assert Accordion().lines == 0

@@ -1,0 +1,101 @@
+"""Columns that the user chose: what they say is what `list -e` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from analyzer.config.model import Config
+from analyzer.errors import UserError
+from analyzer.fields import resolve
+from analyzer.fields.reading import Reading
+from analyzer.render.jsonable import Limits
+from analyzer.render.presets import PRESETS
+from analyzer.render.shapes import Joined
+from analyzer.rows import Rows
+from analyzer.session import Session
+from tests.tui.driving import GOLDEN, KAFKA
+from tui.model.chosen import AUTOMATIC, MOST, OF_CELLS, Chosen, added, set_keys, sets
+
+NAMES = ("number", "source", "client", "ip", "kafka.topic", "kafka.Fetch.request.maxWaitMs", "retransmissions", "info")
+ROWS = list(range(0, 600, 11))
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with Session([KAFKA]) as found:
+        yield found.load()
+
+
+def test_what_they_say(session: Session) -> None:
+    chosen = Chosen(session, NAMES, Limits())
+    first = chosen.texts(ROWS)
+    assert all("kafka.topic" not in texts for texts in first)
+    assert chosen.wanting(ROWS) == ROWS
+    assert chosen.take(chosen.edition, chosen.read(ROWS)) == ROWS
+    assert chosen.wanting(ROWS) == []
+    found = chosen.texts(ROWS)
+    reader = Rows(session)
+    assert [texts["client"] for texts in found] == [
+        client or "" for client in reader.columns(["client"], reader.between(0, 600)[::11])[0]
+    ]
+    for name in ("kafka.topic", "kafka.Fetch.request.maxWaitMs", "ip"):
+        (path,) = resolve([name])
+        values = Reading(reader, [path]).by_row(path, reader.between(0, 600)[::11])
+        shape = Joined(Limits(), labels=True)
+        assert [texts[name] for texts in found] == [shape(path, each) or "" for each in values]
+        assert any(texts[name] for texts in found)
+    chosen.forget()
+    assert chosen.wanting(ROWS) == ROWS
+    assert chosen.take(chosen.edition - 1, {0: ("late", "late")}) == []
+    assert chosen.wanting([0]) == [0]
+
+
+def test_all_sets_are_columns(session: Session) -> None:
+    for keys in sets(Config().columns).values():
+        chosen = Chosen(session, set_keys(keys), Limits())
+        assert chosen.names == tuple(dict.fromkeys(set_keys(keys)))
+        texts = chosen.texts(ROWS)
+        for column in chosen.columns:
+            assert column.key in OF_CELLS or column.key in chosen._dear or all(column.key in each for each in texts)
+    assert "state" not in set_keys(PRESETS["default"])
+    assert "state" in set_keys(PRESETS["wide"])
+    own = sets({"mine": ("number",), "kafka": ("time",)})
+    assert list(own)[:2] == ["mine", "kafka"]
+    assert own["kafka"] == ("time",)
+
+
+@pytest.mark.parametrize("names", [["no.such"], ["kafka"], ["fields"], [], ["number", "numbr"]])
+def test_what_means_nothing(session: Session, names: list[str]) -> None:
+    with pytest.raises(UserError):
+        Chosen(session, names, Limits())
+
+
+def test_secrets_stay_masked() -> None:
+    with Session([GOLDEN / "k24_sasl_v0.pcap.zst"]) as session:
+        session.load()
+        name = "kafka.SaslAuthenticate.request.authBytes"
+        rows = list(range(len(session.rows)))
+        masked, shown = (
+            {text for (text,) in chosen.read(rows).values() if text}
+            for chosen in (Chosen(session, [name], Limits(show_secrets=each)) for each in (False, True))
+        )
+        assert masked == {"***"} or not masked & shown
+
+
+def test_one_more() -> None:
+    assert added(AUTOMATIC, "kafka.topic") == [*AUTOMATIC[:-1], "kafka.topic", "info"]
+    assert added(["number"], "time") == ["number", "time"]
+    assert added(["number"], "number") == ["number"]
+    assert added([], "info") == ["info"]
+
+
+def test_columns_never_shrink(session: Session) -> None:
+    chosen = Chosen(session, ["number", "client"], Limits())
+    assert chosen.widths == [3, 6]
+    assert chosen.widen([2, 30])
+    assert not chosen.widen([3, 12])
+    assert chosen.widths == [3, 30]
+    assert chosen.widen([3, 500])
+    assert chosen.widths == [3, MOST]

@@ -1,0 +1,122 @@
+"""Which colour rule a row has: the first that holds of all rows, however few of them are asked at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyzer.config.model import BUILT_IN_COLORS, ColorRule, Config
+from analyzer.filter import compiled
+from analyzer.rows import Rows
+from analyzer.session import Session
+from tests.tui.driving import GOLDEN, KAFKA
+from tui.model import colouring as module
+from tui.model.colouring import Colouring, rules_of, sign_of
+
+MIXED = KAFKA.with_name("mixed.pcapng")
+OWN = (
+    ColorRule("large", "length > 4000", "on blue"),
+    ColorRule("admin", 'client contains "admin"', "bold"),
+    ColorRule("group", "kafka.group", "green"),
+)
+
+
+@pytest.fixture(params=[KAFKA, MIXED, GOLDEN / "k4_errors.pcap.zst"], ids=lambda path: path.name)
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    path: Path = request.param
+    with Session([path]) as found:
+        yield found.load()
+
+
+def expected(session: Session, colors: tuple[ColorRule, ...]) -> list[str | None]:
+    """By asking each rule of all rows, the last first."""
+    names: list[str | None] = [None] * len(session.rows)
+    several = len(set(session.rows.column("protocol").tolist()) - {-1}) > 1
+    for color in reversed(colors):
+        if several or color not in module.PROTOCOL_COLORS:
+            for row in compiled(color.filter).rows(Rows(session), range(len(session.rows))).tolist():
+                names[row] = color.name
+    return names
+
+
+def asked(session: Session, colouring: Colouring, rows: list[int]) -> list[str | None]:
+    partners = {row: session.cell("partner", row) for row in rows}
+    colouring.rules_at(partners)
+    wanting = colouring.wanting(rows)
+    colouring.take(colouring.edition, wanting, colouring.ask(wanting))
+    assert colouring.wanting(rows) == []
+    return [None if rule is None else rule.name for rule in colouring.rules_at(partners).values()]
+
+
+@pytest.mark.parametrize("own", [(), OWN])
+def test_the_first_that_holds(session: Session, own: tuple[ColorRule, ...]) -> None:
+    colors = Config(own_colors=own).colors
+    rules, wrong = rules_of(colors, {})
+    assert wrong == []
+    colouring = Colouring(session, rules)
+    colouring.grow(len(session.rows))
+    found: list[str | None] = []
+    for first in range(0, len(session.rows), 50):
+        found += asked(session, colouring, list(range(first, min(first + 50, len(session.rows)))))
+    assert found == expected(session, colors)
+    assert len(set(found)) > 1
+
+
+def test_dear_rules_wait_for_another_thread() -> None:
+    with Session([GOLDEN / "k4_errors.pcap.zst"]) as session:
+        session.load()
+        rules, _ = rules_of((ColorRule("error", "error", "red"), ColorRule("all", "length > 0", "blue")), {})
+        colouring = Colouring(session, rules)
+        rows = list(range(len(session.rows)))
+        partners = {row: session.cell("partner", row) for row in rows}
+        at_first = colouring.rules_at(partners)
+        assert {rule.name for rule in at_first.values() if rule} == {"all"}
+        changed = colouring.take(colouring.edition, rows, colouring.ask(rows))
+        assert changed == [row for row in rows if session.body(row).error is not None]
+        assert changed
+        colouring.forget()
+        late = colouring.edition - 1
+        colouring.rules_at(partners)
+        assert colouring.take(late, rows, dict.fromkeys(rows, 0)) == []
+        assert colouring.wanting(rows) == rows
+
+
+def test_an_answer_has_its_request_asked_again() -> None:
+    with Session([KAFKA]) as session:
+        session.load()
+        rules, _ = rules_of((ColorRule("answered", "partner", "red"),), {})
+        colouring = Colouring(session, rules)
+        partners = session.rows.column("partner")
+        before = partners[0]
+        partners[0] = np.iinfo(np.int32).min
+        assert colouring.rules_at({0: None}) == {0: None}
+        partners[0] = before
+        assert colouring.rules_at({0: None}) == {0: None}
+        assert colouring.rules_at({0: int(before) + 1})[0] is not None
+
+
+def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT", 80)
+    with Session([KAFKA]) as session:
+        session.load()
+        colouring = Colouring(session, rules_of(BUILT_IN_COLORS, {})[0])
+        for first in range(0, 600, 50):
+            asked(session, colouring, list(range(first, first + 50)))
+        assert len(colouring._kept) == 80
+
+
+def test_a_wrong_filter_is_one_sentence() -> None:
+    colors = (ColorRule("bad", "latency >", "red"), ColorRule("named", "$slow", "red"), ColorRule("no", "$no", "red"))
+    rules, wrong = rules_of(colors, {"slow": "latency > 1s"})
+    assert [rule.name for rule in rules] == ["named"]
+    assert len(wrong) == 2
+    assert all(sentence.startswith("the colour rule ") and "\n" not in sentence for sentence in wrong)
+
+
+def test_signs() -> None:
+    signs = {rule.name: sign_of(rule.name) for rule in BUILT_IN_COLORS}
+    assert len(set(signs.values())) == len(signs) - 1  # rocketmq and retransmitted
+    assert (sign_of("Orders"), sign_of("12 o'clock"), sign_of("\x1b[31m"), sign_of("漢")) == ("o", "1", "3", "c")

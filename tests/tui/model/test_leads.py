@@ -1,0 +1,87 @@
+"""Filters as pages write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.filter import compiled
+from analyzer.filter.nodes import Comparison, Literal
+from analyzer.filter.parse import parse
+from tests.tui.hostile import TEXTS, random_texts
+from tui.model.leads import both, duration_literal, latency_within, literal, one_of, time_within
+
+LITERALS = [
+    ("Fetch", "Fetch"),
+    ("__consumer_offsets", "__consumer_offsets"),
+    ("a.b-c", "a.b-c"),
+    ("a..b", '"a..b"'),
+    ("0x12", '"0x12"'),
+    ("a b", '"a b"'),
+    ("", '""'),
+    ('say "x" \\', '"say \\"x\\" \\\\"'),
+    ("a\nb\x1b\x9b", '"a\\x0ab\\x1b\\x9b"'),
+    ("/a/b", '"/a/b"'),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), LITERALS)
+def test_literals(text: str, wanted: str) -> None:
+    assert literal(text) == wanted
+
+
+def test_a_literal_means_its_text() -> None:
+    for text in (*TEXTS, *random_texts(100, 50)):
+        condition = one_of("client", text)
+        found = parse(condition, None)
+        assert isinstance(found, Comparison)
+        (operand,) = found.operands
+        assert isinstance(operand, Literal)
+        assert operand.text == text
+        assert not any(ord(each) < 0x20 or 0x7F <= ord(each) < 0xA0 for each in condition)
+
+
+DURATIONS = [
+    (0, "0ns"),
+    (1, "1ns"),
+    (1500, "1500ns"),
+    (2000, "2us"),
+    (2 * 10**6, "2ms"),
+    (10**9, "1s"),
+    (90 * 10**9, "90s"),
+]
+
+
+@pytest.mark.parametrize(("nanoseconds", "wanted"), DURATIONS)
+def test_durations(nanoseconds: int, wanted: str) -> None:
+    assert duration_literal(nanoseconds) == wanted
+
+
+def test_ranges() -> None:
+    assert latency_within(0, 1000) == "latency < 1us"
+    assert latency_within(2 * 10**6, 4 * 10**6) == "latency >= 2ms and latency < 4ms"
+    assert time_within(1_700_000_000 * 10**9, 1_700_000_000_500_000_000) == (
+        'time >= "2023-11-14 22:13:20" and time < "2023-11-14 22:13:20.5"'
+    )
+    assert time_within(0, 1) == 'time >= "1970-01-01 00:00:00" and time < "1970-01-01 00:00:00.000000001"'
+
+
+BOTH = [
+    ("", "error", "error"),
+    ("error", "error", "error"),
+    ("latency > 5ms", "kafka", "latency > 5ms and kafka"),
+    ("a == 1 or b == 2", "kafka", "(a == 1 or b == 2) and kafka"),
+    ("a == 1 || b == 2", "kafka", "(a == 1 || b == 2) and kafka"),
+    ("a == 1 xor b == 2", "kafka", "(a == 1 xor b == 2) and kafka"),
+    ("$slow", "kafka", "($slow) and kafka"),
+    ("latency > 5ms and kafka", "kafka", "latency > 5ms and kafka"),
+    ("not error", "kafka", "not error and kafka"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "wanted"), BOTH)
+def test_both(first: str, second: str, wanted: str) -> None:
+    assert both(first, second) == wanted
+
+
+def test_what_is_put_together_is_a_filter() -> None:
+    compiled(both(both("kafka or error", time_within(0, 5)), latency_within(1000, 2000)))

@@ -1,0 +1,240 @@
+"""The page of findings, driven by keys, and held against what doctor says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from rich.cells import cell_len
+
+from analyzer.cli.doctor import command
+from dissectors.field import Field
+from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.hostile import TEXTS, acts, write
+from tests.tui.test_growing import PART, WHOLE
+from tui.screens import findings as screen
+from tui.screens.findings import FindingsPage
+
+MIXED = KAFKA.with_name("mixed.pcapng")
+FENCED = GOLDEN / "k4_java_txn.pcap.zst"
+REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
+BROKEN = REQUEST[:18] + b"\x7f\xff\xff\xff"
+
+
+def page(found: Drive) -> FindingsPage:
+    assert isinstance(found.window.screen, FindingsPage)
+    return found.window.screen
+
+
+async def opened(found: Drive) -> FindingsPage:
+    await found.press("F")
+    there = page(found)
+    await found.until(lambda: there._rows >= found.main.timeline.timeline.rows)
+    await found.settle()
+    return there
+
+
+def damaged(path: Path) -> Path:
+    """Two findings of messages, one of a connection."""
+    segments = [
+        *opening(),
+        Segment(CLIENT, 0, REQUEST),
+        Segment(CLIENT, 22, BROKEN),
+        Segment(CLIENT, 0, b"\xff" * 22),
+        Segment(SERVER, 0, bytes.fromhex("0000000400000063")),
+    ]
+    return capture(path / "damaged.pcap", segments)
+
+
+def doctor(*words: str) -> Counter[tuple[str, str]]:
+    out = CliRunner().invoke(command, ["--format", "ndjson", *words]).stdout
+    return Counter((said["severity"], said["code"]) for said in map(json.loads, out.splitlines()))
+
+
+@pytest.mark.parametrize("portion", [(16_384, 4 << 20), (50, 4 << 20)])
+@pytest.mark.parametrize("path", [KAFKA, MIXED, FENCED, "damaged"], ids=str)
+def test_as_many_as_doctor_tells(
+    path: Path | str, portion: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "PORTION", portion)
+    path = damaged(tmp_path) if path == "damaged" else path
+
+    async def test(found: Drive) -> None:
+        there = await opened(found)
+        told = Counter[tuple[str, str]]()
+        for kind, count in there._findings.tally.counts.items():
+            told[kind.severity.name.lower(), kind.code] += count
+        assert told == doctor(str(path))
+        title = found.lines()[0]
+        for severity, count in Counter({name: count for (name, _), count in told.items()}).items():
+            assert severity in title, count
+        rows = found.main.timeline.timeline.rows
+        assert f"in {rows:,} messages" in title
+
+    drive(test, path)
+
+
+def test_a_filter_chooses_whose_findings_are_told() -> None:
+    async def test(found: Drive) -> None:
+        await found.filter("number >= 110 and number < 118")
+        there = await opened(found)
+        assert sum(there._findings.tally.counts.values()) == sum(
+            doctor(str(FENCED), "-Y", "number >= 110 and number < 118").values()
+        )
+        assert "of what fulfils number >= 110" in found.lines()[0]
+        await found.press("escape")
+        await found.filter("number == 1")
+        await opened(found)
+        assert "nothing to say" in found.lines()[1]
+        await found.press("enter", "space", "=", "-", "j")
+        assert "nothing to say" in found.lines()[1]
+
+    drive(test, FENCED)
+
+
+def test_what_is_ignored_is_left_out() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("v", "ctrl+g", "1", "1", "5", "enter", "d")
+        there = await opened(found)
+        assert "fenced-producer" not in {kind.code for kind in there._findings.kinds}
+        assert "without 1 ignored" in found.lines()[0]
+
+    drive(test, FENCED)
+
+
+def test_enter_leads_to_the_message_and_the_field(tmp_path: Path) -> None:
+    async def test(found: Drive) -> None:
+        await opened(found)
+        line = next(at for at, text in enumerate(found.lines()) if re.match(r" +2 +stream 0", text))
+        await found.press(*["j"] * (line - 1), "enter")
+        assert found.window.screen is found.main
+        assert found.row == 1
+        detail = found.main.detail
+        assert detail is not None
+        (wanted,) = (each for each in detail.tree.findings if each.code == "malformed-body")
+        what = found.main.tree_pane.path()[-1]
+        assert isinstance(what, Field)
+        assert wanted.offset is not None
+        assert (wanted.offset, what.spec.name, found.main.hex_pane.at) == (22, "undecoded", 21)
+
+    drive(test, damaged(tmp_path))
+
+
+def test_a_finding_of_several_messages_leads_to_its_message() -> None:
+    async def test(found: Drive) -> None:
+        await opened(found)
+        await found.press("j", "enter")
+        assert found.row == 114
+        await opened(found)
+        await found.press("j", "enter")
+        assert (found.row, found.window.screen) == (114, found.main)
+
+    drive(test, FENCED)
+
+
+def test_kinds_fold_and_keep_their_fold() -> None:
+    async def test(found: Drive) -> None:
+        there = await opened(found)
+        pane = there.pane
+        kinds, count = len(there._findings.kinds), pane.count
+        assert count > kinds
+        await found.press("-")
+        assert pane.count == kinds
+        await found.press("j", "enter")
+        assert pane.count > kinds
+        await found.press("l")
+        assert pane.spot is not None
+        assert pane.spot.beneath == 1
+        await found.press("h")
+        assert pane.spot.beneath == 0
+        await found.press("h", "=")
+        await found.press("G")
+        assert pane.count >= count
+        assert pane.cursor == pane.count - 1
+        await found.press("r")
+        await found.until(lambda: there._rows == found.main.timeline.timeline.rows)
+        assert pane.count == count
+
+    drive(test, MIXED)
+
+
+def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "PORTION", (100, 1 << 20))
+
+    async def test(found: Drive) -> None:
+        there = await opened(found)
+        whole = there._findings.tally
+        await found.press("G")
+        pane = there.pane
+        assert pane.spot is not None
+        selected, height = pane._strip(pane.cursor, "").text, pane.cursor - pane.top
+        there.post_message(screen.Examined(there._examination, whole, there._rows))  # type: ignore[arg-type]
+        await found.settle()
+        assert pane._strip(pane.cursor, "").text == selected
+        assert pane.cursor - pane.top == height
+
+    drive(test, MIXED, size=(100, 14))
+
+
+def test_leaving_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(screen, "PORTION", (1, 1))
+    tell = screen.Examination._tell
+
+    def told(self: screen.Examination, rows: int) -> None:
+        asked.append(rows)
+        tell(self, rows)
+
+    monkeypatch.setattr(screen.Examination, "_tell", told)
+
+    async def test(found: Drive) -> None:
+        await found.press("F")
+        there = page(found)
+        await found.press("escape")
+        await found.until(lambda: not there._worker.is_alive())
+        assert found.window.screen is found.main
+        assert max(asked, default=0) < 648
+
+    drive(test)
+
+
+def test_while_rows_come_in() -> None:
+    async def test(found: Drive) -> None:
+        os.write(end, WHOLE[:PART])
+        await found.until(lambda: found.main.timeline.timeline.rows > 100)
+        there = await opened(found)
+        rows = there._rows
+        assert f"in {rows} messages (so far)" in found.lines()[0]
+        os.write(end, WHOLE[PART:])
+        os.close(end)
+        await found.until(lambda: not found.main.reading)
+        await found.press("r")
+        await found.until(lambda: there._rows == 648)
+        await found.settle()
+        assert "in 648 messages" in found.lines()[0]
+        assert "so far" not in found.lines()[0]
+
+    reading, end = os.pipe()
+    try:
+        drive(test, f"/dev/fd/{reading}", wait=False)
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_nothing_that_is_painted_acts(size: tuple[int, int], tmp_path: Path) -> None:
+    async def test(found: Drive) -> None:
+        there = await opened(found)
+        await found.press("=")
+        seen = "".join(there.pane.line(line).text for line in range(there.pane.count)) + "".join(found.lines())
+        assert not acts(seen)
+        assert {cell_len(line) for line in found.lines()} == {size[0]}
+        assert len(found.lines()) == size[1]
+
+    drive(test, write(tmp_path / "evil\x1b[31m.pcap", TEXTS), size=size)

@@ -1,0 +1,90 @@
+"""The page of properties, held against what info prints."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from rich.cells import cell_len
+
+from analyzer.cli.info import command
+from analyzer.render.lines import plain
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.hostile import TEXTS, acts, write
+from tests.tui.test_growing import PART, WHOLE
+from tui.screens.properties import PropertiesPage
+
+MIXED = KAFKA.with_name("mixed.pcapng")
+
+
+async def opened(found: Drive) -> PropertiesPage:
+    await found.press("i")
+    there = found.window.screen
+    assert isinstance(there, PropertiesPage)
+    await found.until(lambda: there.page.count > 1)
+    await found.settle()
+    return there
+
+
+@pytest.mark.parametrize("paths", [(KAFKA,), (MIXED,), (GOLDEN / "k4_java_txn.pcap.zst", KAFKA)], ids=str)
+def test_as_info_prints_it(paths: tuple[Path, ...]) -> None:
+    async def test(found: Drive) -> None:
+        there = await opened(found)
+        said = CliRunner().invoke(command, list(map(str, paths))).stdout.splitlines()
+        shown = [plain(entry.line) for entry in there.page.entries]
+        assert shown[: len(said)] == said
+        assert shown[len(said) + 1] == "the input:             has been read to its end"
+        assert len(shown) == len(said) + 3
+        assert "MiB are held" in shown[-1]
+
+    drive(test, *paths)
+
+
+def test_enter_filters_by_a_protocol() -> None:
+    async def test(found: Drive) -> None:
+        there = await opened(found)
+        line = next(at for at, entry in enumerate(there.page.entries) if "zookeeper:" in plain(entry.line))
+        await found.press("enter")
+        assert found.window.screen is there
+        await found.press(*["j"] * line, "enter")
+        await found.sifted()
+        assert found.window.screen is found.main
+        assert found.main.filtered is not None
+        assert (found.main.filtered.text, found.main.filtered.kept) == ('protocol == "zookeeper"', 209)
+
+    drive(test, MIXED)
+
+
+def test_while_packets_come_in() -> None:
+    async def test(found: Drive) -> None:
+        os.write(end, WHOLE[:PART])
+        await found.until(lambda: found.main.timeline.timeline.rows > 100)
+        there = await opened(found)
+        assert "holds so far" in "\n".join(found.lines())
+        os.write(end, WHOLE[PART:])
+        os.close(end)
+        await found.until(lambda: not found.main.reading)
+        await found.press("r")
+        await found.until(lambda: any("messages:              648" in plain(each.line) for each in there.page.entries))
+
+    reading, end = os.pipe()
+    try:
+        drive(test, f"/dev/fd/{reading}", wait=False)
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+def test_nothing_that_is_painted_acts(size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def test(found: Drive) -> None:
+        there = await opened(found)
+        seen = "".join(there.page.line(line).text for line in range(there.page.count)) + "".join(found.lines())
+        assert not acts(seen)
+        assert "\\x1b[31m" in seen
+        assert {cell_len(line) for line in found.lines()} == {size[0]}
+
+    drive(test, write(Path("evil\x1b[31m.pcap"), TEXTS), size=size)

@@ -1,0 +1,80 @@
+"""The help: all there is, searched, and used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.filter import compiled
+from analyzer.render.lines import plain
+from tests.tui.driving import Drive, drive
+from tui.keys import KEYS
+from tui.screens.help import Help
+from tui.screens.help_lines import FILTERS, fitting, help_lines
+from tui.widgets.listing import SIGN_HELP
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def texts(found: Drive) -> list[str]:
+    screen = found.window.screen
+    assert isinstance(screen, Help)
+    return [plain(each.line) for each in screen.pane.said]
+
+
+def test_every_key_command_sign_and_rule_is_there() -> None:
+    async def test(found: Drive) -> None:
+        await found.until(lambda: found.main.timeline.said.colouring is not None)
+        await found.press("question_mark")
+        said = "\n".join(texts(found))
+        assert all(key.help in said and key.shown in said for key in KEYS)
+        assert all(sign in said and text in said for sign, text in SIGN_HELP)
+        assert "latency >= 1s" in said
+        assert "slow" in said
+
+    drive(test)
+
+
+@pytest.mark.parametrize("example", FILTERS, ids=lambda example: example[0])
+def test_examples_of_filters_are_filters_that_filters_md_has(example: tuple[str, str]) -> None:
+    compiled(example[0])
+    page = (ROOT / "FILTERS.md").read_text().replace("\\|", "|")
+    assert f"`{example[0]}`" in page
+
+
+def test_words_make_it_shorter() -> None:
+    said = help_lines(SIGN_HELP, ())
+    for words, first in (("mark take", "mark this message"), ("bytes byte back", "one byte back"), ("MOUSE wheel", "")):
+        found = fitting(said, words)
+        assert 0 < len(found) < 5
+        assert first in plain(found[0].line)
+    assert fitting(said, "") == said
+    assert fitting(said, "no such thing") == []
+
+
+def test_a_search_and_what_it_finds_done() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("question_mark", "slash", *"other half")
+        assert len(texts(found)) == 1
+        await found.press("enter")
+        assert found.window.screen is found.main
+        assert found.row == 1
+        await found.press("question_mark", "slash", *"bytes byte back", "enter")
+        assert found.main.frame.focused is found.main.hex_pane
+        await found.press("question_mark", "slash", *"nothing has this", "enter", "escape")
+        assert len(texts(found)) > len(KEYS)
+        await found.press("escape")
+        assert found.window.screen is found.main
+
+    drive(test)
+
+
+def test_a_line_that_does_nothing_leads_back() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("question_mark", "enter")
+        assert found.window.screen is found.main
+        await found.press("question_mark", "down", "down", "enter")
+        assert found.window.screen is not found.main  # the line of a filter, which is what the second key opens
+
+    drive(test)

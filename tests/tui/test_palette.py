@@ -1,0 +1,64 @@
+"""The palette: every command is in it with its key, is found by a word, and works from there."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.render.lines import plain
+from tests.tui.driving import Drive, drive
+from tui.commands.palette import commands, run
+from tui.keys import KEYS, Where
+from tui.screens.chooser import Chooser
+
+PANES: tuple[Where, ...] = ("list", "tree", "hex")
+ENDS = "quit"
+
+
+def test_all_that_can_be_done_now_is_there_with_its_key() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("ctrl+p")
+        screen = found.window.screen
+        assert isinstance(screen, Chooser)
+        listed = {plain(line): key for line, key in screen.pane.lines}
+        wanted = {key.help: key.shown for key in KEYS if key.where in ("screen", "pane", "list")}
+        del wanted["all commands, to be found by a word"]
+        assert listed == wanted
+        await found.press("escape", "tab", "ctrl+p", *"unfold everything", "enter")
+        assert found.window.screen is found.main
+        assert found.main.frame.focused is found.main.tree_pane
+
+    drive(test)
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_every_command_works_from_there(pane: Where) -> None:
+    """On a real capture, without an error; whatever it opens is left again."""
+
+    async def test(found: Drive) -> None:
+        found.main.frame.panes[pane].focus()
+        await found.settle()
+        for key in commands(found.main):
+            if key.action == ENDS or pane not in ("list", key.where):
+                continue
+            found.main.select_row(46)
+            found.main.frame.panes[pane].focus()
+            await found.settle()
+            run(found.main, key)
+            await found.settle()
+            await found.sifted()
+            for _ in range(5):
+                if found.window.screen is not found.main:
+                    await found.press("escape")
+            assert found.window.screen is found.main, key
+
+    drive(test)
+
+
+def test_quit_is_one_of_them() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("ctrl+p", *"quit, at once")
+        await found.pilot.press("enter")
+        await found.pilot.pause(0.1)
+        assert found.window._exit
+
+    drive(test)

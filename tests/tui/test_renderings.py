@@ -1,0 +1,119 @@
+"""What is painted of hostile texts: each line as wide as it must be, and no character in it that acts on a terminal."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from analyzer.render.jsonable import Limits
+from analyzer.render.tree_text import node_line
+from analyzer.session import Session
+from dissectors.field import Field
+from tests.analyzer.wire import CLIENT, Talk, capture, segments
+from tests.tui.driving import Drive, drive
+from tests.tui.hostile import acts, random_texts, string, write
+from tui.model.cells import Cells
+from tui.model.detail import read_detail
+from tui.model.outline import Folds, Outline
+from tui.model.timeline import Place
+from tui.screens.bars import status_parts
+from tui.theme import Palette
+from tui.widgets.cutting import Spans
+from tui.widgets.lines import Lines
+from tui.widgets.paint import strip
+
+WIDTHS = (37, 118, 200)
+LONG, HUGE, PACKET = 4096, 1 << 20, 60_000
+STYLES = Palette("dark", colourless=False).styles
+
+
+def said(session: Session, rows: Sequence[int], width: int) -> Iterator[Spans]:
+    """All that the main screen says of rows, as the panes and bars ask for it."""
+    listed = Lines(session, Cells(session), lambda _: False)
+    columns = listed.columns(width, len(session.rows), 1)
+    stream = session.rows.cell("stream", rows[0])
+    places = [Place(-1), *(Place(stream, row) for row in rows)]
+    yield from (line.spans for line in listed.read(places, columns).values())
+    for row in rows[::2]:  # an answer says the same texts as its request
+        detail = read_detail(session, row, Limits())
+        yield detail.title
+        outline = Outline(detail.notes, detail.tree.fields, Folds())
+        outline.fold_all(opened=True)
+        for at, (what, _, hidden) in enumerate(outline.lines):
+            yield node_line(what, Limits(), hidden) if isinstance(what, Field) else what.line
+            parts = status_parts(outline.path(at), None, 0)
+            yield [(part.style, part.text) for part in parts]
+
+
+def check(lines: Iterable[Spans], width: int) -> int:
+    """Paints lines; how many."""
+    count = 0
+    for spans in lines:
+        painted = strip(spans, width, STYLES)
+        assert not acts(painted.text), painted.text
+        assert cell_len(painted.text) == painted.cell_length == width
+        count += 1
+    return count
+
+
+def check_all(path: Path, texts: Sequence[str]) -> None:
+    with Session([write(path, texts)]) as session:
+        rows = range(len(session.load().rows))
+        assert len(rows) == 2 * len(texts)
+        for first in range(0, len(rows), 40):
+            width = WIDTHS[first // 40 % len(WIDTHS)]
+            assert check(said(session, rows[first : first + 40], width), width) > 40
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_two_thousand_texts(part: int, tmp_path: Path) -> None:
+    check_all(tmp_path / "evil.pcap", random_texts(2_000, LONG)[part::4])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_a_hundred_thousand_texts(part: int, tmp_path: Path) -> None:
+    check_all(tmp_path / "evil.pcap", random_texts(5_000, LONG, seed=part))
+
+
+def compact(text: str) -> bytes:
+    """A compact string: its length and one more as a varint before it."""
+    data = text.encode()
+    length, head = len(data) + 1, b""
+    while length > 0x7F:
+        head += bytes([length & 0x7F | 0x80])
+        length >>= 7
+    return head + bytes([length]) + data
+
+
+def metadata(number: int, topic: str) -> bytes:
+    """A request Metadata v12 with one topic, whose name may be of any length."""
+    body = struct.pack(">hhi", 3, 12, number) + string("client") + b"\0"
+    body += b"\2" + bytes(16) + compact(topic) + b"\0" + b"\0\0\0"
+    return struct.pack(">i", len(body)) + body
+
+
+def test_twenty_of_a_megabyte(tmp_path: Path) -> None:
+    pool = random_texts(20, 600, seed=2)
+    texts = [(text * (HUGE // len(text.encode()) + 1))[:HUGE] for text in pool]
+    whole = b"".join(metadata(number, text) for number, text in enumerate(texts))
+    writes = tuple((CLIENT, whole[at : at + PACKET]) for at in range(0, len(whole), PACKET))
+    path = capture(tmp_path / "huge.pcap", segments(Talk(writes)))
+
+    async def test(found: Drive) -> None:
+        main = found.main
+        assert main.timeline.timeline.rows == len(texts)
+        await found.press("v")
+        for row in range(len(texts)):
+            main.timeline.select_row(row)
+            await found.until(lambda row=row: main.detail is not None and main.detail.row == row)  # type: ignore[misc]
+            await found.press("tab", "=", "G", "greater_than_sign", "tab", "G", "tab")
+            lines = found.lines()
+            assert not acts("".join(lines))
+            assert {cell_len(line) for line in lines} == {120}
+
+    drive(test, path, size=(120, 40))

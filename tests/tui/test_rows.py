@@ -1,0 +1,543 @@
+"""What the user puts on top of the list: columns, times, marks, ignored messages, colours; and where he has been."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import islice, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyzer.config.model import ColorRule, Config
+from analyzer.filter import compiled
+from analyzer.rows import Rows
+from tests.analyzer.test_hosts import written
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.hostile import acts
+from tests.tui.test_growing import WHOLE, pipe
+from tui.commands import colouring, columns, marking, timing
+from tui.remembered import Remembered
+from tui.screens.columns import ColumnsScreen
+
+MIXED = KAFKA.with_name("mixed.pcapng")
+ERRORS = GOLDEN / "k4_errors.pcap.zst"
+
+
+def line_of(found: Drive, row: int) -> str:
+    """The line of a row that is on the screen."""
+    lines = found.text("list").splitlines()
+    return next(line for line in lines if re.match(rf"...\s*{row + 1}\s", line))
+
+
+async def go_to(found: Drive, row: int) -> None:
+    await found.press("ctrl+g", *str(row + 1), "enter")
+    assert found.row == row
+
+
+# Marks.
+
+
+def test_marks_are_gone_to_in_both_ways() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("v", "apostrophe")
+        assert found.status() == "no message is marked: m marks one"
+        for row in (3, 40, 500):
+            await go_to(found, row)
+            await found.press("m")
+            assert line_of(found, row)[1] == "●"
+        assert "message 501 is marked" in found.status()
+        assert found.status().endswith("3 marked")
+        went = []
+        for key in ("apostrophe", "apostrophe", "apostrophe", "quotation_mark", "quotation_mark"):
+            await found.press(key)
+            went.append(found.row)
+        assert went == [3, 40, 500, 40, 3]
+        await found.press("m", "apostrophe", "quotation_mark")
+        assert found.row == 500
+        assert found.status().endswith("2 marked")
+        marking.unmark_all(found.main)
+        await found.settle()
+        assert "●" not in found.text("list")
+        assert found.status() == "2 marks are gone"
+
+    drive(test)
+
+
+def test_marks_outlive_filters_and_views() -> None:
+    async def test(found: Drive) -> None:
+        for row in (2, 46):
+            await go_to(found, row)
+            await found.press("m")
+        await found.filter("operation == Fetch")
+        await found.press("apostrophe")
+        assert found.row == 46
+        await found.press("apostrophe")
+        assert found.row == 46
+        await found.filter("operation == Heartbeat")
+        await found.press("apostrophe")
+        assert "the filter hides what is marked, 2 messages" in found.status()
+        await found.filter("")
+        await found.press("v", "apostrophe")
+        assert found.row in (2, 46)
+        assert line_of(found, 2)[1] == "●"
+
+    drive(test)
+
+
+def test_marks_outlive_rows_that_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.screens.main.PAUSE", 0.01)
+
+    async def test(found: Drive) -> None:
+        listed = found.main.timeline
+        os.write(end, WHOLE[:60_000])
+        await found.until(lambda: listed.timeline.rows > 100)
+        await found.press("v", "j", "m", "j", "d")
+        rows = listed.timeline.rows
+        os.write(end, WHOLE[60_000:120_000])
+        await found.until(lambda: listed.timeline.rows > rows)
+        await found.settle()
+        assert line_of(found, 1)[1] == "●"
+        assert "ignored" in line_of(found, 2)
+
+    with pipe() as (name, end):
+        drive(test, name, wait=False)
+
+
+def test_the_partner_of_a_marked_message_is_told_apart() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("v", "j", "m", "k")
+        assert line_of(found, 1)[1] == "◆"
+        await found.press("j", "m", "k")
+        assert line_of(found, 1)[1] == "◂"
+
+    drive(test)
+
+
+def test_a_stream_cannot_be_marked() -> None:
+    async def test(found: Drive) -> None:
+        for key in ("m", "d", "ctrl+t"):
+            await found.press("escape", "g", "m", key)
+            assert found.status() == "no message is selected"
+
+    drive(test)
+
+
+# Ignored messages.
+
+
+def test_what_is_ignored_is_neither_decoded_nor_found() -> None:
+    async def test(found: Drive) -> None:
+        await found.ask("ctrl+f", "jg")
+        await found.until(lambda: "found in message" in found.status())
+        row = found.row
+        assert row is not None
+        await found.press("d")
+        assert found.main.ignored == {row}
+        assert "ignored: it is not decoded" in found.status()
+        assert line_of(found, row).rstrip(" █").endswith("ignored")
+        assert found.text("tree").split("\n")[0].strip() == "ignored: d takes it in again"
+        assert found.main.detail is None
+        await found.press("j", "k")
+        assert found.main.detail is None
+        seen = []
+        for _ in range(4):
+            before = found.row
+            await found.press("n")
+            await found.until(lambda before=before: found.row != before)  # type: ignore[misc]
+            seen.append(found.row)
+        assert row not in seen
+        await go_to(found, row)
+        await found.press("d")
+        assert found.main.ignored == set()
+        assert found.main.detail is not None
+        assert "ignored" not in line_of(found, row)
+
+    drive(test)
+
+
+def test_none_is_ignored_any_more() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("v", "d", "j", "d", "j", "d")
+        assert found.status().endswith("3 ignored")
+        await found.press("D")
+        assert found.status() == "3 messages are no longer ignored"
+        assert found.main.detail is not None
+        assert "ignored" not in found.text("list")
+        await found.press("D")
+        assert found.status() == "no message is ignored"
+
+    drive(test)
+
+
+# Times.
+
+
+def test_formats_of_time_go_round_and_are_remembered() -> None:
+    remembered = Remembered()
+
+    async def test(found: Drive) -> None:
+        await found.press("v")
+        shown = []
+        for _ in range(5):
+            shown.append(line_of(found, 1)[3:].split()[1])
+            await found.press("t")
+        (time,) = Rows(found.main.session).columns(["time"], np.array([1]))[0]
+        assert shown[0] == time[11:26]
+        assert shown[1] == time[:26]
+        assert 0 < float(shown[3]) < float(shown[2]) < 1
+        assert shown[4].startswith("1795270513.")
+        assert line_of(found, 1)[3:].split()[1] == shown[0]
+        assert found.status() == "times: clock"
+        await found.press("t")
+
+    drive(test, size=(320, 40), remembered=remembered)
+    assert remembered.get("time-format", "") == "iso"
+
+    async def again(found: Drive) -> None:
+        assert line_of(found, 1)[5:].split()[1].startswith("2026-11-21T")
+
+    drive(again, size=(320, 40), remembered=remembered)
+
+    async def configured(found: Drive) -> None:
+        assert line_of(found, 1)[5:].split()[1].startswith("1795270513.")
+
+    drive(configured, size=(320, 40), remembered=remembered, config=Config(time_format="epoch"))
+
+
+def seconds(line: str) -> float:
+    return float(line[3:].split()[1])
+
+
+def test_delta_is_since_the_line_above() -> None:
+    async def test(found: Drive) -> None:
+        await found.filter("operation == Fetch")
+        await found.press("v", "t", "t", "t")
+        listed, times = found.main.timeline, found.main.session.rows.column("time")
+        rows = found.rows()
+        for before, row in islice(pairwise(rows), 20):
+            assert abs(seconds(line_of(found, row)) - (int(times[row]) - int(times[before])) / 1e9) < 2e-6
+        await found.press("v")
+        assert listed.timeline.at(0).row is None  # type: ignore[union-attr]
+        first = listed.timeline.at(1).row  # type: ignore[union-attr]
+        assert first is None or seconds(line_of(found, first)) == 0
+
+    drive(test, size=(320, 40))
+
+
+def test_relative_times_count_from_a_reference() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("v", "t", "t")
+        before = seconds(line_of(found, 10))
+        await go_to(found, 5)
+        await found.press("ctrl+t")
+        assert "message 6 is a time reference" in found.status()
+        assert line_of(found, 5)[3:].split()[1] == "*REF*"
+        times = found.main.session.rows.column("time")
+        assert abs(seconds(line_of(found, 10)) - int(times[10] - times[5]) / 1e9) < 2e-6
+        assert seconds(line_of(found, 3)) < before
+        await found.press("ctrl+t")
+        assert "message 6 is no time reference any more" in found.status()
+        assert seconds(line_of(found, 10)) == before
+        await found.press("ctrl+t", "j", "ctrl+t")
+        timing.forget(found.main)
+        await found.settle()
+        assert "*REF*" not in found.text("list")
+
+    drive(test, size=(320, 40))
+
+
+def test_a_reference_is_seen_where_there_is_no_room_for_times() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("ctrl+t")
+        assert "*REF*" in found.text("list").splitlines()[1]
+
+    drive(test, size=(130, 30))
+
+
+# Columns.
+
+
+def test_columns_are_chosen_moved_and_remembered() -> None:
+    remembered = Remembered()
+
+    async def test(found: Drive) -> None:
+        main = found.main
+        await found.press("v", "c")
+        assert isinstance(found.window.screen, ColumnsScreen)
+        chooser = found.window.screen
+        await found.until(lambda: bool(chooser._fields))
+        await found.press(*"kafka.topic")
+        await found.settle()
+        assert "[ ] kafka.topic " in "\n".join(found.lines())
+        await found.press("enter")
+        assert columns.shown(main) == [
+            "number",
+            "time",
+            "operation",
+            "version",
+            "length",
+            "latency",
+            "kafka.topic",
+            "info",
+        ]
+        assert "[x] kafka.topic " in "\n".join(found.lines())
+        await found.press("ctrl+up", "ctrl+up", "shift+up", "ctrl+down")
+        assert columns.shown(main) == [
+            "number",
+            "time",
+            "operation",
+            "version",
+            "kafka.topic",
+            "length",
+            "latency",
+            "info",
+        ]
+        await found.press("escape")
+        await found.until(lambda: main.timeline.said.chosen.wanting([20]) == [])  # type: ignore[union-attr]
+        await found.settle()
+        assert "V kafka.topic Length Latency Info" in found.text("list-head")
+        shown = {row: line_of(found, row) for row in range(30)}
+        topics = compiled("kafka.topic").rows(Rows(main.session), range(30)).tolist()
+        assert [row for row, line in shown.items() if re.search(r" \d+ jg +\d+ ", line)] == topics
+        assert topics
+
+    drive(test, size=(320, 50), remembered=remembered)
+
+    async def again(found: Drive) -> None:
+        assert "kafka.topic" in found.text("list-head")
+        await found.press("c", "enter", "escape")
+        assert columns.shown(found.main) is None
+        assert "kafka.topic" not in found.text("list-head")
+
+    drive(again, size=(320, 50), remembered=remembered)
+    assert remembered.get("columns", ["x"]) == []
+
+
+def test_sets_of_the_configuration_come_first() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("c", "down", "enter")
+        assert columns.shown(found.main) == ["number", "client"]
+        await found.press(*"set zookeeper-q", "enter", "escape")
+        assert columns.shown(found.main)[-1] == "info"  # type: ignore[index]
+        assert "Source" in found.text("list-head")
+
+    drive(test, size=(200, 40), config=Config(columns={"mine": ("number", "client")}))
+
+
+def test_a_column_goes_and_the_last_one_stays_what_fits() -> None:
+    async def test(found: Drive) -> None:
+        columns.show(found.main, ["number", "client"])
+        await found.press("c", "down", "enter")
+        assert columns.shown(found.main) == ["client"]
+        await found.press("enter", "escape")
+        assert columns.shown(found.main) is None
+        columns.add(found.main, "client")
+        assert columns.shown(found.main)[-2:] == ["client", "info"]  # type: ignore[index]
+
+    drive(test)
+
+
+def test_remembered_columns_that_mean_nothing_are_left_out() -> None:
+    remembered = Remembered()
+    remembered.keep("columns", ["number", "no.such", "client"])
+
+    async def test(found: Drive) -> None:
+        assert columns.shown(found.main) == ["number", "client"]
+
+    drive(test, remembered=remembered)
+
+
+def test_columns_grow_with_what_stands_in_them() -> None:
+    async def test(found: Drive) -> None:
+        columns.show(found.main, ["number", "client", "length"])
+        await found.press("v")
+        heads = set()
+        for _ in range(19):
+            heads.add(found.text("list-head").rstrip())
+            lines = [line.rstrip(" █") for line in found.text("list").splitlines()]
+            assert len({len(line) for line in lines if line.strip()}) == 1
+            await found.press("pagedown")
+        assert len(heads) > 1
+
+    drive(test, size=(320, 40))
+
+
+# Colours.
+
+
+def rules_of(found: Drive) -> dict[int, str]:
+    """The style of the operation of each row on the screen."""
+    listed = found.main.timeline
+    shown: dict[int, str] = {}
+    for line, place in enumerate(listed.timeline.window(listed.top, listed.inner.height), listed.top):
+        if place.row is not None:
+            spans = listed.spans(line)
+            shown[place.row] = next((style for style, _ in spans if style.startswith("rule-")), "")
+    return shown
+
+
+async def coloured(found: Drive) -> None:
+    """Until all rows on the screen have been asked."""
+    listed = found.main.timeline
+    rows = [place.row for place in listed.timeline.window(listed.top, listed.inner.height) if place.row is not None]
+    colours = listed.said.colouring
+    assert colours is not None
+    await found.until(lambda: set(rows) <= set(colours._kept) and not colours.wanting(rows))
+    await found.settle()
+
+
+def test_rules_colour_rows_and_have_signs() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("v")
+        await coloured(found)
+        rules = {rule.style: rule for rule in found.main.timeline.said.colouring.rules}  # type: ignore[union-attr]
+        named = {row: rules[style].name for row, style in rules_of(found).items() if style in rules}
+        session = found.main.session
+        errors = compiled("error").rows(Rows(session), range(len(session.rows))).tolist()
+        assert [row for row, name in named.items() if name == "error"] == errors
+        assert errors
+        for row in errors:
+            assert line_of(found, row)[0] == "!"
+
+    drive(test, ERRORS, size=(200, 60))
+
+
+def test_protocols_are_told_apart_where_there_are_several() -> None:
+    async def mixed(found: Drive) -> None:
+        await found.press("v")
+        await coloured(found)
+        assert {line[2] for line in found.text("list").splitlines()} >= {"k"}
+        row = compiled("protocol == zookeeper").rows(Rows(found.main.session), range(1140)).tolist()[0]
+        await go_to(found, row)
+        await coloured(found)
+        assert line_of(found, row)[2] == "z"
+
+    async def alone(found: Drive) -> None:
+        await found.press("v")
+        await coloured(found)
+        assert {line[2] for line in found.text("list").splitlines()} == {" "}
+
+    drive(mixed, MIXED)
+    drive(alone)
+
+
+def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
+    own = (
+        ColorRule("bad filter", "latency >", "red"),
+        ColorRule("bad style", "length > 0", "no such colour"),
+        ColorRule("heart", "operation == Heartbeat", "black on yellow"),
+    )
+
+    async def test(found: Drive) -> None:
+        assert "the colour rule bad filter is left out: " in found.status()
+        assert "(1 more are wrong, too)" in found.status()
+        row = compiled("operation == Heartbeat").rows(Rows(found.main.session), range(648)).tolist()[0]
+        await go_to(found, row + 1)
+        await found.press("v")
+        await coloured(found)
+        assert line_of(found, row)[2] == "h"
+        listed = found.main.timeline
+        at = listed.timeline.line_of(listed.place_of(row))
+        assert len(listed.spans(at)) == 1
+        assert len(listed.spans_over(at)) > 1
+        await found.press("k", "j")
+        assert "left out" not in found.status()
+
+    drive(test, config=Config(own_colors=own), named={})
+
+
+def test_a_rule_that_reads_messages_is_painted_when_it_is_known() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("v")
+        for _ in range(6):
+            await found.press("pagedown")
+        await coloured(found)
+        session = found.main.session
+        wanted = set(compiled("kafka.group").rows(Rows(session), range(len(session.rows))).tolist())
+        shown = rules_of(found)
+        assert {row for row, style in shown.items() if style == "rule-0"} == wanted & set(shown)
+        assert wanted & set(shown)
+
+    drive(test, config=Config(own_colors=(ColorRule("group", "kafka.group", "bold green"),)))
+
+
+def test_without_colours_signs_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def test(found: Drive) -> None:
+        await found.press("v", "m")
+        await coloured(found)
+        assert any(line[:3] == "!  " for line in found.text("list").splitlines())
+        assert line_of(found, 0)[1] == "●"
+        strips = found.window.screen._compositor.render_strips()
+        styles = {segment.style for strip in strips for segment in strip if segment.style is not None}
+        assert all(style.color is None or style.color.is_default for style in styles)
+
+    drive(test, ERRORS)
+
+
+def test_rules_are_read_beside_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    whole = colouring._take
+    monkeypatch.setattr(colouring, "_take", lambda *found: asked.append("taken") or whole(*found))
+
+    async def test(found: Drive) -> None:
+        assert asked == ["taken"]
+
+    drive(test)
+
+
+# Where one has been.
+
+
+def test_back_and_forward_through_jumps() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("backspace")
+        assert found.status() == "there is nothing to go back to"
+        await found.press("j", "j", "j")
+        await go_to(found, 47)
+        await go_to(found, 600)
+        await found.press("j")
+        at = found.row
+        assert at not in (600, None)
+        went = []
+        for key in ("backspace", "alt+left", "backspace", "alt+right", "alt+right", "alt+right"):
+            await found.press(key)
+            went.append(found.row)
+        assert went == [47, 3, 3, 47, at, at]
+        assert found.status() == "there is nothing to go forward to"
+        await found.press("v", "G", "backspace")
+        assert found.row == at
+        await found.filter("operation == Heartbeat")
+        await found.press("backspace")
+        assert found.row in found.rows()
+
+    drive(test)
+
+
+def test_what_was_found_is_a_jump() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("j")
+        await found.ask("ctrl+f", "Heartbeat")
+        await found.until(lambda: found.row not in (1, None))
+        await found.press("backspace")
+        assert found.row == 1
+
+    drive(test)
+
+
+# Names of hosts.
+
+
+def test_streams_say_the_names_that_the_capture_tells(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.pcapng", ("10.0.0.2", b"broker-1\x1b[31m"))
+
+    async def test(found: Drive) -> None:
+        assert "10.0.0.1:40000 > 10.0.0.2:9092 (broker-1" in found.text("list").splitlines()[0]
+        await found.press("k")
+        assert "server: 10.0.0.2:9092 (broker-1" in found.text("tree")
+        assert not any(acts(line) for line in found.lines())
+
+    drive(test, path)

@@ -1,0 +1,106 @@
+"""Every screen at three sizes, as text and styles, beside what stands in tests/tui/snapshots.
+
+`SNAPSHOTS=write make test` (or pytest alone) writes them anew; what changed is then read in the diff. A program of one
+size goes from screen to screen, for to start it takes longer than to paint.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.snapshots import FOLDER, taken
+from tui.screens import bars, properties
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+Way = Callable[[Drive], Awaitable[None]]
+
+
+def keys(*names: str) -> Way:
+    """Pressing keys, and waiting for what a thread makes of them."""
+
+    async def press(found: Drive) -> None:
+        await found.press(*names)
+        await quiet(found)
+
+    return press
+
+
+async def quiet(found: Drive) -> None:
+    """Until two looks at the screen, some time apart, are alike."""
+    before, after = None, taken(found.window)
+    while before != after:
+        for _ in range(4):
+            await found.pilot.pause(0.02)
+        await found.sifted()
+        before, after = after, taken(found.window)
+
+
+FETCH = ("ctrl+g", "4", "8", "enter")
+
+SCREENS: dict[str, tuple[Way, Way]] = {
+    "streams": (keys(), keys()),
+    "tree": (keys(*FETCH, "tab", "down", "down"), keys("g", "shift+tab")),
+    "bytes": (keys(*FETCH, "tab", "tab", "l", "l", "l", "l", "l"), keys("g", "tab")),
+    "flat": (keys("v", *FETCH), keys("v")),
+    "stacked": (keys("L", "L"), keys("L", "L")),
+    "zoomed": (keys("tab", "z"), keys("z", "shift+tab")),
+    "marks": (keys("v", "m", "j", "d", "j", "ctrl+t", "t", "t"), keys("D", "m", "ctrl+t", "t", "t", "t", "v")),
+    "filter-typing": (keys("slash", *"kafka.topi"), keys("escape", "escape")),
+    "filter-wrong": (keys("slash", *"latency > 3x"), keys("escape", "escape")),
+    "filter": (keys("slash", *"latency > 5ms", "enter"), keys("slash", "ctrl+u", "enter")),
+    "find": (keys("ctrl+f", *"adminclient", "enter"), keys()),
+    "go-to": (keys("ctrl+g", "4"), keys("escape")),
+    "columns": (keys("c"), keys("escape")),
+    "copy": (keys("tab", "down", "y"), keys("escape", "shift+tab")),
+    "save": (keys("w"), keys("escape")),
+    "menu": (keys("tab", "down", "x"), keys("escape", "shift+tab")),
+    "palette": (keys("ctrl+p", *"stat"), keys("escape")),
+    "help": (keys("question_mark"), keys("escape")),
+    "statistics": (keys("s"), keys("escape")),
+    "latency": (keys("s", "tab"), keys("escape")),
+    "rate": (keys("s", "3"), keys("escape")),
+    "conversations": (keys("C"), keys("escape")),
+    "findings": (keys("F"), keys("escape")),
+    "properties": (keys("i"), keys("escape")),
+    "packets": (keys("P"), keys("escape")),
+    "follow": (keys("f"), keys("escape")),
+}
+"""How to come to a screen, and back."""
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_screens(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bars, "own_bytes", lambda: 44_000_000)
+    monkeypatch.setattr(properties, "own_bytes", lambda: 44_000_000)
+    monkeypatch.chdir(KAFKA.parent.parent)
+    found: dict[str, str] = {}
+
+    async def test(driven: Drive) -> None:
+        await quiet(driven)
+        for name, (there, back) in SCREENS.items():
+            await there(driven)
+            found[name] = taken(driven.window)
+            await back(driven)
+            assert driven.window.screen is driven.main, name
+
+    drive(test, KAFKA.relative_to(KAFKA.parent.parent), size=size)
+    folder = FOLDER / f"{size[0]}x{size[1]}"
+    if os.environ.get("SNAPSHOTS") == "write":
+        write(folder, found)
+    assert sorted(found) == sorted(path.stem for path in folder.glob("*.txt"))
+    differ = [name for name, text in found.items() if (folder / f"{name}.txt").read_text() != text]
+    assert not differ, "\n".join([found[differ[0]], f"differ: {', '.join(differ)}"])
+
+
+def write(folder: Path, found: dict[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.txt"):
+        path.unlink()
+    for name, text in found.items():
+        (folder / f"{name}.txt").write_text(text)

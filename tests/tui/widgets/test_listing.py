@@ -1,0 +1,175 @@
+"""The line of a row: what stands where, signs, rules, and columns of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from rich.cells import cell_len
+
+from analyzer.config.model import ColorRule
+from analyzer.render.jsonable import Limits
+from analyzer.session import Session
+from tests.tui.driving import KAFKA
+from tests.tui.hostile import TEXTS, acts
+from tui import theme
+from tui.model.cells import Cells, RowCells, Said
+from tui.model.chosen import Chosen
+from tui.model.colouring import Colouring, rules_of
+from tui.model.timeline import Place
+from tui.model.times import Width
+from tui.widgets.cutting import fitted
+from tui.widgets.lines import Lines
+from tui.widgets.listing import LEAD, Columns, Look, Span, row_spans
+
+SAID = Said(None, "jg, may create", ())
+ROW = RowCells(
+    7, "2026-11-21T14:15:13.809123456Z", 3, "kafka", "request", "Metadata", 12, 44, 8, 1_500_000, "complete", SAID
+)
+COLUMNS = Columns.fitting(120, 600, Width(15, 6), streams=9)
+
+
+def text(spans: list[Span]) -> str:
+    return "".join(said for _, said in spans)
+
+
+def styles(spans: list[Span]) -> set[str]:
+    return {style for style, said in spans if said.strip()}
+
+
+LEADS = {
+    "nothing": (Look("14:15"), "   "),
+    "partner": (Look("14:15", partner=True), " ◂ "),
+    "marked": (Look("14:15", marked=True), " ● "),
+    "marked partner": (Look("14:15", partner=True, marked=True), " ◆ "),
+    "a rule": (Look("14:15", rule=("slow", "~")), "  ~"),
+    "all": (Look("14:15", partner=True, marked=True, rule=("slow", "~")), " ◆~"),
+}
+
+
+@pytest.mark.parametrize("case", LEADS)
+def test_the_first_cells_are_signs(case: str) -> None:
+    look, signs = LEADS[case]
+    line = text(row_spans(ROW, COLUMNS, look))
+    assert line[:LEAD] == signs
+    assert line[LEAD:].split() == ["7", "14:15", "3", ">", "Metadata", "v12", "44", "1.5ms", "jg,", "may", "create"]
+
+
+def test_a_rule_s_sign_is_not_said_twice() -> None:
+    row = RowCells(*[getattr(ROW, name) for name in RowCells.__slots__[:-1]], Said("BAD", "", ()))
+    assert text(row_spans(row, COLUMNS, Look("", rule=("error", "!"))))[:LEAD] == "!  "
+    assert text(row_spans(row, COLUMNS, Look("", rule=("mine", "m"))))[:LEAD] == "! m"
+
+
+def test_a_rule_paints_the_words_and_leaves_the_figures() -> None:
+    plain, ruled = (row_spans(ROW, COLUMNS, Look("14:15", rule=rule)) for rule in (None, ("slow", "~")))
+    assert styles(ruled) == {"slow", "dim", "text"}
+    assert [style for style, said in ruled if "Metadata" in said or "may create" in said] == ["slow", "slow"]
+    assert styles(plain) == {"dim", "request", "text", "value"}
+
+
+def test_what_is_ignored_says_so() -> None:
+    row = RowCells(*[getattr(ROW, name) for name in RowCells.__slots__[:-1]], Said("BAD", "secret", ()))
+    line = text(row_spans(row, COLUMNS, Look("", ignored=True)))
+    assert line.rstrip().endswith("ignored")
+    assert "secret" not in line
+    assert "BAD" not in line
+    assert line[0] == " "
+
+
+@pytest.mark.parametrize(("room", "where"), [(120, "time"), (50, "info")])
+def test_a_reference_says_so_where_there_is_no_time_too(room: int, where: str) -> None:
+    cells = 15 if room == 120 else 0
+    columns = Columns.fitting(room, 600, Width(cells, 6 if cells else 0))
+    line = text(row_spans(ROW, columns, Look("*REF*" if cells else "", referred=True)))
+    assert line.count("*REF*") == 1
+    assert (line.index("*REF*") > line.index("Metadata")) is (where == "info")
+
+
+@pytest.mark.parametrize("width", [30, 44, 60, 64, 80, 90, 100, 160])
+def test_heads_stand_above_their_columns(width: int) -> None:
+    columns = Columns.fitting(width, 600, Width(15 if width >= 64 else 0, 6), streams=9)
+    head, line = "▌" + columns.head(), text(row_spans(ROW, columns, Look("14:15:13.809123")))
+    assert head.index("No.") + 3 == line.index("7") + 1
+    assert head.index("Operation") == line.index("Metadata")
+    assert head.index("Latency") + 7 == line.index("1.5ms") + 5
+    assert head.index("Info") == line.index("jg,")
+    if width >= 64:
+        assert head.index("Time") == line.index("14:15")
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with Session([KAFKA]) as found:
+        yield found.load()
+
+
+def places(*rows: int) -> list[Place]:
+    return [Place(-1), *(Place(0, row) for row in rows)]
+
+
+def test_a_background_covers_the_line_but_not_the_cursor(session: Session) -> None:
+    palette = theme.palette("dark")
+    rules, _ = rules_of((ColorRule("all", "length > 0", "white on red"), ColorRule("no", "length < 0", "blue")), {})
+    for rule in rules:
+        palette.add(rule.style, rule.words)
+    lines = Lines(session, Cells(session), palette.covers)
+    lines.colouring = Colouring(session, rules)
+    columns = lines.columns(120, 648, 0)
+    (line,) = lines.read(places(5), columns).values()
+    assert [style for style, _ in line.spans] == ["rule-0"]
+    assert "rule-0" not in styles([span for span in line.over if span[1].strip() != "a"])
+    assert text(line.over) == text(line.spans)
+    lines.marks.ignored.add(5)
+    (line,) = lines.read(places(5), columns).values()
+    assert "rule-0" not in styles(line.spans)
+
+
+NAMES = (
+    ("number", "time", "kafka.topic", "source", "latency", "info"),
+    ("info", "number", "error", "findings", "client"),
+    ("kafka.topic",),
+    ("operation", "role", "state", "protocol", "partner", "stream", "version", "length"),
+)
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_chosen_columns_are_aligned(session: Session, names: tuple[str, ...]) -> None:
+    lines = Lines(session, Cells(session), lambda _: False)
+    lines.chosen = chosen = Chosen(session, names, Limits())
+    rows = tuple(range(0, 600, 13))
+    for _ in range(2):
+        columns = lines.columns(160, 648, 37)
+        read = lines.read(places(*rows), columns)
+        for want in lines.wants(rows):
+            want.work()()
+    lines.widened = False
+    columns = lines.columns(160, 648, 37)
+    read = lines.read(places(*rows), columns)
+    assert not lines.widened
+    head = "▌" + columns.head()
+    found = chosen.texts(rows)
+    for number, texts in zip(rows, found, strict=True):
+        line = text(read[number].spans)
+        for column in chosen.columns:
+            if column.key in texts and not column.right:
+                begin = head.index(column.title)
+                assert line[begin:].startswith(texts[column.key][:30]), (column, line)
+            elif column.key == "number":
+                end = head.index("No.") + 3
+                assert line[:end].endswith(f" {number + 1}")
+    assert all(cell_len(text(line.spans)) >= cell_len(head) - 30 for line in read.values())
+
+
+def test_hostile_texts_stay_in_their_columns(session: Session) -> None:
+    lines = Lines(session, Cells(session), lambda _: False)
+    lines.chosen = chosen = Chosen(session, ["number", "client", "kafka.topic", "length"], Limits())
+    for hostile in TEXTS:
+        chosen.widths = [3, 6, 11, 6]
+        chosen.take(chosen.edition, {0: (hostile,), 1: ("topic",)})
+        for _ in range(2):
+            read = lines.read(places(0, 1), lines.columns(120, 648, 0))
+        made = [text([*fitted(line.spans, 120)]) for line in read.values()]
+        assert all(cell_len(line) == 120 and not acts(line) for line in made)
+        ends = [cell_len(line.rstrip()) for line in made]
+        assert ends[0] == ends[1]

@@ -1,0 +1,111 @@
+"""Decode as: the capture is read again with one word more about who speaks what.
+
+Theory. Messages are cut out of streams by the protocol's framing, so what a stream is cannot be changed behind the
+fact: the files are read anew by another session, on a screen of its own that takes the place of this one. It keeps the
+filter, and looks for the message that was selected by where it lies in its stream.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzer.decode_as import StreamNumber
+from analyzer.errors import UserError
+from analyzer.fields.keys import port
+
+if TYPE_CHECKING:
+    from analyzer.decode_as import Where
+    from analyzer.session import Session
+    from tui.screens.main import MainScreen
+
+    Told = tuple[Where, str]
+
+NONE = "none"
+"""The protocol of what is to be left undecoded."""
+
+
+def choose(main: MainScreen) -> None:
+    """Asks what the selected stream is, or what all of its port are."""
+    place = main.timeline.selected
+    if place is None:
+        main.say("no stream is selected", "bar-warning")
+        return
+    from dissectors import registry
+    from tui.screens.chooser import Choice, Chooser
+
+    server = port(main.session.endpoint(place.stream, 1))
+    wheres: list[tuple[str, Where]] = [
+        (f"stream {place.stream}", StreamNumber(place.stream)),
+        (f"port {server}", server),
+    ]
+    choices = [
+        Choice((("", f"{said} as {name}" if name != "none" else f"{said} not decoded"),), (where, name))
+        for said, where in wheres
+        for name in (*registry.names(), "none")
+    ]
+
+    def chosen(told: tuple[Told] | None) -> None:
+        if told is not None:
+            read_again(main, *told[0])
+
+    main.app.push_screen(Chooser(main.palette, "decode as", choices), chosen)
+
+
+def read_again(main: MainScreen, where: Where, protocol: str) -> None:
+    """Reads the capture anew with this word; says why that cannot be."""
+    if main.session.packets.follows:
+        main.say("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
+        return
+    from analyzer.filter import compiled
+    from tui.app import Window
+
+    try:
+        session = main.session.again(where, protocol)
+    except UserError as error:
+        main.say(str(error), "bar-warning")
+    else:
+        window = main.app
+        assert isinstance(window, Window)
+        flat, aim, in_force = main.timeline.timeline.flat, _aim(main), main.filtered
+        fresh = window.begin_anew(session, None if in_force is None else compiled(in_force.text, main.named))
+        fresh.timeline.timeline.flat = flat
+        fresh.when_read = lambda: _find_again(fresh, aim, f"{told(where)} is read as {protocol}")
+
+
+def told(where: Where) -> str:
+    """Of whom something was said, for people."""
+    return f"stream {where.number}" if isinstance(where, StreamNumber) else f"port {where}"
+
+
+def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -> None:
+    listed = main.timeline
+    row = None if aim is None else row_at(main.session, listed.timeline.rows, *aim)
+    if row is not None and listed.cursor <= 1:
+        if listed.timeline.shows(row):
+            main.select_row(row)
+        elif not listed.settled:
+            listed.aim = listed.place_of(row)  # the filter has not been asked about it yet
+    main.call_after_refresh(main.say, said)  # after what the selection says
+
+
+def _aim(main: MainScreen) -> tuple[int, int, int] | None:
+    """Where the selected message lies: stream, side, offset."""
+    place = main.timeline.selected
+    if place is None:
+        return None
+    if place.row is None:
+        return place.stream, 0, -1
+    cell = main.session.rows.cell
+    return place.stream, cell("side", place.row), cell("offset", place.row)
+
+
+def row_at(session: Session, rows: int, stream: int, side: int, offset: int) -> int | None:
+    """The row of a stream in which a byte of a side lies, or the last one before it; None where the stream has none."""
+    columns = session.rows
+    mine = np.flatnonzero(columns.column("stream")[:rows] == stream)
+    same = mine[(columns.column("side")[mine] == side) & (columns.column("offset")[mine] <= offset)]
+    if len(same):
+        return int(same[np.argmax(columns.column("offset")[same])])
+    return int(mine[0]) if len(mine) else None

@@ -1,0 +1,40 @@
+"""All commands by what they do: to be found by a word, and done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.keys import KEYS, Key, Where
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.screens.main import MainScreen
+
+
+def show(main: MainScreen) -> None:
+    """Opens the list of what can be done now: everywhere, and in the pane that has the focus."""
+    from tui.screens.chooser import Choice, Chooser
+
+    choices = [Choice((("", key.help),), key, key.shown) for key in commands(main)]
+
+    def chosen(key: tuple[Key] | None) -> None:
+        if key is not None:
+            run(main, key[0])
+
+    main.app.push_screen(Chooser(main.palette, "commands", choices), chosen)
+
+
+def commands(main: MainScreen) -> Sequence[Key]:
+    """What can be done now, but for what opens this list; what moves the cursor comes last."""
+    pane = main.frame.focused
+    mine = next(name for name, each in main.frame.panes.items() if each is pane)
+    order: dict[Where, int] = {"screen": 0, mine: 1, "pane": 2}
+    found = [key for key in KEYS if key.where in order and key.action != "do('palette.show')"]
+    return sorted(found, key=lambda key: order[key.where])
+
+
+def run(main: MainScreen, key: Key) -> None:
+    """Does what a key does."""
+    place = main if key.where == "screen" else main.frame.focused
+    main.call_later(place.run_action, key.action)

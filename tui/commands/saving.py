@@ -1,0 +1,195 @@
+"""Saving messages and bytes to files: what, in which form, under which name, and then it is done beside the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzer.errors import UserError
+from analyzer.text import safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from analyzer.export.forms import Asked
+    from tui.model.copies import Subject
+    from tui.model.exports import What
+    from tui.screens.main import MainScreen
+    from tui.screens.progress import Watch
+
+HINT = "Enter saves, Esc leaves all as it is"
+
+
+def choose(main: MainScreen) -> None:
+    """Asks what is to be saved."""
+    from tui.model.exports import choices
+    from tui.screens.chooser import Choice, Chooser
+
+    if main.filtered is not None and main.filtered.percent is not None:
+        main.say("the filter is still at work: save when it is done, or leave it with Esc", "bar-warning")
+        return
+    listed, place = main.timeline.timeline, main.timeline.selected
+    mine = np.zeros(0, np.int64)
+    if place is not None:
+        mine = np.flatnonzero(main.session.rows.column("stream")[: listed.rows] == place.stream)
+    marks = main.timeline.said.marks
+    found = choices(listed.shown, marks.marked, main.ignored, None if place is None else place.row, mine)
+    if not found:
+        main.say("there is no message to save", "bar-warning")
+        return
+
+    def chosen(what: tuple[What] | None) -> None:
+        if what is not None:
+            _choose_form(main, what[0])
+
+    lines = [Choice((("", each.about),), each, f"{len(each.rows):,}") for each in found]
+    main.app.push_screen(Chooser(main.palette, "save", lines), chosen)
+
+
+def _choose_form(main: MainScreen, what: What) -> None:
+    from analyzer.export.forms import FORMS
+    from tui.model.exports import forms
+    from tui.screens.chooser import Choice, Chooser
+
+    def chosen(form: tuple[str] | None) -> None:
+        if form is not None:
+            _ask_name(main, what, form[0])
+
+    names = forms(main.session, reading=main.reading)
+    lines = [Choice((("name", f"{name:<9}"), ("", FORMS[name].about)), name) for name in names]
+    title = f"save {what.about} as" + (" (more forms when all has been read)" if main.reading else "")
+    main.app.push_screen(Chooser(main.palette, title, lines), chosen)
+
+
+def _ask_name(main: MainScreen, what: What, form: str) -> None:
+    from analyzer.export.forms import FORMS, warning
+    from tui.model import exports
+    from tui.screens.ask import AskLine, Question
+
+    def unheard(done: int | None) -> None:
+        """Nobody listens yet."""
+
+    def read(name: str) -> Asked:
+        wanted = exports.asked(name, form, main.limits, unheard)
+        exports.is_there(wanted)
+        return wanted
+
+    def answered(answer: tuple[Asked] | None) -> None:
+        if answer is not None:
+            _unless_there(main, answer[0], what)
+
+    warned = warning(FORMS[form])
+    hint = HINT if warned is None else f"{warned}. {HINT}"
+    name = "the folder" if FORMS[form].folder else "the file"
+    main.app.push_screen(AskLine(main.palette, Question(name, hint, exports.suggested(what, form), read)), answered)
+
+
+def _unless_there(main: MainScreen, wanted: Asked, what: What) -> None:
+    """Asks before anything is replaced."""
+    from tui.model import exports
+
+    try:
+        there = exports.is_there(wanted)
+    except UserError as error:
+        main.say(str(error), "bar-warning")
+        return
+
+    def save() -> None:
+        _save(main, exports.forced(wanted) if there else wanted, what)
+
+    if not there:
+        save()
+    else:
+        _ask_whether(main, wanted.out, save, lambda: _ask_name(main, what, wanted.form))
+
+
+def _ask_whether(main: MainScreen, path: str, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    """Asks whether a file may be replaced."""
+    from tui.screens.chooser import Choice, Chooser
+
+    lines = [Choice((("", "another name"),), no), Choice((("warning", "replace it"),), yes)]
+
+    def chosen(act: tuple[Callable[[], None]] | None) -> None:
+        if act is not None:
+            act[0]()
+
+    main.app.push_screen(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), chosen)
+
+
+def _save(main: MainScreen, wanted: Asked, what: What) -> None:
+    from dataclasses import replace
+
+    from tui.model import exports
+    from tui.screens.progress import Progress
+
+    session, rows = main.session, what.rows
+
+    def work(watch: Watch) -> str:
+        said = exports.write(replace(wanted, watch=watch.told), session, rows)
+        return f"{said} written to {wanted.out}"
+
+    title = f"saving {what.about} as {wanted.form}"
+    main.app.push_screen(Progress(main.palette, title, len(rows), work), lambda end: _say_end(main, end))
+
+
+def _say_end(main: MainScreen, end: tuple[str, bool] | None) -> None:
+    if end is not None:
+        text, bad = end
+        main.say(text, "bar-warning" if bad else "bar")
+
+
+def field(main: MainScreen) -> None:
+    """Saves the bytes of the selected field."""
+    from tui.commands.copying import subject_of
+
+    subject = subject_of(main, field=True)
+    if subject is not None and subject.path:
+        save_field(main, subject)
+    elif subject is not None:
+        main.say("no field is selected", "bar-warning")
+
+
+def save_field(main: MainScreen, subject: Subject) -> None:
+    """Asks for a name and writes the bytes of a field there; not where something in them is masked."""
+    from analyzer.export.forms import write_bytes
+    from analyzer.export.output import check_file
+    from tui.screens.ask import AskLine, Question
+
+    node = subject.path[-1]
+    source = next(each.data for each in subject.detail.tree.sources if each.id == node.source)
+    begin, end = node.offset + node.head, node.offset + node.length
+    masks = () if main.limits.show_secrets else subject.detail.masks.get(node.source, ())
+    if subject.hides or any(first < end and begin < last for first, last in masks):
+        main.say("there is a secret in these bytes: --show-secrets", "bar-warning")
+        return
+    data = source[begin:end]
+
+    def read(name: str) -> tuple[str, bool]:
+        import os
+
+        path = os.path.expanduser(name.strip())
+        there = os.path.isfile(path)
+        check_file(path, force=there)
+        return path, there
+
+    def write(path: str, *, force: bool) -> None:
+        def work() -> str:
+            try:
+                write_bytes(data, path, force=force)
+            except UserError as error:
+                return str(error)
+            return f"{len(data):,} bytes written to {path}"
+
+        main.later("save", work, main.say)
+
+    def answered(answer: tuple[tuple[str, bool]] | None) -> None:
+        if answer is not None:
+            path, there = answer[0]
+            if there:
+                _ask_whether(main, path, lambda: write(path, force=True), lambda: save_field(main, subject))
+            else:
+                write(path, force=False)
+
+    hint = f"{len(data):,} bytes of {safe_text(node.spec.name, 40)}. {HINT}"
+    main.app.push_screen(AskLine(main.palette, Question("the file", hint, "field.bin", read)), answered)

@@ -1,0 +1,218 @@
+"""Which panes stand where: boxes for heads, panes and dividers, in an area of any size.
+
+Theory. Between neighbours stands a divider of one cell. What a pane gets of its group is a weight, so that all grow
+with the terminal. Until the user moves a divider the weights follow from the width: the bytes get what a line of them
+needs, the others share the rest. From then on weights are the cells that the panes had when it was moved last. Who
+moves a divider takes cells from one neighbour and gives them to the other; a hidden pane keeps its part of the whole.
+
+Where panes have no room at their least size, the one that has the focus stands alone, as one that is zoomed does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeGuard
+
+from tui.model.shapes import MODES, PANES, SHAPES, Group, Mode, Name, Part, apportioned, groups, least, panes, seen
+from tui.remembered import Remembered
+
+LEAST_WIDTH, LEAST_HEIGHT = 20, 5
+"""Cells of a terminal in which there is anything to see."""
+
+TOO_SMALL = f"the terminal is too small: {LEAST_WIDTH} x {LEAST_HEIGHT} cells at least"
+
+WIDE, VAST = 120, 180
+"""Columns from which panes stand side by side, and from which the bytes get sixteen on a line."""
+
+BYTES, MORE_BYTES = 44, 77
+"""Columns for eight bytes on a line, and for sixteen."""
+
+ABOVE = {"stacked.list": 4, "stacked.tree": 3, "stacked.hex": 3, "mixed.list": 1, "mixed.below": 1}
+LIST_TO_TREE, VAST_LIST_TO_TREE = (5, 4), (4, 3)
+"""Weights where the user has moved nothing: of parts one above the other, and of list and tree beside each other."""
+
+HEAVIEST = 1 << 20
+"""The largest weight."""
+
+
+class Box(NamedTuple):
+    """Cells from the upper left corner of the area."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Divider:
+    """Stands between two neighbours, the panes in which are `before` and `after` it.
+
+    sizes: cells, along it, of all parts of its group that are seen; `at`: how many of them stand before the divider.
+    least: the two neighbours' least sizes. joint: where another divider begins at it, in cells from its beginning.
+    """
+
+    box: Box
+    upright: bool
+    before: frozenset[Name]
+    after: frozenset[Name]
+    sizes: Mapping[str, int]
+    at: int
+    least: tuple[int, int]
+    joint: int | None = None
+
+    @property
+    def position(self) -> int:
+        """Its column if it is upright, else its line."""
+        return self.box.x if self.upright else self.box.y
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """Boxes of an area: heads and panes by the pane's name, only of those that are seen."""
+
+    heads: dict[Name, Box] = field(default_factory=dict)
+    panes: dict[Name, Box] = field(default_factory=dict)
+    dividers: list[Divider] = field(default_factory=list)
+
+    def divider(self, pane: Name, *, upright: bool) -> Divider | None:
+        """The one that a pane's size is changed by: behind it, or before it if it is the last."""
+        fitting = [divider for divider in self.dividers if divider.upright == upright]
+        behind = next((divider for divider in fitting if pane in divider.before), None)
+        return behind or next((divider for divider in fitting[::-1] if pane in divider.after), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """What the user has chosen. shares: weights of parts, of those groups in which a divider was moved."""
+
+    mode: Mode = "auto"
+    shares: Mapping[str, int] = field(default_factory=dict)
+    hidden: frozenset[Name] = frozenset()
+    zoomed: bool = False
+
+    @classmethod
+    def recalled(cls, remembered: Remembered) -> Arrangement:
+        """As it was when the program was last ended."""
+        mode, hidden = remembered.get("layout", "auto"), frozenset(filter(_is_name, remembered.get("hidden", [])))
+        weights = {name: int(weight) for name, weight in remembered.get("shares", {}).items()}
+        return cls(
+            mode if _is_mode(mode) else "auto",
+            {name: weight for name, weight in weights.items() if 0 < weight <= HEAVIEST},
+            hidden if len(hidden) < len(PANES) else frozenset(),
+        )
+
+    def keep(self, remembered: Remembered) -> None:
+        """Has it recalled the next time, but for the zoom."""
+        remembered.keep("layout", self.mode)
+        remembered.keep("hidden", sorted(self.hidden))
+        remembered.keep("shares", dict(self.shares))
+
+    @property
+    def shown(self) -> list[Name]:
+        """The panes that are not hidden, in the order in which they get the focus."""
+        return [name for name in PANES if name not in self.hidden]
+
+    def next_mode(self) -> Arrangement:
+        """The mode behind this one, round the end."""
+        modes = list(MODES)
+        return replace(self, mode=modes[(modes.index(self.mode) + 1) % len(modes)], zoomed=False)
+
+    def turned(self, pane: Name, *, shown: bool) -> Arrangement:
+        """With a pane shown or hidden; the last one stays."""
+        hidden = self.hidden - {pane} if shown else self.hidden | {pane}
+        return self if len(hidden) == len(PANES) else replace(self, hidden=hidden)
+
+    def laid(self, width: int, height: int, focus: Name) -> Laid:
+        """Boxes that cover an area of at least one cell; `focus`: the pane that stands alone if only one does."""
+        part = seen(self._shape(width), self.hidden)
+        needed = least(part)
+        if self.zoomed or needed[0] > width or needed[1] > height:
+            part = self.shown[0] if focus in self.hidden else focus
+        found = Laid()
+        self._lay(part, Box(0, 0, width, height), found)
+        return found
+
+    def moved(self, divider: Divider, to: int, width: int) -> Arrangement:
+        """With a divider at another position, as near as its neighbours' least sizes let it; `width`: the area's."""
+        names, sizes = list(divider.sizes), list(divider.sizes.values())
+        first, second = divider.at - 1, divider.at
+        both = sizes[first] + sizes[second]
+        wanted = sizes[first] + to - divider.position
+        sizes[first] = max(divider.least[0], min(wanted, both - divider.least[1]))
+        sizes[second] = both - sizes[first]
+        group = next(group for group in groups(self._shape(width)) if names[0] in group.parts)
+        before = self._weights(group, width, sum(sizes))
+        whole = sum(before[name] for name in names)
+        shares = {name: max(1, min(weight * sum(sizes) // whole, HEAVIEST)) for name, weight in before.items()}
+        return replace(self, shares={**self.shares, **shares, **dict(zip(names, sizes, strict=True))})
+
+    def _shape(self, width: int) -> Group:
+        mode = self.mode
+        return SHAPES[("beside" if width >= WIDE else "mixed") if mode == "auto" else mode]
+
+    def _lay(self, part: Part, box: Box, found: Laid) -> None:
+        """Puts the boxes of a part that has been given a box into `found`."""
+        if isinstance(part, Group):
+            self._lay_group(part, box, found)
+        else:
+            head = min(box.height - 1, 1)
+            found.heads[part] = box._replace(height=head)
+            found.panes[part] = box._replace(y=box.y + head, height=box.height - head)
+
+    def _lay_group(self, group: Group, box: Box, found: Laid) -> None:
+        upright, parts = group.upright, list(group.parts.values())
+        room = (box.width if upright else box.height) - len(parts) + 1
+        smallest = [least(part)[0 if upright else 1] for part in parts]
+        sizes = apportioned(room, list(self._weights(group, box.width, room).values()), smallest)
+        named = dict(zip(group.parts, sizes, strict=True))
+        for at, part in enumerate(parts):
+            if at:
+                sides = frozenset(panes(parts[at - 1])), frozenset(panes(part))
+                line = _slice(box, upright, sum(sizes[:at]) + at - 1, 1)
+                found.dividers.append(Divider(line, upright, *sides, named, at, (smallest[at - 1], smallest[at])))
+            self._lay(part, _slice(box, upright, sum(sizes[:at]) + at, sizes[at]), found)
+        if not upright:
+            _join(found.dividers)
+
+    def _weights(self, group: Group, width: int, room: int) -> dict[str, int]:
+        """Those of a group's parts. width: the area's; room: cells that they share."""
+        if all(name in self.shares for name in group.parts):
+            return {name: self.shares[name] for name in group.parts}
+        if not group.upright:
+            return {name: ABOVE[name] for name in group.parts}
+        beside = dict(zip(PANES, VAST_LIST_TO_TREE if width >= VAST else LIST_TO_TREE, strict=False))
+        weights = {name: beside.get(_one(part), 0) for name, part in group.parts.items()}
+        if all(weights.values()):
+            return weights
+        for_bytes = min(MORE_BYTES if width >= VAST else BYTES, room * 3 // 5)
+        whole = sum(weights.values())
+        return {name: max(weight * (room - for_bytes) or whole * for_bytes, 1) for name, weight in weights.items()}
+
+
+def _one(part: Part) -> Name:
+    return next(panes(part))
+
+
+def _slice(box: Box, upright: bool, at: int, size: int) -> Box:
+    """`size` columns of a box from column `at` on, or lines."""
+    if upright:
+        return box._replace(x=box.x + at, width=size)
+    return box._replace(y=box.y + at, height=size)
+
+
+def _join(dividers: list[Divider]) -> None:
+    """Tells level dividers where an upright one begins just below."""
+    for index, level in enumerate(dividers):
+        below = [each.box.x - level.box.x for each in dividers if each.upright and each.box.y == level.box.y + 1]
+        if not level.upright and below:
+            dividers[index] = replace(level, joint=below[0])
+
+
+def _is_name(text: str) -> TypeGuard[Name]:
+    return text in PANES
+
+
+def _is_mode(text: str) -> TypeGuard[Mode]:
+    return text in MODES

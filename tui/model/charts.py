@@ -1,0 +1,117 @@
+"""Bars and charts as lines of block characters: what figures look like.
+
+Theory. A cell can be filled in eight steps, upwards or to the right, so eight times as many heights and lengths are
+told apart as there are cells. What is more than nothing is always seen, however little; what is nothing is blank.
+A chart's columns stand for equal parts of time: for one each, as wide as there is room, or where there are more of
+them than columns, for the greatest of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from analyzer.render.lines import Line
+from analyzer.render.sparkline import BLOCKS
+
+LENGTHS = " ▏▎▍▌▋▊▉█"
+STEPS = len(LENGTHS) - 1
+
+FULL, HERE, FLOOR, EDGE = "█", "▲", "─", "┤"
+"""A cell that is filled; what marks the selected column, the line beneath the columns, and the one beside them."""
+
+_ALMOST = 1e-9
+"""What floats may be too much."""
+
+
+def bar(value: float, most: float, width: int) -> str:
+    """A bar to the right, as long as `value` is beside `most`, which is `width` cells; no longer than that."""
+    if value <= 0 or most <= 0 or width <= 0:
+        return ""
+    steps = min(max(round(value * width * STEPS / most), 1), width * STEPS)
+    whole, part = divmod(steps, STEPS)
+    return FULL * whole + LENGTHS[part].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Values (none below 0) over time, one for each of n equal intervals. style: of the columns; show: of a value."""
+
+    title: str
+    values: Sequence[float]
+    show: Callable[[float], str]
+    style: str = "name"
+
+    @property
+    def most(self) -> float:
+        """The greatest value."""
+        return max(self.values, default=0)
+
+    @property
+    def beside(self) -> int:
+        """Cells at the left of the columns."""
+        return len(self.show(self.most)) + 1
+
+    def cells(self, width: int, beside: int = 0) -> Cells:
+        """The cells of the columns in a line of `width`, with `beside` at their left, or as many as labels need."""
+        return Cells(len(self.values), max(width - max(beside, self.beside), 1))
+
+    def lines(self, width: int, height: int, selected: int | None = None, beside: int = 0) -> list[Line]:
+        """The title and `height` lines of columns; the interval `selected` is told by its style."""
+        cells, most, beside = self.cells(width, beside), self.most, max(beside, self.beside)
+        tall = [max(self.values[first:end]) for first, end in map(cells.part, range(cells.count))]
+        steps = [max(ceil(value * STEPS * height / most - _ALMOST), 1) if value > 0 else 0 for value in tall]
+        here = (0, 0) if selected is None else cells.of(selected)
+        found: list[Line] = [(("title", self.title), ("dim", f"  {self.show(most)} at most"))]
+        for line in range(height):
+            floor = STEPS * (height - 1 - line)
+            signs = "".join(BLOCKS[min(max(each - floor, 0), STEPS)] for each in steps)
+            label = self.show(most) if not line else "0" if line == height - 1 else ""
+            found.append((("dim", f"{label:>{beside - 1}}{EDGE}"), *_told(signs, here, self.style)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """n intervals over `count` cells: each has several, or each cell stands for several of them."""
+
+    intervals: int
+    count: int
+
+    def part(self, cell: int) -> tuple[int, int]:
+        """The intervals that a cell stands for, from the first to before the last number."""
+        first = cell * self.intervals // self.count
+        return first, max((cell + 1) * self.intervals // self.count, first + 1)
+
+    def of(self, interval: int) -> tuple[int, int]:
+        """The cells of an interval, in the same way."""
+        if self.intervals > self.count:
+            cell = ((interval + 1) * self.count - 1) // self.intervals
+            return cell, cell + 1
+        first, end = (-(-each * self.count // self.intervals) for each in (interval, interval + 1))
+        return first, end
+
+
+def axis(cells: Cells, beside: int, ends: tuple[str, str], selected: int | None, said: str) -> list[Line]:
+    """What stands beneath the columns: where the selected one is, when they begin and end, and what is said of it."""
+    here = (0, 0) if selected is None else cells.of(selected)
+    middle = (here[0] + here[1]) // 2
+    marks = FLOOR * cells.count
+    if selected is not None:
+        marks = marks[:middle] + HERE + marks[middle + 1 :]
+    first, last = ends
+    room = max(cells.count - len(first) - len(last), 1)
+    at = min(max(middle - len(first) - len(said) // 2, 1), room - len(said) - 1)
+    between = f"{' ' * at}{said}" if len(said) + 2 <= room else ""
+    blank = " " * beside
+    return [
+        (("dim", blank), *_told(marks, here, "dim")),
+        (("dim", blank + first), ("partner", f"{between:<{room}}"), ("dim", last)),
+    ]
+
+
+def _told(signs: str, here: tuple[int, int], style: str) -> Line:
+    """The columns of one line, the cells `here` in another style."""
+    first, end = here
+    return ((style, signs[:first]), ("partner", signs[first:end]), (style, signs[end:]))

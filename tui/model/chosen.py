@@ -1,0 +1,167 @@
+"""The columns that the user has chosen for the list: any keys and fields, as wide as what stands in them.
+
+Theory. What the cells of a row have (tui.model.cells) is there already. Of the other columns those that the index tells
+are read for the rows on the screen when these are read; fields of bodies are read by another thread and kept for the
+last few thousand rows. A column is as wide as the widest text that it has shown, up to a bound: it never shrinks, so
+that the list does not jump to and fro as it is scrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.errors import UserError
+from analyzer.render.aligned import NUMBERS
+from analyzer.render.asked import AskedRows
+from analyzer.render.jsonable import Limits
+from analyzer.render.keys import Keys, keys_of, numbers
+from analyzer.render.presets import PRESETS, TABLE_KEYS
+from analyzer.render.shapes import Joined
+from analyzer.rows import BODY_KEYS, Rows
+from analyzer.session import Session
+from analyzer.text import safe_text
+
+KEPT = 4096
+"""Rows whose fields are kept."""
+
+MOST = 40
+"""Cells of a column at most, but for the line for people, which takes what is left."""
+
+ITEMS, BYTES = 20, 32
+"""Values of a field, and bytes of one, that a cell has at most."""
+
+INFO = "info"
+
+OF_CELLS = frozenset(
+    {"number", "time", "stream", "protocol", "role", "operation", "version", "length", "latency_ns", "partner"}
+    | {"state", *BODY_KEYS}
+)
+"""Keys that the cells of a row have."""
+
+SHARED = frozenset({"state", "error", "findings"})
+"""Keys that the line for people says, too: a set of columns like that of `list` has them there alone."""
+
+AUTOMATIC = ("number", "time", "operation", "version", "length", "latency", INFO)
+"""What the list shows where nobody chooses, as columns to begin with."""
+
+TITLES: Mapping[str, str] = {"number": "No.", "stream": "Str", "version": "V", "latency_ns": "Latency"}
+
+
+class Column(NamedTuple):
+    """A column. name: by which it was asked for; key: by which it is read. right: figures, which end together."""
+
+    name: str
+    key: str
+    right: bool
+
+    @property
+    def title(self) -> str:
+        """What stands above it: of a long path its end."""
+        if self.key in TITLES:
+            return TITLES[self.key]
+        last = self.name.rpartition(".")[2] if self.name.count(".") > 1 else self.name
+        return last if "." in self.name else last[:1].upper() + last[1:]
+
+
+class Chosen:
+    """Columns by the names that `-e` takes. Raises UserError for a name that means nothing.
+
+    limits: whether secrets are shown. Of the thread that paints, but for `read`.
+    """
+
+    def __init__(self, session: Session, names: Sequence[str], limits: Limits) -> None:
+        self.names = tuple(dict.fromkeys(names))
+        if not self.names:
+            raise UserError("a list needs a column")
+        keys = keys_of(self.names, "columns")
+        if "fields" in keys.names:
+            raise UserError("columns fields: the tree shows them")
+        right = NUMBERS | numbers(keys)
+        self.columns = [Column(name, key, key in right) for name, key in zip(keys.titles, keys.names, strict=True)]
+        self.widths = [len(safe_text(column.title, MOST)) for column in self.columns]
+        self._session = session
+        self._shape = Joined(Limits(BYTES, ITEMS, show_secrets=limits.show_secrets), labels=True)
+        self._cheap = [key for key in keys.names if key not in OF_CELLS and not _is_dear(keys, key)]
+        self._dear = [key for key in keys.names if _is_dear(keys, key)]
+        self._paths = keys.paths
+        self._kept: dict[int, tuple[str, ...]] = {}
+        self.edition = 0
+        """Rises when what was read is forgotten: what was read before is not taken any more."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Fields are read again when they are looked at: names have been learned."""
+        self.edition += 1
+        self._kept.clear()
+        self._here, self._there = self._reader(self._cheap), self._reader(self._dear)
+
+    def _reader(self, keys: Iterable[str]) -> AskedRows:
+        paths = {key: self._paths[key] for key in keys if key in self._paths}
+        return AskedRows(Rows(self._session), paths, self._shape, with_names=True)
+
+    def texts(self, rows: Sequence[int]) -> list[dict[str, str]]:
+        """What the columns say of rows beyond their cells, as far as it has been read."""
+        numbers_ = np.array(rows, np.int64)
+        columns = [self._here.column(key, numbers_).values() for key in self._cheap]
+        found = [dict(zip(self._cheap, map(text_of, row), strict=True)) for row in zip(*columns, strict=True)]
+        found = found or [{} for _ in rows]
+        for row, texts in zip(rows, found, strict=True):
+            texts.update(zip(self._dear, self._kept.get(row, ()), strict=False))
+        return found
+
+    def wanting(self, rows: Iterable[int]) -> list[int]:
+        """Those of `rows` that must be read for their fields."""
+        return [row for row in rows if row not in self._kept] if self._dear else []
+
+    def read(self, rows: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        """Reads the fields of rows; changes nothing but the reader, which is the other thread's."""
+        columns = [self._there.column(key, np.array(rows, np.int64)).values() for key in self._dear]
+        return {row: tuple(map(text_of, texts)) for row, texts in zip(rows, zip(*columns, strict=True), strict=True)}
+
+    def take(self, edition: int, found: Mapping[int, tuple[str, ...]]) -> list[int]:
+        """Keeps what was read; gives the rows that say something else now."""
+        if edition != self.edition:
+            return []
+        self._kept |= found
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+        return list(found)
+
+    def widen(self, widths: Sequence[int]) -> bool:
+        """Some rows need columns as wide as this, in cells; whether one has become wider."""
+        before = self.widths
+        self.widths = [max(wide, min(need, MOST)) for wide, need in zip(before, widths, strict=True)]
+        return self.widths != before
+
+
+def _is_dear(keys: Keys, key: str) -> bool:
+    return key in keys.paths and not keys.paths[key].is_cheap
+
+
+def text_of(value: object) -> str:
+    """A cell as text, not safe for terminals; secrets have been masked."""
+    if value is None:
+        return ""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def set_keys(keys: Sequence[str]) -> list[str]:
+    """The columns of a set: what shares the last column of `list` has none of its own."""
+    if tuple(keys) == tuple(TABLE_KEYS):
+        return [key for key in keys if key not in SHARED]
+    return list(keys)
+
+
+def sets(own: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """All sets of columns by name, those of the configuration first and before built-in ones of the same name."""
+    return {**own, **{name: keys for name, keys in PRESETS.items() if name not in own}}
+
+
+def added(names: Sequence[str], name: str) -> list[str]:
+    """One more column: before the line for people if that stands last, for it takes what is left."""
+    if name in names:
+        return list(names)
+    return [*names[:-1], name, INFO] if names and names[-1] == INFO else [*names, name]

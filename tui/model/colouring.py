@@ -1,0 +1,171 @@
+"""Which colour rule a row has: the first of those that hold, asked for the rows on the screen alone.
+
+Theory. A rule is a filter, a style and a sign, for what a colour tells a sign tells too. Filters that look at columns
+are asked when a row comes to the screen, in some ten microseconds each; those that read messages are asked by another
+thread (`ask`), and until it has answered, a row has the first of the others that holds. What was found is kept for the
+last few thousand rows. It is asked again where it may have changed: a request that got its answer, and all rows when
+names were learned or the input has ended (`forget`).
+
+That a row is of a protocol says something only where there are several: only then have built-in rules for protocols
+their say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.config.model import PROTOCOL_COLORS, ColorRule
+from analyzer.errors import UserError
+from analyzer.filter import Filter, compiled
+from analyzer.rows import Rows
+from analyzer.session import Session
+
+KEPT = 4096
+"""Rows of which the rule is kept."""
+
+SIGNS = {"error": "!", "gap": "%", "guessed": "?", "slow": "~", "retransmitted": "r", "raw": "·"}
+"""Of built-in rules; others have the first letter of their name."""
+
+QUORUM = {"zookeeper-quorum": "q"}
+
+
+class Rule(NamedTuple):
+    """A rule that can be asked. style: the name that the palette is to have for its words; of_protocol: see above."""
+
+    name: str
+    filter: Filter
+    style: str
+    words: str
+    sign: str
+    of_protocol: bool
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether no message is read for it."""
+        return all(field.is_cheap for field in self.filter.fields)
+
+
+class Known(NamedTuple):
+    """What was found of a row. cheap, dear: the first rule of each kind that holds, None for none.
+
+    partner: the row's partner by that time; is_asked: whether `dear` is known.
+    """
+
+    partner: int | None
+    cheap: int | None
+    dear: int | None = None
+    is_asked: bool = False
+
+    @property
+    def rule(self) -> int | None:
+        """The rule that counts."""
+        held = [rule for rule in (self.cheap, self.dear) if rule is not None]
+        return min(held, default=None)
+
+
+def rules_of(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tuple[list[Rule], list[str]]:
+    """The rules that can be asked, and a sentence for each whose filter is wrong; needs the time of a page of code.
+
+    A style is checked by the palette that gets it.
+    """
+    rules: list[Rule] = []
+    wrong: list[str] = []
+    for number, color in enumerate(colors):
+        try:
+            filter_ = compiled(color.filter, named)
+        except UserError as error:
+            wrong.append(f"the colour rule {color.name} is left out: {error}")
+            continue
+        of_protocol = color in PROTOCOL_COLORS
+        rules.append(Rule(color.name, filter_, f"rule-{number}", color.style, sign_of(color.name), of_protocol))
+    return rules, wrong
+
+
+def sign_of(name: str) -> str:
+    """One character for a rule."""
+    known = SIGNS.get(name) or QUORUM.get(name)
+    return known or next((each.lower() for each in name if each.isalnum() and each.isascii()), "c")
+
+
+class Colouring:
+    """The rules in force, and what is known of rows. Of the thread that paints, but for `ask`."""
+
+    def __init__(self, session: Session, rules: Sequence[Rule]) -> None:
+        self.rules = rules
+        self.has_protocols = False
+        self._session = session
+        self._reader, self._other_reader = Rows(session), Rows(session)
+        self._cheap = [number for number, rule in enumerate(rules) if rule.is_cheap]
+        self._dear = [number for number, rule in enumerate(rules) if not rule.is_cheap]
+        self._kept: dict[int, Known] = {}
+        self._protocols: set[int] = set()
+        self._rows = self._edition = 0
+
+    def grow(self, rows: int) -> None:
+        """So many rows have been announced: notes which protocols they are of."""
+        new = self._session.rows.column("protocol")[self._rows : rows]
+        self._rows = rows
+        if len(new) and not self.has_protocols:
+            self._protocols.update(int(each) for each in np.unique(new) if each >= 0)
+            if len(self._protocols) > 1:
+                self.has_protocols = True
+                self.forget()
+
+    def rules_at(self, partners: Mapping[int, int | None]) -> dict[int, Rule | None]:
+        """The rule of each row, as far as it is known; of rows with their partners."""
+        new = [row for row, partner in partners.items() if row not in self._kept or self._kept[row].partner != partner]
+        if new:
+            held = self._first(self._cheap, self._reader, sorted(new))
+            self._keep({row: Known(partners[row], held.get(row)) for row in new})
+        found = ((row, self._kept[row].rule) for row in partners)
+        return {row: None if rule is None else self.rules[rule] for row, rule in found}
+
+    def wanting(self, rows: Sequence[int]) -> list[int]:
+        """Those of `rows` that `ask` should be asked about, of those that rules_at has met."""
+        return [row for row in rows if row in self._kept and not self._kept[row].is_asked] if self._dear else []
+
+    @property
+    def edition(self) -> int:
+        """Rises when what was known has been forgotten: an answer to an earlier question is none any more."""
+        return self._edition
+
+    def ask(self, rows: Sequence[int]) -> dict[int, int]:
+        """The first dear rule that holds, of those rows that have one; by another thread, of one at a time."""
+        return self._first(self._dear, self._other_reader, sorted(rows))
+
+    def take(self, edition: int, rows: Sequence[int], held: Mapping[int, int]) -> list[int]:
+        """Takes an answer of `ask`; gives the rows that have another rule now."""
+        if edition != self._edition:
+            return []
+        before = {row: self._kept[row] for row in rows if row in self._kept}
+        self._keep({row: known._replace(dear=held.get(row), is_asked=True) for row, known in before.items()})
+        return [row for row, known in before.items() if row in self._kept and self._kept[row].rule != known.rule]
+
+    def forget(self) -> None:
+        """All is asked again when it is looked at."""
+        self._edition += 1
+        self._kept.clear()
+        self._reader, self._other_reader = Rows(self._session), Rows(self._session)
+
+    def _first(self, numbers: Sequence[int], reader: Rows, rows: Sequence[int]) -> dict[int, int]:
+        """The first of some rules that holds, for the rows that have one; `rows` rise."""
+        left = np.array(rows, np.int64)
+        found: dict[int, int] = {}
+        for number in numbers:
+            if not len(left):
+                break
+            rule = self.rules[number]
+            if rule.of_protocol and not self.has_protocols:
+                continue
+            mask = rule.filter.mask(reader, left)
+            found |= dict.fromkeys(left[mask].tolist(), number)
+            left = left[~mask]
+        return found
+
+    def _keep(self, known: Mapping[int, Known]) -> None:
+        self._kept |= known
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]

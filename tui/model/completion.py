@@ -1,0 +1,253 @@
+"""How what is being typed into the filter bar may go on: fields, operators, values, what else the language has.
+
+Theory. What a word is to become the parser itself says (analyzer.filter.expected); here is what there is of that kind,
+the part before the cursor compared with it: what begins so first, then what has it inside, upper or lower case. Names
+and values take time to read, so they are given; what is not there yet is not offered, and what is missing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from analyzer.fields.catalog import UnknownField, find
+from analyzer.fields.keys import FIELDS
+from analyzer.fields.path import FieldPath, Key, Kind, names_of
+from analyzer.filter.expected import Expected, Wanted, expected, word_end
+from analyzer.filter.operators import FUNCTIONS, OPERATORS
+from analyzer.filter.scan import Scanner
+from dissectors import registry
+from tui.model.names import Names
+from tui.model.seen import Seen
+
+MOST = 300
+"""Things that are offered at one place."""
+
+QUOTES = ("'", '"')
+
+_EQUAL = (
+    "==",
+    "eq",
+    "any_eq",
+    "!=",
+    "ne",
+    "all_ne",
+    "===",
+    "all_eq",
+    "!==",
+    "~=",
+    "any_ne",
+    "in",
+    "not in",
+    "contains",
+)
+"""Operators behind which values of the capture are offered: those that ask for one."""
+
+_SAID = {
+    "==": "any value is equal",
+    "!=": "it is there, and no value is equal",
+    "<": "any value is less",
+    "<=": "less or equal",
+    ">": "any value is greater",
+    ">=": "greater or equal",
+    "contains": "has a text or bytes inside",
+    "matches": "a regular expression is found in it",
+    "in {": "any value is one of these: {1, 2, 5..9}",
+    "not in {": "it is there, and no value is one of these",
+    "&": "has any of these bits",
+    "===": "all values are equal",
+    "!==": "any value is another",
+}
+_ORDERED = ("<", "<=", ">", ">=")
+_SEARCHING = ("contains", "matches")
+_JOINING = {"and": "both", "or": "either", "xor": "one of them alone"}
+_BEFORE = {"not": "the other messages", "any": "any value must fulfil it", "all": "every value must fulfil it"}
+
+
+class Offer(NamedTuple):
+    """How a word may go on: the whole word, and what it is. about None: it is a field, see about_field."""
+
+    text: str
+    about: str | None = None
+
+
+class Offers(NamedTuple):
+    """What may stand in the place of the characters `begin` to `end`. missing: the field whose values are not known.
+
+    asked_for: nothing of the word is there yet and anything may come, so it is shown to nobody who does not ask.
+    """
+
+    begin: int
+    end: int
+    items: Sequence[Offer] = ()
+    missing: str | None = None
+    asked_for: bool = False
+
+    def moved(self, by: int) -> Offers:
+        """The same in a text of which this is the part from `by` on."""
+        return self._replace(begin=self.begin + by, end=self.end + by)
+
+
+NOTHING = Offers(0, 0)
+
+
+class Known(NamedTuple):
+    """What there is to offer. names: None while they are being read; values: of each field that was asked for."""
+
+    names: Names | None
+    named: Mapping[str, str]
+    values: Mapping[str, Sequence[Seen]]
+
+
+def offers(text: str, cursor: int, known: Known) -> Offers:
+    """What may stand where the cursor is, instead of the word that it is in."""
+    before = text[:cursor]
+    wants = expected(before, known.named)
+    word = before[wants.begin :]
+    if any(map(str.isspace, word)) and not (wants.wanted is Wanted.VALUE and is_open(word)):
+        return NOTHING
+    end = max(cursor, word_end(text, wants.begin, wants.wanted))
+    items = [each for each in _items(wants, word, known) if each.text != word]
+    is_wide = not word and wants.wanted in (Wanted.COMPARISON, Wanted.FIELD)
+    missing = _sampled(wants) if wants.wanted is Wanted.VALUE else None
+    return Offers(wants.begin, end, items[:MOST], missing if missing not in known.values else None, asked_for=is_wide)
+
+
+def is_open(word: str) -> bool:
+    """Whether a word is in quotes of which the second has not been written."""
+    return word.removeprefix("r").startswith(QUOTES) and word_end(word, 0, Wanted.VALUE) == 0
+
+
+def can_become(text: str, known: Known) -> bool:
+    """Whether what the text ends with is the beginning of something that would be right there."""
+    wants = expected(text, known.named)
+    word = text[wants.begin :]
+    if wants.wanted is Wanted.VALUE and is_open(word):
+        return True
+    if any(map(str.isspace, word)):
+        return False
+    if wants.wanted in (Wanted.COMPARISON, Wanted.FIELD) and known.names is None:
+        return True
+    lower = word.lower()
+    return any(each.text.lower().startswith(lower) for each in _items(wants, word, known, all_of_them=True))
+
+
+def about_field(name: str) -> str:
+    """What is said of a field beside its name."""
+    try:
+        field = find(name)
+    except UnknownField:
+        return ""
+    if field.kind is Kind.PRESENCE:
+        return field.about or ""
+    kind = f"{field.kind.value}{', many' if field.repeated else ''}"
+    return f"{field.about} ({kind})" if field.about else kind
+
+
+def _items(wants: Expected, word: str, known: Known, *, all_of_them: bool = False) -> list[Offer]:
+    wanted = wants.wanted
+    if wanted in (Wanted.COMPARISON, Wanted.FIELD):
+        return _operands(word, known, wanted is Wanted.COMPARISON)
+    if wanted is Wanted.VALUE:
+        return _values(wants, word, known)
+    if wanted is Wanted.NAMED:
+        form = "${%s}" if word.startswith("${") else "$%s"
+        plain = {name: text for name, text in known.named.items() if "." not in name or form == "${%s}"}
+        return _matching(word, (Offer(form % name, text) for name, text in plain.items()))
+    if wanted is Wanted.SET:
+        return [Offer("{", "a set: {1, 2, 5..9}")] if not word else []
+    if wanted is Wanted.IN:
+        return _matching(word, [Offer("in {", _SAID["in {"])])
+    joining = [Offer(*each) for each in _JOINING.items()]
+    if wanted is Wanted.JOINING:
+        return _matching(word, joining)
+    others = [Offer(name) for name in OPERATORS] if all_of_them else []
+    return _matching(word, [*_operators(wants.field), *joining, *others])
+
+
+def _matching(word: str, items: Iterable[Offer]) -> list[Offer]:
+    """Those that begin so, then those that have it inside."""
+    lower = word.lower()
+    having = [each for each in items if lower in each.text.lower()]
+    return sorted(having, key=lambda each: not each.text.lower().startswith(lower))
+
+
+def _operands(word: str, known: Known, is_comparison: bool) -> list[Offer]:
+    others = [Offer(f"{name}(", about) for name, about in FUNCTIONS.items()]
+    if is_comparison:
+        others += [Offer(*each) for each in _BEFORE.items()]
+        others += [Offer(f"${name}", text) for name, text in known.named.items() if "." not in name]
+    begins = [each for each in others if each.text.lower().startswith(word.lower())] if word else []
+    fields = [] if known.names is None else [Offer(name) for name in known.names.matching(word)]
+    at = 0 if known.names is None else len(known.names.beginning(word)) if word else len(fields)
+    return [*fields[:at], *begins, *fields[at:], *(others if not word else ())]
+
+
+def _operators(name: str | None) -> list[Offer]:
+    """Those that can be asked of a field, the usual ones first."""
+    field = _found(name)
+    left: tuple[str, ...] = ()
+    if field is not None:
+        is_number = field.kind in (Kind.NUMBER, Kind.DURATION, Kind.TIME)
+        if field.kind is Kind.PRESENCE:
+            return []
+        if field.kind is Kind.STRUCT:
+            left = (*_SAID,)
+        elif field.kind is Kind.FLAG:
+            left = (*_ORDERED, *_SEARCHING, "&")
+        elif is_number:
+            left = _SEARCHING if field.label is None else ()
+        elif field.kind is not Kind.ANY:
+            left = ("&",) if field.kind is Kind.ADDRESS else (*_ORDERED, "&")
+    return [Offer(symbol, about) for symbol, about in _SAID.items() if symbol not in left]
+
+
+def _values(wants: Expected, word: str, known: Known) -> list[Offer]:
+    name = _sampled(wants)
+    field = _found(name)
+    if name is None or field is None:
+        return []
+    found = {each.text: f"in {each.times:,} values" for each in known.values.get(name, ())}
+    if word.startswith("r") and is_open(word):
+        return []
+    for text in _possible(field):
+        found.setdefault(text, "")
+    lower = _said(word).lower()
+    having = [Offer(*each) for each in found.items() if lower in _said(each[0]).lower()]
+    return sorted(having, key=lambda each: not _said(each.text).lower().startswith(lower))
+
+
+def _sampled(wants: Expected) -> str | None:
+    """The field whose values are to be offered."""
+    return wants.field if wants.operator in _EQUAL else None
+
+
+def _possible(field: FieldPath) -> Sequence[str]:
+    """The values that a field can have, where few are possible."""
+    if field.kind is Kind.FLAG:
+        return ("true", "false")
+    if isinstance(field.origin, Key):
+        if field.origin.name == "protocol":
+            return (*registry.names(), "unknown")
+        return FIELDS[field.origin.name].among
+    return sorted(names_of(field.label) or ())
+
+
+def _found(name: str | None) -> FieldPath | None:
+    try:
+        return None if name is None else find(name)
+    except UnknownField:
+        return None
+
+
+class _Quoted(Scanner):
+    def said(self) -> str:
+        return self._literal().text
+
+
+def _said(word: str) -> str:
+    """The text that a word stands for, as far as it has been written."""
+    if not word.startswith(QUOTES):
+        return word
+    closed = word if not is_open(word) else f"{word.rstrip(chr(92))}{word[0]}"
+    return _Quoted(closed).said()

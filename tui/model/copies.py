@@ -1,0 +1,263 @@
+"""What can be copied of what is selected, as text: each kind is a row of KINDS, made when it is asked for.
+
+Theory. Text that goes into a clipboard or a file is for programs and people alike, so a value is copied as it is, with
+its control characters: nothing acts on them on the way, for the clipboard gets them in base64. What is secret is masked
+as on the screen, unless secrets are shown: what a renderer masks itself is left to it, and bytes lose what
+analyzer.render.masking says they must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.filter.alike import filter_of, is_masked, path_of
+from analyzer.render.hexdump import WIDTH, hexdump_line
+from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.render.lines import plain
+from analyzer.render.masking import Span
+from analyzer.render.printer import Printer
+from analyzer.render.shown import shown_lines
+from analyzer.render.tree_json import masked, node_object
+from analyzer.render.tree_text import tree_lines
+from analyzer.rows import Rows
+from analyzer.session import Session
+from dissectors.api import Role
+from dissectors.field import Field, Tree
+from dissectors.wire.secret import Secret
+from tui.model.detail import Detail, field_path
+
+MASK = 0x2A
+"""What stands for a secret byte where a message must keep its length."""
+
+WHOLE = Limits(bytes_limit=None, max_items=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is selected: a row with what is decoded of it, and in its tree a node behind those around it, if any."""
+
+    session: Session
+    limits: Limits
+    detail: Detail
+    path: Sequence[Field] = ()
+
+    @property
+    def row(self) -> int:
+        """The row's number, from 0."""
+        return self.detail.row
+
+    @property
+    def node(self) -> Field | None:
+        """The field that is selected."""
+        return self.path[-1] if self.path else None
+
+    @property
+    def hides(self) -> bool:
+        """Whether the field's value must not be seen."""
+        return not self.limits.show_secrets and bool(self.path) and is_masked(self.path)
+
+
+class Kind(NamedTuple):
+    """One way to copy. make: gives None where there is nothing of the kind. fits: it is of a field, of these; whole:
+    it is of the whole message, whatever is selected in it.
+    """
+
+    about: str
+    make: Callable[[Subject], str | None]
+    fits: Callable[[Field], bool] | None = None
+    whole: bool = False
+
+
+def _any(node: Field) -> bool:
+    return True
+
+
+def _is_plain(node: Field) -> bool:
+    return not node.children or isinstance(node.value, str | bytes | int | float)
+
+
+def _is_parent(node: Field) -> bool:
+    return bool(node.children)
+
+
+def _is_named(node: Field) -> bool:
+    return node.spec.label is not None
+
+
+def _is_bytes(node: Field) -> bool:
+    value = node.value.reveal() if isinstance(node.value, Secret) else node.value
+    return isinstance(value, bytes)
+
+
+def _value(subject: Subject) -> str | None:
+    node = subject.node
+    if node is None or not _is_plain(node):
+        return None
+    value = masked(node) if subject.hides else node.value
+    if isinstance(value, Secret):
+        if not subject.limits.show_secrets:
+            return f"redacted, {len(value)} long"
+        value = value.reveal()
+    if isinstance(value, bytes):
+        return value.hex()
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)
+
+
+def _name(subject: Subject) -> str | None:
+    return None if subject.node is None or subject.hides else subject.node.text
+
+
+def _as_text(subject: Subject) -> str | None:
+    """Bytes as the text that they are, if they are one."""
+    node = subject.node
+    value = None if node is None or subject.hides else node.value
+    if isinstance(value, Secret):
+        value = value.reveal()
+    try:
+        return value.decode() if isinstance(value, bytes) and value else None
+    except UnicodeDecodeError:
+        return None
+
+
+class _Piece(NamedTuple):
+    """Bytes of a source from `at` on; `masks` are spans of the source."""
+
+    data: bytes
+    at: int
+    masks: Sequence[Span]
+
+
+def _piece(subject: Subject) -> _Piece:
+    """The field's bytes, or all of the message's."""
+    node, tree = subject.node, subject.detail.tree
+    source = 0 if node is None else node.source
+    masks: Sequence[Span] = () if subject.limits.show_secrets else subject.detail.masks.get(source, ())
+    data = next(each.data for each in tree.sources if each.id == source)
+    if node is None:
+        return _Piece(data, 0, masks)
+    if subject.hides:
+        masks = ((node.offset, node.offset + node.length),)
+    return _Piece(data[node.offset : node.offset + node.length], node.offset, masks)
+
+
+def _hex(subject: Subject) -> str | None:
+    piece = _piece(subject)
+    pairs = [f"{byte:02x}" for byte in piece.data]
+    for first, last in _inside(piece):
+        pairs[first:last] = ["**"] * (last - first)
+    return "".join(pairs) or None
+
+
+def _inside(piece: _Piece) -> Iterator[Span]:
+    """The masks, counted from the piece's begin."""
+    for first, last in piece.masks:
+        begin, end = max(first - piece.at, 0), min(last - piece.at, len(piece.data))
+        if begin < end:
+            yield begin, end
+
+
+def _dump(subject: Subject) -> str | None:
+    piece = _piece(subject)
+    data, base = piece.data, piece.at
+    lines = (
+        plain(hexdump_line(base + at, data[at : at + WIDTH], piece.masks, None)) for at in range(0, len(data), WIDTH)
+    )
+    return "\n".join(lines) or None
+
+
+def _printed(form: str, *, with_fields: bool) -> Callable[[Subject], str]:
+    def make(subject: Subject) -> str:
+        session = subject.session
+        out = BytesIO()
+        printer = Printer((), form, with_fields, subject.limits, out=out)
+        reader = Rows(session, streaming=not session.ended, hindsight=printer.for_people)
+        printer.rows(reader, np.array([subject.row]))
+        return out.getvalue().decode("utf-8", "replace").rstrip("\n")
+
+    return make
+
+
+def _field_json(subject: Subject) -> str | None:
+    if subject.node is None:
+        return None
+    found = node_object(subject.node, subject.hides)
+    return JsonWriter(WHOLE._replace(show_secrets=subject.limits.show_secrets)).line(found).decode().rstrip("\n")
+
+
+def _field_tree(subject: Subject) -> str | None:
+    node = subject.node
+    if node is None or not node.children or subject.hides:
+        return None
+    whole = WHOLE._replace(show_secrets=subject.limits.show_secrets)
+    return "\n".join(plain(line) for line in tree_lines(Tree([node], [], []), whole))
+
+
+def _shown(subject: Subject) -> str:
+    return "\n".join(plain(line) for line in shown_lines(subject.session, subject.row, subject.limits))
+
+
+def _path(subject: Subject) -> str | None:
+    if not subject.path:
+        return None
+    return path_of(subject.session, subject.row, subject.path) or field_path([node.spec.name for node in subject.path])
+
+
+def _filter(subject: Subject) -> str | None:
+    if not subject.path:
+        return f"number == {subject.row + 1}"
+    return filter_of(subject.session, subject.row, subject.detail.tree, subject.path)
+
+
+def _message(subject: Subject) -> str | None:
+    """All bytes of the message in hex, with a `*` for each secret one: what is decoded of it stays where it is."""
+    tree = subject.detail.tree
+    data = bytearray(tree.sources[0].data)
+    for first, last in () if subject.limits.show_secrets else subject.detail.masks.get(0, ()):
+        data[first:last] = bytes([MASK]) * (min(last, len(data)) - first)
+    return data.hex() or None
+
+
+def _command(subject: Subject) -> str | None:
+    """A call of `wireanalyze decode`, which is told what the capture knew."""
+    message, dissector = _message(subject), subject.session.dissector(subject.row)
+    header = subject.session.header(subject.row)
+    if message is None or dissector is None:
+        return None
+    told = f"-p {dissector.name}"
+    if header.role is Role.RESPONSE and header.code is not None:
+        version = "" if header.version is None else f" --version {header.version}"
+        told += f" --response --api {header.code}{version}"
+    elif header.role is Role.REQUEST:
+        told += " --request"
+    return f"wireanalyze decode {told} {message}"
+
+
+KINDS: Mapping[str, Kind] = {
+    "value": Kind("the value", _value, _is_plain),
+    "name": Kind("what the value is called", _name, _is_named),
+    "text": Kind("the bytes as text", _as_text, _is_bytes),
+    "hex": Kind("the bytes, in hex", _hex),
+    "dump": Kind("the bytes, as a dump", _dump),
+    "path": Kind("the field's path", _path, _any),
+    "filter": Kind("a filter that finds it", _filter),
+    "field": Kind("the field and what is below it, as text", _field_tree, _is_parent),
+    "json": Kind("the field, as JSON", _field_json, _any),
+    "row": Kind("the row, as list prints it", _printed("table", with_fields=False), whole=True),
+    "object": Kind("the message, as JSON with its fields", _printed("ndjson", with_fields=True), whole=True),
+    "tree": Kind("the message, as show prints it", _shown, whole=True),
+    "message": Kind("the message, in hex for decode", _message, whole=True),
+    "command": Kind("the command that decodes the message", _command, whole=True),
+}
+
+
+def fitting(subject: Subject) -> list[str]:
+    """The kinds that may give something, by name."""
+    node = subject.node
+    return [name for name, kind in KINDS.items() if kind.fits is None or (node is not None and kind.fits(node))]

@@ -1,0 +1,106 @@
+"""What can be saved: which rows, in which form, and a name for it. What it does is done by analyzer.export."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer import heap
+from analyzer.columns import Ints
+from analyzer.errors import UserError
+from analyzer.export.forms import FORMS, LINES, Asked, check
+from analyzer.render.jsonable import Limits
+from analyzer.session import Session
+
+FORM_NAMES = (*LINES, "parquet", "pcapng", "raw", "objects")
+WHILE_READING = frozenset((*LINES, "raw"))
+"""Forms for which a part of a capture will do."""
+
+LINES_AT_ONCE, BODIES_AT_ONCE = 20_000, 2_000
+"""Rows after which it is looked whether the export is still wanted."""
+
+SUFFIXES: Mapping[str, str] = {"raw": ".bin", "objects": "", "parquet": ""}
+
+
+class What(NamedTuple):
+    """Rows that can be saved. about: for people. rows: which, rising; name: for the file."""
+
+    about: str
+    rows: Ints
+    name: str
+
+
+def choices(shown: Ints, marked: Collection[int], ignored: Collection[int], row: int | None, mine: Ints) -> list[What]:
+    """What there is to save: what the list shows, what is marked, the selected message, its stream (`mine`). What is
+    ignored is left out, unless it is the selected message.
+    """
+    left_out = np.fromiter(ignored, np.int64, len(ignored))
+    some = np.sort(np.fromiter(marked, np.int64, len(marked)))
+    found = [What("the messages that are shown", np.setdiff1d(shown, left_out, assume_unique=True), "messages")]
+    if len(some):
+        found.append(What("the marked messages", np.setdiff1d(some, left_out), "marked"))
+    if row is not None:
+        found.append(What(f"message {row + 1}", np.array([row]), f"message-{row + 1}"))
+    if len(mine):
+        found.append(What("all messages of this stream", np.setdiff1d(mine, left_out), "stream"))
+    return [each for each in found if len(each.rows)]
+
+
+def forms(session: Session, *, reading: bool) -> list[str]:
+    """The forms that are possible now."""
+    return [
+        name
+        for name in FORM_NAMES
+        if (name in WHILE_READING or not reading)
+        and (name != "parquet" or find_spec("pyarrow") is not None)
+        and (name != "pcapng" or session.reader == "native")
+    ]
+
+
+def suggested(what: What, form: str) -> str:
+    """A name that nobody has."""
+    suffix = SUFFIXES.get(form, f".{form}")
+    for number in range(1, 1000):
+        name = f"{what.name}{'' if number == 1 else f'-{number}'}{suffix}"
+        if not os.path.lexists(name):
+            return name
+    return f"{what.name}{suffix}"
+
+
+def asked(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> Asked:
+    """What is wanted of the forms, over nothing that is there."""
+    path = os.path.expanduser(name.strip())
+    if path == "-" or "\0" in path:
+        raise UserError("name a file, or for tables and objects a folder")
+    together = LINES_AT_ONCE if form in LINES else BODIES_AT_ONCE
+    return Asked(out=path, form=form, force=False, limits=limits, watch=watch, together=together)
+
+
+def is_there(wanted: Asked) -> bool:
+    """Whether something stands in the way that may be replaced. Raises UserError for what cannot be written at all."""
+    try:
+        check(wanted)
+    except UserError:
+        if not os.path.lexists(wanted.out):
+            raise
+        check(forced(wanted))
+        return True
+    return False
+
+
+def forced(wanted: Asked) -> Asked:
+    """The same, in the place of what is there."""
+    return replace(wanted, force=True)
+
+
+def write(wanted: Asked, session: Session, rows: Ints) -> str:
+    """Does it; says what was written. Raises UserError, and what `watch` raises."""
+    try:
+        return FORMS[wanted.form].write(wanted, session, rows)
+    finally:
+        heap.give_back()

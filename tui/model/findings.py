@@ -1,0 +1,160 @@
+"""Findings by kind, as many as a person can look through: how many there are, and the first ones.
+
+Theory. A capture of a million messages may have a finding in each. So of every kind only the first KEPT are kept, and
+the others counted. They come in portions, each tallied where it was found and merged where it is shown. Kinds are told
+in doctor's order, and their order changes as they come; a kind of few is unfolded as long as nobody has folded it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from analyzer.insight.checkup import ERROR_ANSWER, Found
+from analyzer.insight.kinds import Kind, gravest_first, kind_of
+from analyzer.render.lines import Line
+from analyzer.session import Analysis
+from analyzer.text import safe_text
+from dissectors.finding import CODES, Severity
+from tui.model.accordion import Accordion, Spot
+
+KEPT = 1000
+"""Findings of a kind that can be looked at."""
+
+KINDS, OTHERS = 500, "other errors"
+"""Kinds that are told apart; what answers report beyond these is one kind."""
+
+FEW = 8
+"""Findings of a kind up to which they are unfolded unasked."""
+
+LONGEST = 1000
+"""Characters of a sentence."""
+
+CODE, NUMBER = 24, 9
+
+
+class Tally:
+    """Of each kind how many, and the first ones in the order in which they were found."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Kind, int] = {}
+        self.kept: dict[Kind, list[Found]] = {}
+
+    def add(self, found: Found) -> None:
+        """Counts a finding."""
+        kind = self._known(kind_of(found.finding))
+        self.counts[kind] += 1
+        kept = self.kept[kind]
+        if len(kept) < KEPT:
+            kept.append(found)
+
+    def merge(self, later: Tally) -> None:
+        """Counts what was found behind this."""
+        for each, count in later.counts.items():
+            kind = self._known(each)
+            self.counts[kind] += count
+            kept = self.kept[kind]
+            kept += later.kept[each][: KEPT - len(kept)]
+
+    def _known(self, kind: Kind) -> Kind:
+        if kind not in self.counts:
+            if kind.error and len(self.counts) >= KINDS:
+                kind = Kind(kind.severity, ERROR_ANSWER, OTHERS)
+            self.counts.setdefault(kind, 0)
+            self.kept.setdefault(kind, [])
+        return kind
+
+    def by_severity(self) -> dict[Severity, int]:
+        """How many of each severity, the gravest first; those that there are none of are left out."""
+        counted = dict.fromkeys(sorted(Severity, reverse=True), 0)
+        for kind, count in self.counts.items():
+            counted[kind.severity] += count
+        return {severity: count for severity, count in counted.items() if count}
+
+
+class Mark(NamedTuple):
+    """A line by what it shows, wherever that comes to stand."""
+
+    kind: Kind
+    beneath: int
+
+
+class Findings:
+    """The lines of what was found so far; see tui.screens.folding.Contents. session: tells of the rows."""
+
+    def __init__(self, session: Analysis) -> None:
+        self._session = session
+        self.tally = Tally()
+        self.kinds: list[Kind] = []
+        self._chosen: dict[Kind, bool] = {}
+        self.accordion = Accordion()
+
+    def merge(self, later: Tally) -> None:
+        """More was found: kinds have other places."""
+        self.tally.merge(later)
+        self.kinds = gravest_first(self.tally.counts)
+        self.accordion = Accordion(len(self.kinds))
+        for head, kind in enumerate(self.kinds):
+            if self._chosen.get(kind, self.tally.counts[kind] <= FEW):
+                self.accordion.unfold(head, self._height(kind))
+
+    def mark(self, spot: Spot | None) -> Mark | None:
+        """What stands at a spot."""
+        return None if spot is None else Mark(self.kinds[spot.head], spot.beneath)
+
+    def spot(self, mark: Mark | None) -> Spot | None:
+        """Where that stands now; the kind's own line where it was folded."""
+        if mark is None:
+            return None
+        head = self.kinds.index(mark.kind)
+        return Spot(head, min(mark.beneath, self.accordion.height(head) or 0))
+
+    def found(self, spot: Spot) -> Found | None:
+        """The finding of a line; None of a kind's own, and of the one that counts the rest."""
+        kept = self.tally.kept[self.kinds[spot.head]]
+        return kept[spot.beneath - 1] if 0 < spot.beneath <= len(kept) else None
+
+    def unfolds(self, head: int) -> bool:
+        """See Contents: every kind has some."""
+        return True
+
+    def unfold(self, head: int) -> int:
+        """See Contents."""
+        kind = self.kinds[head]
+        self._chosen[kind] = True
+        return self.accordion.unfold(head, self._height(kind))
+
+    def fold(self, head: int) -> int:
+        """See Contents."""
+        self._chosen[self.kinds[head]] = False
+        return self.accordion.fold(head)
+
+    def head(self, head: int) -> Line:
+        """See Contents."""
+        kind = self.kinds[head]
+        severity = kind.severity.name.lower()
+        said = safe_text(kind.error, LONGEST) if kind.error else CODES[kind.code]
+        style = "text" if kind.error else "dim"
+        count = f"{self.tally.counts[kind]:>{NUMBER},}"
+        return ((severity, f"{severity:<8} {kind.code:<{CODE}}"), ("title", count), ("", "  "), (style, said))
+
+    def beneath(self, head: int, at: int) -> Line:
+        """See Contents."""
+        kind = self.kinds[head]
+        kept = self.tally.kept[kind]
+        if at >= len(kept):
+            more = self.tally.counts[kind] - len(kept)
+            return (("note", f"{'':{NUMBER}}  and {more:,} more, which are not listed here"),)
+        row, finding = kept[at]
+        text = "" if kind.error and kind.error != OTHERS else safe_text(finding.text, LONGEST)
+        if row is None:
+            return (("place", f"{'':{NUMBER}}  "), ("", text))
+        return (("place", f"{row + 1:>{NUMBER}}  "), *self._about(row), ("", text))
+
+    def _about(self, row: int) -> Line:
+        rows, names = self._session.rows, self._session.names
+        operation = names.text(rows.cell("operation", row)) or "?"
+        return (("dim", f"stream {rows.cell('stream', row)}  "), ("name", f"{safe_text(operation, CODE)}  "))
+
+    def _height(self, kind: Kind) -> int:
+        kept = len(self.tally.kept[kind])
+        return kept + (self.tally.counts[kind] > kept)

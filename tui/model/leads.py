@@ -1,0 +1,84 @@
+"""What a line of a page stands for, and the filters that say it.
+
+Theory. A figure counts messages, so there is a filter that keeps just these. It is written as a person would write it:
+names without quotes where they need none, durations in the unit in which they are whole.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from analyzer.find import quoted
+from analyzer.session import iso_time
+from analyzer.units import DURATIONS
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
+_CHOICE = re.compile(r"\bx?or\b|[|^$]")
+"""What binds less tightly than `and`, or may hold what does."""
+
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+
+
+class Shows(NamedTuple):
+    """Messages that fulfil a filter."""
+
+    condition: str
+
+
+class To(NamedTuple):
+    """A message."""
+
+    row: int
+
+
+class Opens(NamedTuple):
+    """Another view of the same page."""
+
+    view: str
+
+
+Lead = Shows | To | Opens
+
+
+def literal(text: str) -> str:
+    """A text as a filter has it behind an operator; no character of it acts on a terminal or breaks a line."""
+    if _WORD.fullmatch(text):
+        return text
+    return quoted(text).translate(_CONTROLS)
+
+
+def duration_literal(nanoseconds: int) -> str:
+    """`2ms`: exactly, in the largest unit in which it is a whole number, up to seconds."""
+    for unit in ("s", "ms", "us"):
+        if nanoseconds and nanoseconds % DURATIONS[unit] == 0:
+            return f"{nanoseconds // DURATIONS[unit]}{unit}"
+    return f"{nanoseconds}ns"
+
+
+def latency_within(low: int, high: int) -> str:
+    """Answers with a latency from `low` to below `high` (ns); where `low` is 0, also with one below that."""
+    below = f"latency < {duration_literal(high)}"
+    return below if not low else f"latency >= {duration_literal(low)} and {below}"
+
+
+def time_within(first: int, end: int) -> str:
+    """Messages from one time to before another (ns since 1970)."""
+    return f'time >= "{_moment(first)}" and time < "{_moment(end)}"'
+
+
+def _moment(time: int) -> str:
+    """A time in UTC without what is nothing."""
+    return iso_time(time).replace("T", " ").rstrip("Z").rstrip("0").rstrip(".")
+
+
+def one_of(field: str, value: str | None) -> str:
+    """Messages that have a value in a field; without a value, those that have none."""
+    return f"not {field}" if value is None else f"{field} == {literal(value)}"
+
+
+def both(first: str, second: str) -> str:
+    """What fulfils both; the second one needs no parentheses."""
+    if not first or first == second or first.endswith(f" and {second}"):
+        return first or second
+    return f"{f'({first})' if _CHOICE.search(first) else first} and {second}"

@@ -1,0 +1,50 @@
+"""Rows that the user has marked, and rows that he ignores: numbers of rows, so filters and growth do not touch them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+
+import numpy as np
+
+from analyzer.columns import Ints
+
+
+class Marks:
+    """`marked` and `ignored` are read by all who ask for them; rows come and go one at a time."""
+
+    def __init__(self) -> None:
+        self.marked: set[int] = set()
+        self.ignored: set[int] = set()
+
+    def next(self, row: int, shows: Callable[[int], bool], *, forward: bool) -> int | None:
+        """The next marked row that is shown, behind `row` or before it, round the end; None where there is none."""
+        rows = sorted(self.marked)
+        if not forward:
+            cut = bisect_left(rows, row)
+            return next(filter(shows, (*reversed(rows[:cut]), *reversed(rows[cut:]))), None)
+        cut = bisect_right(rows, row)
+        return next(filter(shows, (*rows[cut:], *rows[:cut])), None)
+
+    def without_ignored(self, rows: Ints) -> Ints:
+        """Those of `rows`, which rise, that are not ignored."""
+        if not self.ignored or not len(rows):
+            return rows
+        ignored = np.array(sorted(self.ignored), np.int64)
+        places = np.minimum(np.searchsorted(rows, ignored), len(rows) - 1)
+        return np.delete(rows, places[rows[places] == ignored])
+
+    @property
+    def said(self) -> str:
+        """How many there are, for people; nothing where there are none."""
+        counted = ((len(self.marked), "marked"), (len(self.ignored), "ignored"))
+        return ", ".join(f"{count:,} {what}" for count, what in counted if count)
+
+
+def toggle(rows: set[int], row: int) -> bool:
+    """Takes a row in, or out; whether it is in now."""
+    if row in rows:
+        rows.remove(row)
+        return False
+    rows.add(row)
+    return True

@@ -1,0 +1,154 @@
+"""The first view of statistics: what there is, what failed, who does how much of what; each line leads on.
+
+Theory. What somebody asks who looks at an unknown capture, in this order: how much is it and when was it, is anything
+wrong, which operations are there and how fast are they. The rest is a line for each of the other views, which says
+what is most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from analyzer.columns import Ints
+from analyzer.insight.figures import Figures
+from analyzer.insight.statistics import Group, Study
+from analyzer.insight.unanswered import Waiting, longest, unanswered
+from analyzer.render.amounts import count, rate, size
+from analyzer.render.durations import duration
+from analyzer.render.lines import Line
+from analyzer.render.sparkline import narrowed, sparkline
+from analyzer.session import iso_time
+from analyzer.text import safe_text
+from tui.model.figures import NOTHING, figure_columns, names, shown
+from tui.model.leads import Lead, Opens, Shows, To
+from tui.model.operations import NOTHING_NOW, condition_of
+from tui.model.table import Table
+from tui.model.tabled import Tabled
+from tui.model.views import Heads, Item, Said, State
+
+OLDEST, TITLE, BESIDE = 3, 16, 34
+"""Requests that are named, cells of the words that a line begins with, and of those behind what is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is said of all messages. over_time: how many in each `interval` (ns). waiting: who waited longest."""
+
+    total: Figures
+    first: int | None
+    last: int | None
+    interval: int
+    over_time: Sequence[int]
+    groups: Sequence[Group]
+    waiting: Sequence[Waiting]
+
+    @classmethod
+    def of(cls, study: Study) -> Facts:
+        """Of the rows of a study."""
+        rows: Ints = unanswered(study.reader.session, study.rows)
+        over_time = [group.figures.messages for group in study.by("time").groups]
+        groups = study.by("protocol", "operation").groups
+        parts = (study.total, study.first, study.last, study.intervals.length, over_time, groups)
+        return cls(*parts, longest(study.reader.session, rows, OLDEST))
+
+
+class Overview(Said):
+    """See the module. others: for each other view that has anything, its name and what is most in it."""
+
+    def __init__(self, name: str, facts: Facts, others: Sequence[tuple[str, str]], rate_name: str) -> None:
+        super().__init__(name, "")
+        self._facts, self._others, self._rate = facts, others, rate_name
+        self._table = _operations(facts.groups)
+
+    def lines(self, width: int, state: State) -> Sequence[Item]:
+        """See View."""
+        if not self._facts.total.messages:
+            return [Item((("warning", " there is no message to count"),))]
+        found = [*self._amounts(width), *self._troubles(), Item(())]
+        return [*found, *self._of_table(width), Item(()), *self._of_others()]
+
+    def head(self, width: int, state: State) -> Heads:
+        """See View."""
+        return ()
+
+    def _amounts(self, width: int) -> Iterator[Item]:
+        facts, total = self._facts, self._facts.total
+        if facts.first is None or facts.last is None:
+            return
+        first, last = (iso_time(time)[:19].replace("T", " ") for time in (facts.first, facts.last))
+        yield _item("time", f"{first} to {last[11:] if last[:10] == first[:10] else last} UTC")
+        how_fast = "" if total.rate is None else f", {rate(total.rate)} messages/s"
+        yield _item("took", f"{duration(facts.last - facts.first)}{how_fast}")
+        kinds = ("requests", "answers", "oneway", "push", "raw")
+        parts = [f"{getattr(total, kind):,} {kind}" for kind in kinds if getattr(total, kind)]
+        yield _item("messages", f"{total.messages:,}, {size(total.bytes)}: {', '.join(parts)}")
+        drawn = narrowed(facts.over_time, max(width - TITLE - BESIDE, 10))
+        each = facts.interval * -(-len(facts.over_time) // len(drawn))
+        text = f"  each {duration(each)}, {max(drawn):,} at most"
+        spark: Line = (*_title("over time"), ("name", sparkline(drawn)), ("dim", text))
+        yield Item(spark, Opens(self._rate), "over time")
+
+    def _troubles(self) -> Iterator[Item]:
+        """What failed and what was never answered; that there is none, if so."""
+        total = self._facts.total
+        if total.errors is None:
+            yield _item("errors", "being looked for ...", style="dim")
+        elif total.errors:
+            share = "" if total.error_rate is None else f", {100 * total.error_rate:.3g} % of the answers"
+            lead = Shows(f"error and not {NOTHING_NOW}" if total.empty else "error")
+            yield _item("errors", f"{total.errors:,}{share}", lead, "error")
+        else:
+            yield _item("errors", "none")
+        if total.empty:
+            text = f"{total.empty:,} answers say that there is nothing now, which is no error"
+            yield _item("nothing yet", text, Shows(NOTHING_NOW))
+        if total.unanswered:
+            lead = Shows("role == request and not partner")
+            yield _item("never answered", f"{total.unanswered:,} requests", lead, "warning")
+            for each in self._facts.waiting:
+                text = f"No. {each.row + 1} had waited {duration(each.waited)} when its connection was last heard of"
+                yield Item((*_title(""), ("value", text)), To(each.row), ("waiting", each.row))
+        else:
+            yield _item("never answered", "none")
+        if total.orphans:
+            lead = Shows("role == response and not partner")
+            yield _item("no request seen", f"of {total.orphans:,} answers", lead, "warning")
+
+    def _of_table(self, width: int) -> Iterator[Item]:
+        state = State()
+        head = "".join(title for title, _ in self._table.head(width - 1, state))
+        yield Item((("head", f" {head}"),))
+        for item in self._table.lines(width - 1, state):
+            yield item._replace(line=(("", " "), *item.line))
+
+    def _of_others(self) -> Iterator[Item]:
+        for name, most in self._others:
+            yield Item((*_title(name.lower()), ("value", most)), Opens(name), name)
+
+
+def _title(text: str) -> Line:
+    return (("dim", f" {text:<{TITLE - 1}}"),)
+
+
+def _item(title: str, text: str, lead: Lead | None = None, style: str = "value") -> Item:
+    return Item((*_title(title), (style, text)), lead, title)
+
+
+def _operations(groups: Sequence[Group]) -> Tabled:
+    """Each operation of each protocol."""
+    labels = [(group.key[0], group.key[1]) for group in groups]
+    condition = condition_of(labels)
+    operations = [
+        operation or ("raw" if group.figures.raw == group.figures.messages else NOTHING)
+        for group, (_, operation) in zip(groups, labels, strict=True)
+    ]
+    columns = [names(operations, "operation"), names([protocol for protocol, _ in labels], "protocol", rank=2)]
+    table = Table([*columns, *figure_columns(groups)], [group.figures.messages for group in groups])
+    return Tabled("", table, labels, lambda row: Shows(condition(labels[row])))
+
+
+def most_of(groups: Sequence[Group], place: int) -> str:
+    """How many there are, and the first few by name; place: of the name in a key."""
+    few = [f"{shown(group.key[place])} {count(group.figures.messages)}" for group in groups[:4]]
+    return safe_text(f"{len(groups):,}: {', '.join(few)}", 300)

@@ -1,0 +1,113 @@
+"""The packets of one message as lines: a head for each frame, its bytes beneath it, and what the capture lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from analyzer.frames import Frame, Lost
+from analyzer.render.durations import duration
+from analyzer.render.lines import Line
+from analyzer.render.masking import Span
+from analyzer.session import iso_time
+from tui.model.accordion import Accordion
+from tui.model.hexrows import HexRows
+
+HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Flags':<11}   Brings"),)
+
+COLUMNS = 80
+"""Cells that the bytes of a frame take: sixteen to a line."""
+
+KEPT = 256
+"""Frames whose bytes are kept."""
+
+_CLOCK = slice(11, -4)
+"""Of an ISO time: without the date, to a microsecond."""
+
+
+class PacketLines:
+    """See tui.screens.folding.Contents. wish: asks for the bytes of a frame, by its place; they come by `put`."""
+
+    def __init__(
+        self, frames: Sequence[Frame], lost: Sequence[Lost], *, from_client: bool, wish: Callable[[int], None]
+    ) -> None:
+        self.frames, self._lost, self._wish = frames, lost, wish
+        self._arrow = ("name", "> ") if from_client else ("text", "< ")
+        self._bytes: dict[int, tuple[HexRows, Span | None]] = {}
+        self._wished: set[int] = set()
+        self.accordion = Accordion(1 + len(frames) + len(lost))
+
+    def head(self, head: int) -> Line:
+        """See Contents."""
+        if not head:
+            return HEAD
+        if head > len(self.frames):
+            return _lost(self._lost[head - 1 - len(self.frames)])
+        frame = self.frames[head - 1]
+        later = duration(frame.time - self.frames[head - 2].time) if head > 1 else ""
+        tcp = frame.tcp
+        flags = "" if tcp is None else tcp.names
+        time = iso_time(frame.time)[_CLOCK]
+        return (
+            ("place", f"{frame.number:>9} "),
+            ("", f"{time} {later:>7} {frame.original:>6,} {flags:<11} "),
+            self._arrow,
+            ("value", f"{frame.length:,} bytes at {frame.offset:,}"),
+            *(("warning", f"  {said}") for said in _said(frame)),
+            ("dim", "" if tcp is None else f"  seq {tcp.seq}  ack {tcp.ack}"),
+        )
+
+    def unfolds(self, head: int) -> bool:
+        """See Contents: every frame has bytes."""
+        return 0 < head <= len(self.frames)
+
+    def unfold(self, head: int) -> int:
+        """See Contents."""
+        found = self._bytes_of(head - 1)
+        return self.accordion.unfold(head, 1 if found is None else found[0].lines)
+
+    def put(self, place: int, data: bytes, masks: Sequence[Span]) -> int:
+        """The bytes of a frame are there; how many more lines there are now."""
+        rows = HexRows.fitting(data, masks, COLUMNS)
+        self._wished.discard(place)
+        self._bytes[place] = rows, _own(self.frames[place])
+        if len(self._bytes) > KEPT:
+            del self._bytes[next(iter(self._bytes))]
+        return 0 if self.accordion.height(place + 1) is None else self.accordion.unfold(place + 1, rows.lines)
+
+    def fold(self, head: int) -> int:
+        """See Contents."""
+        return self.accordion.fold(head)
+
+    def beneath(self, head: int, at: int) -> Line:
+        """See Contents."""
+        found = self._bytes_of(head - 1)
+        return (("dim", "reading ..."),) if found is None else found[0].line(at, found[1])
+
+    def _bytes_of(self, place: int) -> tuple[HexRows, Span | None] | None:
+        """The bytes of a frame; asks for them where they are not at hand."""
+        found = self._bytes.get(place)
+        if found is None and place not in self._wished:
+            self._wished.add(place)
+            self._wish(place)
+        return found
+
+
+def _own(frame: Frame) -> Span | None:
+    """The bytes of the frame that are of the message, where others are beside them."""
+    if frame.tcp is None or frame.length >= frame.tcp.payload or frame.own is None:
+        return None
+    return frame.own, frame.own + frame.length
+
+
+def _said(frame: Frame) -> list[str]:
+    said = ["retransmission"] if frame.again else []
+    if frame.captured < frame.original:
+        said.append(f"cut: {frame.captured:,} of {frame.original:,} bytes were captured")
+    if frame.tcp is None:
+        said.append("the last piece of a datagram, or not readable")
+    return said
+
+
+def _lost(lost: Lost) -> Line:
+    why = "were cut off when it was captured" if lost.cut else "are missing: no packet in the capture has them"
+    return (("error", f"{'-':>9} {lost.length:,} bytes at {lost.offset:,} {why}"),)

@@ -1,0 +1,56 @@
+"""What a page about the capture speaks of: how much had been announced when it was made, and which rows count."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzer.columns import Bools, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """So many rows and streams are there. kept: the rows that a filter keeps, rising; None without one.
+
+    ended: nothing comes any more, and the filter has asked all. filter: its text. ignored: rows that the user wants to
+    hear nothing of.
+    """
+
+    rows: int
+    streams: int
+    ended: bool
+    kept: Ints | None = None
+    filter: str | None = None
+    ignored: Set[int] = field(default_factory=frozenset)
+
+    def mask(self) -> Bools | None:
+        """Which rows count; None: all."""
+        if self.kept is None and not self.ignored:
+            return None
+        found = np.full(self.rows, self.kept is None)
+        if self.kept is not None:
+            found[self.kept[self.kept < self.rows]] = True
+        found[[row for row in self.ignored if row < self.rows]] = False
+        return found
+
+    def counting(self, rows: Ints) -> Ints:
+        """Those of some rows that are not ignored; a filter does not matter."""
+        if not self.ignored:
+            return rows
+        return rows[~np.isin(rows, np.fromiter(self.ignored, np.int64, len(self.ignored)))]
+
+    @property
+    def said(self) -> str:
+        """What limits what a page says, for its title; nothing where nothing does."""
+        return self._said(() if self.filter is None else (f"of what fulfils {self.filter}",))
+
+    @property
+    def said_of_all(self) -> str:
+        """The same of a page for which a filter does not matter."""
+        return self._said(())
+
+    def _said(self, filtered: tuple[str, ...]) -> str:
+        ignored = (f"without {len(self.ignored):,} ignored",) if self.ignored else ()
+        return ", ".join((*(() if self.ended else ("so far",)), *filtered, *ignored))

@@ -1,0 +1,170 @@
+"""Tables that are sorted by any column, made shorter by words, and fit into any width; a line is made when it is seen.
+
+Theory. A table keeps values, of which texts are made for the lines on the screen alone. How wide a column is must be
+known before: as wide as its widest text. Where there is no room, long names give way first, then those columns that can
+best be done without. What is left at the right is filled with bars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+
+from analyzer.render.lines import Line
+from analyzer.text import ELLIPSIS, safe_text
+from tui.model.charts import bar
+
+LONGEST, SHORT, SHORTEST = 100, 32, 8
+"""Cells of a name where there is room, before columns are left out, and at last."""
+
+GAP = 2
+BAR, BARS = 10, 40
+"""Cells of bars: fewer say nothing, more are no clearer."""
+
+DOWN, UP = "▼", "▲"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """values: one for each row, None for nothing; left: a name, which begins where others begin; others are figures.
+
+    rank: where there is not room for all, columns of a low rank come before others, and those of rank 0 always.
+    """
+
+    title: str
+    values: Sequence[Any]
+    show: Callable[[Any], str]
+    left: bool = False
+    rank: int = 0
+    style: str = "value"
+
+    def text(self, row: int) -> str:
+        """A cell."""
+        value = self.values[row]
+        return "" if value is None else safe_text(self.show(value), LONGEST)
+
+
+@dataclass(slots=True)
+class Order:
+    """How a table is seen. by: the title of the column that it is sorted by, None: as it is made.
+
+    turned: the other way round; words: what must all be in the names of a row.
+    """
+
+    by: str | None = None
+    turned: bool = False
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The columns that fit, how wide each is, and how much room there is for bars."""
+
+    columns: tuple[int, ...]
+    widths: tuple[int, ...]
+    bar: int
+
+
+@dataclass(slots=True)
+class Table:
+    """Columns of equal lengths, each with a title of its own. bars: what bars at the right stand for, for each row."""
+
+    columns: Sequence[Column]
+    bars: Sequence[float] | None = None
+    _natural: list[int] = field(init=False)
+    _most: float = field(init=False)
+    _searched: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = {column.title: [column.text(row) for row in range(len(self))] for column in self.columns if column.left}
+        self._natural = [_widest(column, names.get(column.title)) for column in self.columns]
+        self._most = max(self.bars or (), default=0)
+        self._searched = [" ".join(each).lower() for each in zip(*names.values(), strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values)
+
+    def ordered(self, order: Order) -> Sequence[int]:
+        """The rows that are seen, in their order: names rise, figures fall; what has no value stands at the end."""
+        rows: Sequence[int] = range(len(self))
+        if order.words:
+            searched = self._searched
+            rows = [row for row in rows if all(word in searched[row] for word in order.words)]
+        column = next((column for column in self.columns if column.title == order.by), None)
+        if column is None:
+            return rows[::-1] if order.turned else rows
+        there = [row for row in rows if column.values[row] is not None]
+        there.sort(key=column.values.__getitem__, reverse=column.left is order.turned)
+        return there + [row for row in rows if column.values[row] is None]
+
+    def fitted(self, width: int) -> Fit:
+        """What fits into `width` cells."""
+        kept, widths = list(range(len(self.columns))), list(self._natural)
+        self._shorten(kept, widths, width, SHORT)
+        kept = self._chosen(kept, widths, width)
+        self._shorten(kept, widths, width, SHORTEST)
+        left = width - _needed(kept, widths) - GAP
+        room = min(left, BARS) if self.bars is not None and left >= BAR else 0
+        return Fit(tuple(kept), tuple(widths[place] for place in kept), room)
+
+    def _shorten(self, kept: Sequence[int], widths: list[int], width: int, least: int) -> None:
+        """Takes from the names, the widest first, what is too much."""
+        names = [place for place in kept if self.columns[place].left]
+        for _ in range(_needed(kept, widths) - width):
+            widest = max(names, key=widths.__getitem__, default=None)
+            if widest is None or widths[widest] <= least:
+                return
+            widths[widest] -= 1
+
+    def _chosen(self, there: Sequence[int], widths: Sequence[int], width: int) -> list[int]:
+        """The columns that stay: those of rank 0, then of each rank that still fits all of it."""
+        kept = [place for place in there if not self.columns[place].rank]
+        for rank in sorted({self.columns[place].rank for place in there} - {0}):
+            more = sorted([*kept, *(place for place in there if self.columns[place].rank == rank)])
+            if _needed(more, widths) <= width:
+                kept = more
+        return kept
+
+    def head(self, fit: Fit, order: Order) -> list[tuple[str, str]]:
+        """The titles in their places, and what they are alone; a sign is behind that which sorts."""
+        found = []
+        for place, width in zip(fit.columns, fit.widths, strict=True):
+            column = self.columns[place]
+            sign = (DOWN if column.left is order.turned else UP) if column.title == order.by else " "
+            found.append((_placed(column.title, width, left=column.left) + sign + " " * (GAP - 1), column.title))
+        return found
+
+    def line(self, fit: Fit, row: int) -> Line:
+        """One row."""
+        spans: list[tuple[str, str]] = []
+        for place, width in zip(fit.columns, fit.widths, strict=True):
+            column = self.columns[place]
+            text = _placed(column.text(row), width, left=column.left)
+            spans.append((column.style, f"{' ' * GAP if spans else ''}{text}"))
+        if fit.bar and self.bars is not None:
+            spans.append(("name", " " * GAP + bar(self.bars[row], self._most, fit.bar)))
+        return tuple(spans)
+
+
+def _widest(column: Column, names: Sequence[str] | None) -> int:
+    """Cells of the widest text; figures are many, but few different ones."""
+    texts = {column.show(value) for value in {*column.values} - {None}} if names is None else {*names}
+    return max(map(cell_len, {column.title, *texts}))
+
+
+def _needed(kept: Sequence[int], widths: Sequence[int]) -> int:
+    return sum(widths[place] for place in kept) + GAP * (len(kept) - 1)
+
+
+def _placed(text: str, width: int, *, left: bool) -> str:
+    """A text in exactly `width` cells."""
+    cells = cell_len(text)
+    if cells > width:
+        # Names that begin alike differ at their end, and the other way round.
+        end = width // 2
+        return set_cell_size(text, width - 1 - end) + ELLIPSIS + set_cell_size(text[::-1], end)[::-1]
+    blank = " " * (width - cells)
+    return text + blank if left else blank + text

@@ -1,0 +1,122 @@
+"""The time of rows as the list shows it: in one of the formats of `list --time-format`, and since references.
+
+Theory. A format is what analyzer.render.clock writes, cut to as many decimals as there is room for. The user may make
+messages references: relative times of those behind one count from it, up to the next. `delta` counts from the row that
+is shown before, which only the list can say.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.columns import Ints
+from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.session import Session
+
+ROOMS = ((90, 6), (64, 3))
+"""Cells of the list from which on times have so many decimals; where it is narrower there are no times."""
+
+LEAST = ROOMS[-1][0]
+
+DATE = len("2026-11-21T")
+"""Cells that a date takes of that room."""
+
+REFERENCE = "*REF*"
+
+_ALL_DECIMALS, _SECOND = 9, 10**9
+_ISO = len("2026-11-21T10:00:00")
+
+
+TIME_FORMAT = "time-format"
+"""The name under which the format is remembered."""
+
+
+def first_form(configured: TimeFormat | None, remembered: str) -> TimeFormat | None:
+    """The format to begin with: the configuration's, else the last one; None for the clock."""
+    return configured or next((form for form in TIME_FORMATS if form == remembered), None)
+
+
+class Width(NamedTuple):
+    """Cells of the column, and decimals of the seconds in it; 0 cells hide it."""
+
+    cells: int
+    decimals: int
+
+
+class Times:
+    """Of the thread that paints. form: None for the clock. `references`: rows, rising."""
+
+    def __init__(self, session: Session, form: TimeFormat | None = None) -> None:
+        self.form = form
+        self.references: list[int] = []
+        self._session = session
+
+    def toggle(self, row: int) -> bool:
+        """Makes a row a reference, or an ordinary one again; whether it is one now."""
+        place = bisect_left(self.references, row)
+        if self.references[place : place + 1] == [row]:
+            del self.references[place]
+            return False
+        insort(self.references, row)
+        return True
+
+    def width(self, room: int, rows: int) -> Width:
+        """What fits where the list has `room` cells and `rows` rows have been announced."""
+        if room < LEAST:
+            return Width(0, 0)
+        room -= DATE * (self.form == "iso")
+        decimals = next((decimals for least, decimals in ROOMS if room >= least), 0)
+        if self.form in (None, "iso"):
+            return Width(_ISO + bool(decimals) + decimals - (0 if self.form else DATE), decimals)
+        whole = 10 if self.form == "epoch" else max(3, len(str(self._lasts(rows) // _SECOND)))
+        return Width(whole + 1 + decimals + (self.form == "delta"), decimals)
+
+    def texts(self, rows: Ints, told: Sequence[str], before: Ints, width: Width) -> list[str]:
+        """The times of rows, of which `told` are those in ISO 8601, in `width`. before: the row that is shown before
+        each, -1 for none.
+        """
+        cells, decimals = width
+        if not cells:
+            return [""] * len(rows)
+        if self.form in (None, "iso"):
+            begin = 0 if self.form else DATE
+            found = [time[begin : begin + cells] for time in told]
+        else:
+            from analyzer.render.clock import seconds  # what nobody asks for costs no start
+
+            cut = decimals - _ALL_DECIMALS
+            found = [seconds(time)[:cut].rjust(cells) for time in self._since(rows, before).tolist()]
+        if not self.references:
+            return found
+        references = frozenset(self.references)
+        return [
+            REFERENCE.rjust(cells) if row in references else time
+            for row, time in zip(rows.tolist(), found, strict=True)
+        ]
+
+    def _since(self, rows: Ints, before: Ints) -> Ints:
+        """Nanoseconds since whatever the format counts from."""
+        column = self._session.rows.column("time")
+        times: Ints = column[rows].astype(np.int64)
+        if self.form == "epoch":
+            return times
+        if self.form == "delta":
+            return times - np.where(before < 0, times, column[np.maximum(before, 0)])
+        from analyzer.render.clock import began
+
+        if not self.references:
+            return times - began(self._session)
+        references = np.array(self.references)
+        bases = np.concatenate(([began(self._session)], column[references]))
+        since: Ints = times - bases[np.searchsorted(references, rows, "right")]
+        return since
+
+    def _lasts(self, rows: int) -> int:
+        """Nanoseconds from the beginning to the newest row, about."""
+        from analyzer.render.clock import began
+
+        return max(self._session.rows.cell("time", rows - 1) - began(self._session), 0) if rows else 0

@@ -1,0 +1,96 @@
+"""A defect of the program, shown: a report for others, and whether to go on.
+
+It covers the whole screen, for what lies beneath may be what failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from analyzer.render.lines import Line
+from tui.theme import Palette
+from tui.widgets.bar import BLANK, Bar, Part
+from tui.widgets.cutting import Spans
+from tui.widgets.pane import Pane
+
+Going = Literal["on", "end"]
+
+KEYS = (("y", "copy the report"), ("s", "save it"), ("c", "go on"), ("q", "quit"))
+
+
+class BugPane(Pane):
+    """The lines of the report."""
+
+    DEFAULT_CSS = "BugPane { height: 1fr; }"
+
+    def __init__(self, palette: Palette, lines: Sequence[Line], *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self.lines = list(lines)
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return len(self.lines)
+
+    def spans(self, line: int) -> Spans:
+        """See Pane."""
+        return self.lines[line]
+
+
+class BugScreen(Screen[Going]):
+    """Shows a report; gives whether to go on. happened: what it cost."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "copy", show=False),
+        Binding("s", "save", show=False),
+        Binding("c,escape,enter", "go('on')", show=False),
+        Binding("q,ctrl+q,ctrl+c", "go('end')", show=False, priority=True),
+    ]
+    AUTO_FOCUS = "#bug"
+
+    def __init__(self, palette: Palette, report: Sequence[str], happened: str) -> None:
+        super().__init__()
+        self._report = "\n".join(report)
+        self._head, self._said, self._foot = (Bar(palette, "bar", id=name) for name in ("title", "status", "keys"))
+        title: Line = (("error", "This is a defect of the program, not of your capture."),)
+        said: list[Line] = [title, (("", happened),), (), *((("", line),) for line in report), ()]
+        said.append((("dim", "The report says nothing of the capture: no values and no names."),))
+        self._pane = BugPane(palette, said, id="bug")
+
+    def compose(self) -> ComposeResult:
+        """See Textual."""
+        yield self._head
+        yield self._pane
+        yield self._said
+        yield self._foot
+
+    def on_mount(self) -> None:
+        """Says what it is, and the keys."""
+        self._head.say([Part("bar-title", " bug")])
+        hints = [(Part("bar-key", key, key), Part("bar-dim", f" {text}", key), BLANK) for key, text in KEYS]
+        self._foot.say([Part("bar", " "), *(part for parts in hints for part in parts)])
+
+    def on_bar_clicked(self, message: Bar.Clicked) -> None:
+        """A key that is clicked is pressed."""
+        self.app.simulate_key(message.name)
+
+    def _action_copy(self) -> None:
+        self.app.copy_to_clipboard(self._report)
+        self._said.say([Part("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
+
+    def _action_save(self) -> None:
+        from tui.state import put
+
+        path = put("bug-report.txt", f"{self._report}\n".encode())
+        if path is None:
+            self._said.say([Part("bar-error", " the report cannot be written: y copies it")])
+        else:
+            self._said.say([Part("bar", f" the report is in {path}")])
+
+    def _action_go(self, going: Going) -> None:
+        self.dismiss(going)

@@ -1,0 +1,267 @@
+"""The line for a filter or a search, which helps while one types.
+
+Theory. Each letter is answered: a sign and a colour say whether what stands there is a filter, the line above says why
+not, and a list above that how the word at the cursor may go on. One thread looks at each text, another reads what
+there is to offer, and what they post is shown if it speaks of what stands there by then; so no key waits. Enter takes
+what was typed, whatever is offered; Tab takes an offer, and the next one when it is pressed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from rich.style import Style
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+
+from analyzer.filter.errors import Span
+from tui.background import Background, Failed
+from tui.model.completion import NOTHING, Offers
+from tui.model.prompting import Look, Prompter
+from tui.model.verdict import State, Verdict
+from tui.screens.ask import AskLine, Question
+from tui.screens.bar_line import BarLine
+from tui.screens.bar_offers import OffersPane
+from tui.screens.chooser import Choice, Chooser
+from tui.theme import Palette
+from tui.widgets.bar import Bar, Part
+
+FOOT = 2
+"""Lines of the bar itself: what is said, and what is typed."""
+
+HELP = " Tab: go on, Up: back"
+ENTER = " Enter applies it, Esc leaves "
+
+_STYLES = {State.WHOLE: "text", State.BEGUN: "dim", State.WRONG: "error"}
+
+_Answer = TypeVar("_Answer")
+
+
+class Looked(Message):
+    """A thread has looked at a text."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.look = look
+
+
+class Read(Message):
+    """There is more to offer than there was."""
+
+
+class FilterBar(AskLine[_Answer]):
+    """A line at the foot of the screen with somebody who helps; see AskLine."""
+
+    DEFAULT_CSS = """
+    FilterBar Horizontal { height: 1; }
+    FilterBar #sign { width: 2; }
+    FilterBar #offers { width: 76; max-width: 100%; }
+    FilterBar Input { width: 1fr; padding: 0 1 0 0; }
+    """
+
+    def __init__(self, palette: Palette, question: Question[_Answer], prompter: Prompter) -> None:
+        super().__init__(palette, question)
+        self.prompter = prompter
+        self.sign = Bar(palette, "", id="sign")
+        self.pane = OffersPane(palette, id="offers")
+        self.seen: Look | None = None
+        """What was said last of a text, if nothing has been learned since."""
+        self._looker, self._reader = (Background(self.post_message) for _ in range(2))
+        self._asked: tuple[str, int] | None = None
+        self._wants_offers = False
+        self._owed = 0
+        """What Tab was pressed for before there were names."""
+        self._turning: Offers | None = None
+        """What Tab goes round in; the text is one of these offers while it does."""
+
+    def compose(self) -> ComposeResult:
+        """See Textual."""
+        with Vertical():
+            yield self.pane
+            yield self.said
+            with Horizontal():
+                yield self.sign
+                yield self.line
+
+    def on_mount(self) -> None:
+        """Begins to look. Names are read when the line is on the screen: the first time, a third of a second."""
+        self.prompter.history.begin()
+        self._looker.start()
+        self._look()
+        self.call_after_refresh(self._begin_to_read)
+
+    def _begin_to_read(self) -> None:
+        self._read("names", self.prompter.read_names)
+        self._reader.start()
+
+    def on_unmount(self) -> None:
+        """Nobody wants to know any more."""
+        self._looker.stop()
+        self._reader.stop()
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether there may be more to offer in a moment."""
+        is_known = self.prompter.known.names is not None
+        return not is_known or self.seen is None or self.seen.offers.missing is not None
+
+    # What stands there is looked at.
+
+    def _read(self, kind: str, read: Callable[[], None]) -> None:
+        def work() -> Message:
+            read()
+            return Read()
+
+        self._reader.ask(kind, work)
+
+    def _look(self) -> None:
+        prompter, text, cursor = self.prompter, self.line.value, self.line.cursor_position
+        if (text, cursor) != self._asked:
+            self._asked = text, cursor
+            self._looker.ask("look", lambda: Looked(prompter.look(text, cursor)))
+
+    @on(Read)
+    def _look_again(self) -> None:
+        self._asked = self.seen = None
+        self._look()
+
+    @on(Failed)
+    def _fail(self, message: Failed) -> None:
+        raise message.error
+
+    def changed(self) -> None:
+        """See AskLine. What was said stays until the new text has been looked at, lest it flickers at every letter."""
+        wrong = self.underlined.wrong
+        if wrong is not None and wrong.stop > len(self.line.value):
+            self.underlined.wrong = None
+        self._go_on()
+
+    @on(BarLine.Moved)
+    def _go_on(self) -> None:
+        """The text or the cursor is another one."""
+        if self._turning is not None and not self._is_taken(self._turning):
+            self._turning = None
+        self._wants_offers, self._owed = False, 0
+        self._look()
+        if not self.line.selection.is_empty:
+            self._show_offers(NOTHING)
+
+    @on(Looked)
+    def _take_look(self, message: Looked) -> None:
+        look, line, prompter = message.look, self.line, self.prompter
+        if (look.text, look.cursor) != (line.value, line.cursor_position):
+            return
+        self.seen = look
+        self._say_verdict(look.verdict)
+        if self._turning is None:
+            self._show_offers(look.offers)
+        missing = look.offers.missing
+        if missing is not None:
+            self._read("values", lambda: prompter.read_values(missing))
+        if self._owed and prompter.known.names is not None:
+            self._turn(self._owed)
+
+    def say_hint(self, beside: str = HELP) -> None:
+        """See AskLine."""
+        super().say_hint(beside)
+
+    def _say_verdict(self, verdict: Verdict) -> None:
+        """Sign, colour and words for what stands there."""
+        state = verdict.state
+        if verdict.why:
+            self.say([Part("bar-error" if state is State.WRONG else "bar-dim", f" {verdict.why}")], ENTER)
+        else:
+            self.say_hint()
+        self.sign.say([Part(_STYLES[state], f"{state.value} ")])
+        self.underlined.style = self.palette.styles["text"] if state is State.WHOLE else Style.null()
+        self.underlined.wrong = verdict.where
+        self.line.refresh()
+
+    def refuse(self, why: str, wrong: Span | None) -> None:
+        """See AskLine."""
+        self._say_verdict(Verdict(State.WRONG, why, wrong))
+        super().refuse(why, wrong)
+
+    def taken(self, text: str) -> None:
+        """See AskLine: it is an earlier one from now on."""
+        self.prompter.history.add(text)
+
+    # Ways to go on.
+
+    def _show_offers(self, offers: Offers) -> None:
+        is_wanted = self.line.selection.is_empty and (self._wants_offers or not offers.asked_for)
+        self.pane.show(offers.items if is_wanted else (), self.size.height - FOOT - 1)
+
+    def help(self, key: str) -> None:
+        """A key that helps was pressed in the line."""
+        history = self.prompter.history
+        if key == "older":
+            self._put(history.older(self.line.value))
+        elif key == "newer":
+            self._put(history.newer())
+        elif key == "search":
+            choices = [Choice((("", entry),), entry) for entry in history.entries]
+            self.app.push_screen(Chooser(self.palette, f"{self.question.name}: earlier ones", choices), self._recall)
+        else:
+            self._turn(1 if key == "next" else -1)
+
+    def _recall(self, answer: tuple[str] | None) -> None:
+        if answer is not None:
+            self._put(*answer)
+
+    def _put(self, text: str | None) -> None:
+        if text is not None:
+            self.line.put(text, len(text))
+
+    def _turn(self, by: int) -> None:
+        """Takes the first offer, or another one in the place of the one that was taken."""
+        if self._turning is not None:
+            self._take(self._turning, (self.pane.cursor + by) % len(self._turning.items))
+            return
+        line = self.line
+        if not line.selection.is_empty:
+            line.cursor_position = line.cursor_position
+        look = self._current()
+        if look is None:
+            self._owed = by
+        elif look.offers.items and look.offers.asked_for and not self._wants_offers:
+            self._wants_offers = True
+            self._show_offers(look.offers)
+        elif look.offers.items:
+            self._show_offers(look.offers)
+            self._take(look.offers, 0 if by > 0 else len(look.offers.items) - 1)
+
+    def _current(self) -> Look | None:
+        """What there is to say of the text as it is: who types faster than a thread looks waits for it here. None while
+        names are being read."""
+        look, line, prompter = self.seen, self.line, self.prompter
+        if prompter.known.names is None:
+            return None
+        if look is None or (look.text, look.cursor) != (line.value, line.cursor_position):
+            look = self.seen = prompter.look(line.value, line.cursor_position)
+        return look
+
+    @on(OffersPane.Taken)
+    def _take_clicked(self, message: OffersPane.Taken) -> None:
+        look = self._current()
+        offers = self._turning or (None if look is None else look.offers)
+        if offers is not None and self.pane.offers == offers.items:
+            self._take(offers, message.place)
+            self._turning = None
+            self._show_offers(NOTHING)
+
+    def _take(self, offers: Offers, place: int) -> None:
+        text, word = self.line.value, offers.items[place].text
+        self._turning = offers._replace(end=offers.begin + len(word)) if len(offers.items) > 1 else None
+        self.line.put(text[: offers.begin] + word + text[offers.end :], offers.begin + len(word))
+        self.pane.take(place)
+
+    def _is_taken(self, turning: Offers) -> bool:
+        """Whether the text is still as Tab has left it."""
+        line = self.line
+        return line.cursor_position == turning.end and any(
+            line.value[turning.begin : turning.end] == item.text for item in turning.items
+        )

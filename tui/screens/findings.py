@@ -1,0 +1,176 @@
+"""What is wrong in the capture: findings by kind, the gravest first, as doctor tells them.
+
+Theory. What belongs to files and connections is known and comes first; what messages say must be decoded, which takes
+seconds, so it comes in portions, each shown when it is there. Enter on a finding selects its message and, where the
+finding has a place, the field there. The same sentence is looked for in the message then: among alike messages, which
+are examined together, only one has been asked where its finding lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.message import Message
+
+from analyzer.insight.checkup import Found, of_rows
+from analyzer.session import Session
+from dissectors.field import Tree
+from dissectors.finding import Finding, Severity
+from tui.messages import Nothing
+from tui.model.accordion import Spot
+from tui.model.detail import Place
+from tui.model.findings import Findings, Tally
+from tui.model.scope import Scope
+from tui.model.working import Stopped, Work
+from tui.screens.folding import FoldingPage
+from tui.screens.page import Deed
+from tui.theme import Palette
+from tui.widgets.bar import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tui.screens.main import MainScreen
+
+PORTION = (16_384, 4 << 20)
+"""Rows, and bytes of their messages, that are examined before what was found is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoesToFinding:
+    """Leads to a row and the place of a finding in it."""
+
+    row: int
+    finding: Finding
+
+    def do(self, main: MainScreen) -> None:
+        """Selects them."""
+        main.select_at(self.row, self._place)
+
+    def _place(self, tree: Tree) -> Place | None:
+        wanted = self.finding
+        for each in (wanted, *tree.findings):
+            if (each.code, each.text) == (wanted.code, wanted.text) and each.offset is not None:
+                last = max(tree.sources[each.source].length - 1, 0)  # what is missing would be behind it
+                return Place(each.source, min(each.offset, last), each.length or 0)
+        return None
+
+
+class _Shown(Findings):
+    """Findings that lead somewhere."""
+
+    def deed(self, spot: Spot) -> Deed | None:
+        """See Contents."""
+        found = self.found(spot)
+        return None if found is None or found.row is None else GoesToFinding(found.row, found.finding)
+
+
+class Examined(Message):
+    """A portion of an examination: what was found since the last one; so many rows have been looked at by now."""
+
+    def __init__(self, examination: Examination, tally: Tally, rows: int) -> None:
+        super().__init__()
+        self.examination, self.tally, self.rows = examination, tally, rows
+
+
+class Examination:
+    """Looks at all rows of a scope, for a thread of its own."""
+
+    def __init__(self, session: Session, scope: Scope, post: Callable[[Message], object]) -> None:
+        self.scope = scope
+        self.work = Work(lambda said: None)
+        self._session, self._post = session, post
+        self._tally = Tally()
+
+    def run(self) -> Message:
+        """Posts what it finds; what it finds last is the message that it gives."""
+        scope = self.scope
+        if scope.ended and scope.kept is None:
+            for finding in self._session.findings:
+                self._tally.add(Found(None, finding))
+            self._tell(0)
+        mask = scope.mask()
+        try:
+            for found in of_rows(self._session, scope.rows, self._tell, PORTION):
+                if mask is None or (found.row is not None and mask[found.row]):
+                    self._tally.add(found)
+        except Stopped:
+            return Nothing()
+        return Examined(self, self._tally, scope.rows)
+
+    def _tell(self, rows: int) -> None:
+        self.work.check()
+        tally, self._tally = self._tally, Tally()
+        self._post(Examined(self, tally, rows))
+
+
+class FindingsPage(FoldingPage):
+    """The page. scope: what there is when it is made, or made anew."""
+
+    def __init__(self, palette: Palette, session: Session, scope: Callable[[], Scope]) -> None:
+        super().__init__(palette, "Findings")
+        self._session, self._scope = session, scope
+        self._examination: Examination | None = None
+        self._findings = _Shown(session)
+        self._rows = 0
+
+    def begin(self) -> None:
+        """See FoldingPage."""
+        self.stop()
+        self._findings, self._rows = _Shown(self._session), 0
+        self.pane.say("working ...")
+        self._examination = examination = Examination(self._session, self._scope(), self.post_message)
+        self._worker.ask("page", examination.run)
+        self._say()
+
+    def stop(self) -> None:
+        """Ends the examination that is under way."""
+        if self._examination is not None:
+            self._examination.work.stop()
+
+    def on_unmount(self) -> None:
+        """Nobody wants the rest any more."""
+        self.stop()
+
+    @on(Examined)
+    def _examined(self, message: Examined) -> None:
+        if message.examination is not self._examination:
+            return
+        pane, findings = self.pane, self._findings
+        self._rows = message.rows
+        if pane.contents is None:
+            findings.merge(message.tally)
+            if findings.kinds:
+                pane.show(findings)
+        elif message.tally.counts:
+            # Who is at the top sees what is gravest by now; nobody else is moved.
+            marks = [
+                findings.mark(pane.spot if pane.cursor else None),
+                findings.mark(pane.top_spot if pane.top else None),
+            ]
+            findings.merge(message.tally)
+            pane.changed(*map(findings.spot, marks))
+        self._say()
+
+    def _say(self) -> None:
+        assert self._examination is not None
+        scope, counts = self._examination.scope, self._findings.tally.by_severity()
+        ended = self._rows >= scope.rows
+        parts = [Part(_STYLES[severity], f"  {counted(count, severity)}") for severity, count in counts.items()]
+        if ended:
+            done = f"   {'' if counts else 'nothing to say '}in {scope.rows:,} messages"
+        else:
+            done = f"   {100 * self._rows // scope.rows} % of {scope.rows:,} messages examined"
+        self.say_title(*parts, Part("bar-dim", done + (f" ({scope.said})" if scope.said else "")))
+        if ended and not counts:
+            self.pane.say("nothing to say")
+
+
+_STYLES = {Severity.NOTE: "bar", Severity.WARNING: "bar-warning", Severity.ERROR: "bar-error"}
+
+
+def counted(count: int, severity: Severity) -> str:
+    """`1 error`, `2,000 warnings`."""
+    return f"{count:,} {severity.name.lower()}{'' if count == 1 else 's'}"

@@ -1,0 +1,102 @@
+"""A conversation as a dialogue: what each side said, in order, fields folded beneath each message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from textual import on
+from textual.message import Message
+
+from analyzer.lore import Lore
+from analyzer.messages import FROM_CLIENT, FROM_SERVER
+from analyzer.render.jsonable import Limits
+from analyzer.session import Session
+from tui.model.accordion import Spot
+from tui.model.dialogue import Decoded, Dialogue
+from tui.model.scope import Scope
+from tui.screens.folding import FoldingPage
+from tui.screens.page import Deed, Goes
+from tui.theme import Palette
+from tui.widgets.bar import Part
+
+SIDES = {None: "", FROM_CLIENT: ", what the client said", FROM_SERVER: ", what the server said"}
+"""Whose messages are shown, in the order in which a key turns them over."""
+
+
+class _Shown(Dialogue):
+    """Every line leads to its message."""
+
+    def deed(self, spot: Spot) -> Deed | None:
+        """See Contents."""
+        return Goes(int(self.rows[spot.head]))
+
+
+class DecodedLater(Message):
+    """A long message has been decoded."""
+
+    def __init__(self, dialogue: Dialogue, row: int, decoded: Decoded) -> None:
+        super().__init__()
+        self.dialogue, self.row, self.decoded = dialogue, row, decoded
+
+
+class FollowPage(FoldingPage):
+    """The page of one stream; the cursor begins at a row of it. lore: names that have been learned."""
+
+    HINTS = (
+        ("Enter", "go there"),
+        ("Space", "fields"),
+        ("= -", "all, none"),
+        ("o", "one side"),
+        ("r", "anew"),
+        ("Esc", "back"),
+    )
+
+    def __init__(
+        self,
+        palette: Palette,
+        session: Session,
+        stream: int,
+        row: int | None,
+        scope: Callable[[], Scope],
+        limits: Limits,
+        lore: Lore,
+    ) -> None:
+        super().__init__(palette, f"Stream {stream}: {session.stream_id(stream)}")
+        self._session, self._stream, self._scope, self._limits, self._lore = session, stream, scope, limits, lore
+        self._row = row
+        self._side: int | None = None
+        self._dialogue: Dialogue | None = None
+
+    def begin(self) -> None:
+        """See FoldingPage."""
+        if self._dialogue is not None and self.pane.spot is not None:
+            self._row = int(self._dialogue.rows[self.pane.spot.head])
+        scope, index = self._scope(), self._session.rows
+        every = np.flatnonzero(index.column("stream")[: scope.rows] == self._stream)
+        began = int(index.column("time")[every[:1]].sum())
+        rows = scope.counting(every)
+        if self._side is not None:
+            rows = rows[index.column("side")[rows] == self._side]
+        self._dialogue = _Shown(self._session, rows, began, self._limits, self._lore, self._wish)
+        if len(rows):
+            self.pane.show(self._dialogue, 0 if self._row is None else self._dialogue.place_of(self._row))
+        else:
+            self.pane.say("no message")
+        limits = f"   ({scope.said_of_all})" if scope.said_of_all else ""
+        self.say_title(Part("bar", f"  {len(rows):,} messages{SIDES[self._side]}"), Part("bar-dim", limits))
+
+    def _wish(self, row: int) -> None:
+        dialogue = self._dialogue
+        assert dialogue is not None
+        self._worker.ask(f"row {row}", lambda: DecodedLater(dialogue, row, dialogue.decoded(row)))
+
+    @on(DecodedLater)
+    def _decoded(self, message: DecodedLater) -> None:
+        if message.dialogue is self._dialogue:
+            self.pane.grown(*self._dialogue.put(message.row, message.decoded))
+
+    def _action_one_side(self) -> None:
+        sides = list(SIDES)
+        self._side = sides[(sides.index(self._side) + 1) % len(sides)]
+        self.begin()

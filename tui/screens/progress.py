@@ -1,0 +1,153 @@
+"""Work that takes a while, seen: how far it has come, and Escape to have no more of it.
+
+Theory. The work runs in a thread of its own and tells how far it has come; there it also learns that nobody wants it
+any more, by an exception, so what it has begun it undoes itself. The screen waits for that, also when the program ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from analyzer.errors import UserError
+from tui.background import Background, Failed
+from tui.theme import Palette
+from tui.widgets.bar import Bar, Part
+
+PATIENCE = 5.0
+"""Seconds that the program's end waits for work to undo what it has begun."""
+
+WIDTH = 40
+"""Cells of the bar."""
+
+
+class Stopped(Exception):
+    """Nobody wants the work any more."""
+
+
+class Watch:
+    """What the work tells. Of the thread that works, but for `stop`."""
+
+    def __init__(self, post: Callable[[Message], object]) -> None:
+        self._post = post
+        self._stopped = threading.Event()
+        self.over = threading.Event()
+
+    def told(self, done: int | None) -> None:
+        """So many rows are done, None where that cannot be said. Raises Stopped."""
+        if self._stopped.is_set():
+            raise Stopped
+        self._post(Came(done))
+
+    def stop(self) -> None:
+        """Nobody wants it any more."""
+        self._stopped.set()
+
+
+class Came(Message):
+    """The work has come so far."""
+
+    def __init__(self, done: int | None) -> None:
+        super().__init__()
+        self.done = done
+
+    def can_replace(self, message: Message) -> bool:
+        """See Textual: the last one says it all."""
+        return isinstance(message, Came)
+
+
+class Finished(Message):
+    """The work is done: a sentence, and whether it is a bad one."""
+
+    def __init__(self, text: str, *, bad: bool = False) -> None:
+        super().__init__()
+        self.text, self.bad = text, bad
+
+
+class Progress(ModalScreen[tuple[str, bool]]):
+    """Has `work` done, which is called with a Watch and gives a sentence; gives it, and whether it is a bad one.
+
+    rows: how many it will have done at its end.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+c,ctrl+q", "stop", show=False, priority=True)]
+    DEFAULT_CSS = """
+    Progress { align: center middle; }
+    Progress Vertical { width: 60; max-width: 100%; height: 5; padding: 0 1; border: round $accent; }
+    Progress Vertical { background: $surface; }
+    """
+
+    def __init__(self, palette: Palette, title: str, rows: int, work: Callable[[Watch], str]) -> None:
+        super().__init__()
+        self._title, self._rows, self._work = title, rows, work
+        self._said = [Bar(palette, "bar", id=name) for name in ("what", "far", "hint")]
+        self._watch = Watch(self.post_message)
+        self._worker = Background(self.post_message)
+
+    def compose(self) -> ComposeResult:
+        """See Textual."""
+        with Vertical():
+            yield from self._said
+
+    def on_mount(self) -> None:
+        """Begins."""
+        what, _, hint = self._said
+        what.say([Part("bar-title", f" {self._title}")])
+        hint.say([Part("bar-key", " Esc"), Part("bar-dim", " stops it: nothing is left behind")])
+        self._show(None)
+        self._worker.start()
+        self._worker.ask("work", self._whole)
+
+    def _whole(self) -> Message:
+        try:
+            return Finished(self._work(self._watch))
+        except Stopped:
+            return Finished("stopped: nothing was written", bad=True)
+        except UserError as error:
+            return Finished(str(error), bad=True)
+        except OSError as error:
+            return Finished(f"cannot be written: {error.strerror or error}", bad=True)
+        finally:
+            self._watch.over.set()
+
+    def on_unmount(self) -> None:
+        """Whoever ends the program in between waits until all is undone."""
+        self._watch.stop()
+        self._worker.stop()
+        if self._worker.ident is not None:
+            self._watch.over.wait(PATIENCE)
+
+    @on(Came)
+    def _come(self, message: Came) -> None:
+        self._show(message.done)
+
+    def _show(self, done: int | None) -> None:
+        far = self._said[1]
+        if done is None:
+            far.say([Part("bar-dim", " working ...")])
+            return
+        share = done / max(self._rows, 1)
+        full = int(share * WIDTH)
+        bar = "█" * full + "·" * (WIDTH - full)
+        far.say([Part("bar", f" {bar} "), Part("bar-dim", f"{int(100 * share)} %")])
+
+    @on(Finished)
+    def _finish(self, message: Finished) -> None:
+        self.dismiss((message.text, message.bad))
+
+    @on(Failed)
+    def _fail(self, message: Failed) -> None:
+        self.dismiss(("it failed for a defect of the program", True))
+        raise message.error
+
+    def _action_stop(self) -> None:
+        self._watch.stop()
+        self._said[2].say([Part("bar-warning", " stopping ...")])

@@ -1,0 +1,74 @@
+"""Defects of ours that the program outlives: which those are, and when there have been too many.
+
+Theory. Textual ends the program with the first exception that a handler does not catch, and a widget whose handler
+raised hears of nothing any more. But one handler that fails leaves the panes as they were, and what a user has open is
+worth more than a clean end: so handlers are fenced, one by one, and the user is shown the defect and asked. What fails
+while a screen is being put together leaves nothing to go on with; and what fails again and again would fail for ever,
+as something that is painted does.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, cast
+
+from textual.app import App
+from textual.events import Compose, Mount
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+TOO_MANY, WITHIN = 3, 10.0
+"""So many defects in so many seconds end the program."""
+
+OUTLIVED = frozenset({"_tick", "_flush_next_callbacks", "_refresh_layout", "_display"})
+"""Textual's functions that catch what is raised below them and go on afterwards: timers, what is called soon, paint."""
+
+_BEGINNING = (Compose, Mount)
+
+
+class Surviving(Protocol):
+    """An App that may outlive a defect."""
+
+    def meet(self, error: Exception) -> bool:
+        """Shows a defect; whether the program goes on."""
+
+
+class Often:
+    """Counts defects."""
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=TOO_MANY)
+
+    def too(self, now: float) -> bool:
+        """One more at `now`, in seconds; whether that is too many."""
+        self._times.append(now)
+        return len(self._times) == TOO_MANY and now - self._times[0] <= WITHIN
+
+
+def is_outlived(error: Exception) -> bool:
+    """Whether who caught the exception goes on: its traceback begins there."""
+    trace = error.__traceback__
+    return trace is not None and trace.tb_frame.f_code.co_name in OUTLIVED
+
+
+_Dispatch = Callable[[MessagePump, Message], Awaitable[None]]
+
+
+def fence() -> None:
+    """From now on a handler that fails costs what it was to do, and its widget lives on. Once in a process."""
+    plain = cast("_Dispatch", MessagePump._dispatch_message)
+    if getattr(plain, "is_fenced", False):
+        return
+
+    async def fenced(pump: MessagePump, message: Message) -> None:
+        try:
+            await plain(pump, message)
+        except Exception as error:
+            app: App[Any] = pump.app
+            meet: Callable[[Exception], bool] | None = getattr(app, "meet", None)
+            if isinstance(message, _BEGINNING) or meet is None or not meet(error):
+                raise
+
+    fenced.is_fenced = True  # type: ignore[attr-defined]
+    MessagePump._dispatch_message = fenced  # type: ignore[method-assign, assignment]

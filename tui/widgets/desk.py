@@ -1,0 +1,202 @@
+"""Where everything on the main screen stands: bars, and between them the panes as they are arranged.
+
+Theory. Boxes are counted out by tui.model.arrangement; here widgets are put into them. What has no box is not on the
+screen, but it is not gone: it keeps its place and its focus, and as it is not painted, it costs nothing. A layout is
+asked for when something was rearranged, when the terminal has another size, and when the focus goes to another pane
+while one stands alone; never for a key that moves a cursor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from textwrap import wrap
+
+from textual import events, on
+from textual.geometry import Region, Size
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.model.arrangement import LEAST_HEIGHT, LEAST_WIDTH, TOO_SMALL, Arrangement, Box, Laid
+from tui.model.shapes import PANES, Name
+from tui.remembered import Remembered
+from tui.theme import Palette
+from tui.widgets.paint import strip
+from tui.widgets.painted import Painted
+from tui.widgets.pane import Pane
+from tui.widgets.splitter import Splitter
+
+ABOVE, BELOW = ("title",), ("status", "keys")
+"""Bars of the whole width over and under the panes."""
+
+
+class TooSmall(Painted):
+    """The sentence in the place of everything."""
+
+    def __init__(self, palette: Palette) -> None:
+        super().__init__(id="too-small")
+        self._styles_of = palette.styles
+
+    def made(self, size: Size) -> list[Strip]:
+        """See Painted."""
+        lines = [*wrap(TOO_SMALL, max(size.width, 1)), *[""] * size.height]
+        return [strip((("bar-warning", line),), size.width, self._styles_of) for line in lines[: size.height]]
+
+
+class Boxes(Layout):
+    """Asks the desk."""
+
+    name = "boxes"
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
+        """See Textual's Layout."""
+        assert isinstance(parent, Desk)
+        regions = parent.lay(size)
+        return [
+            WidgetPlacement(regions[child], child.styles.offset.resolve(size, size), child.styles.margin, child)
+            for child in children
+            if child in regions
+        ]
+
+
+class Desk(Widget, inherit_bindings=False):
+    """Holds panes and bars by name: a pane's head is `NAME-head`."""
+
+    BLANK = True
+    DEFAULT_CSS = "Desk { height: 1fr; overflow: hidden; }"
+
+    class Rearranged(Message):
+        """Panes stand elsewhere, or the zoom was turned on or off."""
+
+    def __init__(
+        self, palette: Palette, panes: Mapping[Name, Pane], bars: Mapping[str, Painted], remembered: Remembered
+    ) -> None:
+        self._panes, self._bars = panes, bars
+        self._splitters = [Splitter(palette, id=f"splitter-{number}") for number in range(len(panes) - 1)]
+        self._note = TooSmall(palette)
+        self._remembered = remembered
+        self.arrangement = Arrangement.recalled(remembered)
+        self._focus: Name = self.arrangement.shown[0]
+        super().__init__(*bars.values(), *panes.values(), *self._splitters, self._note, id="desk")
+        self._boxes = Boxes()
+
+    @property
+    def layout(self) -> Layout:
+        """See Textual's Widget."""
+        return self._boxes
+
+    @property
+    def focus_first(self) -> Pane:
+        """The pane that gets the focus when the program starts."""
+        return self._panes[self.arrangement.shown[0]]
+
+    @property
+    def area(self) -> Region:
+        """What the panes have of the desk."""
+        return _area(self.size)
+
+    @property
+    def laid(self) -> Laid:
+        """Where panes and dividers stand, or will when the screen has been laid out; boxes are parts of `area`."""
+        return self._laid(self.size)
+
+    def _laid(self, size: Size) -> Laid:
+        if size.width < LEAST_WIDTH or size.height < LEAST_HEIGHT:
+            return Laid()
+        area = _area(size)
+        return self.arrangement.laid(area.width, area.height, self._focus)
+
+    @property
+    def focused(self) -> Name:
+        """The pane that has the focus, or had it last."""
+        focused = self.screen.focused
+        return next((name for name, pane in self._panes.items() if pane is focused), self._focus)
+
+    def turn_focus(self, by: int) -> None:
+        """To the pane `by` further, of those that are not hidden."""
+        shown = self.arrangement.shown
+        at = shown.index(self.focused) if self.focused in shown else 0
+        self.screen.set_focus(self._panes[shown[(at + by) % len(shown)]])
+
+    def rearrange(self, arrangement: Arrangement) -> None:
+        """Has the panes stand otherwise, now and the next time."""
+        if arrangement == self.arrangement:
+            return
+        self.arrangement = arrangement
+        arrangement.keep(self._remembered)
+        self._focus = self.focused
+        if self._focus in arrangement.hidden:
+            after = PANES[PANES.index(self._focus) :] + PANES
+            self._focus = next(name for name in after if name not in arrangement.hidden)
+            self.screen.set_focus(self._panes[self._focus])
+        self._lay_anew()
+        self.post_message(self.Rearranged())
+
+    def _lay_anew(self) -> None:
+        """Has Textual ask again: it keeps what a widget said of its children until one of these wants a layout."""
+        self._note.refresh(layout=True)
+
+    def lay(self, size: Size) -> dict[Widget, Region]:
+        """Where everything stands on a desk of a size; what is not named is not seen."""
+        regions: dict[Widget, Region] = {}
+        laid, area = self._laid(size), _area(size)
+        if not laid.panes:
+            regions[self._note] = size.region
+        else:
+            lines = dict(zip((*ABOVE, *BELOW), (0, size.height - 2, size.height - 1), strict=True))
+            regions |= {self._bars[name]: Region(0, y, size.width, 1) for name, y in lines.items()}
+            regions |= {self._bars[f"{name}-head"]: _placed(box, area) for name, box in laid.heads.items()}
+            regions |= {self._panes[name]: _placed(box, area) for name, box in laid.panes.items()}
+            regions |= {
+                splitter: _placed(divider.box, area)
+                for splitter, divider in zip(self._splitters, laid.dividers, strict=False)
+            }
+        dividers = [*laid.dividers, *[None] * len(self._splitters)]
+        for splitter, divider in zip(self._splitters, dividers, strict=False):
+            splitter.stand_for(divider)
+        for child in self.children:
+            if isinstance(child, Painted):
+                child.place(child in regions)
+            if child not in regions and self.app.mouse_captured is child:
+                child.release_mouse()
+        return regions
+
+    @on(events.DescendantFocus)
+    def _follow(self, event: events.DescendantFocus) -> None:
+        """A pane that gets the focus is seen: one that was hidden is shown, and the one that stands alone is this."""
+        name = next((name for name, pane in self._panes.items() if pane is event.widget), None)
+        if name is None or name == self._focus or event.widget is not self.screen.focused:
+            return
+        self._focus = name
+        if name in self.arrangement.hidden:
+            self.rearrange(self.arrangement.turned(name, shown=True))
+        elif not self._panes[name].is_placed:
+            self._lay_anew()
+
+    @on(events.DescendantBlur)
+    def _keep_focus(self) -> None:
+        """Textual takes the focus from all widgets for a click beside the screen, as when it has become smaller."""
+        if self.screen.focused is None and self.app.app_focus:
+            self.screen.set_focus(self._panes[self._focus])
+
+    @on(Splitter.Dragged)
+    def _drag(self, message: Splitter.Dragged) -> None:
+        index, dividers, area = self._splitters.index(message.splitter), self.laid.dividers, self.area
+        if index < len(dividers):
+            divider = dividers[index]
+            place = message.x - self.region.x - area.x if divider.upright else message.y - self.region.y - area.y
+            self.rearrange(self.arrangement.moved(divider, place, area.width))
+
+    def on_resize(self) -> None:
+        """A divider that the mouse holds is not where it was."""
+        for splitter in self._splitters:
+            splitter.let_go()
+
+
+def _area(size: Size) -> Region:
+    return Region(0, len(ABOVE), size.width, max(size.height - len(ABOVE) - len(BELOW), 0))
+
+
+def _placed(box: Box, area: Region) -> Region:
+    return Region(*box).translate(area.offset)
