@@ -90,7 +90,7 @@ LOCK := uv pip compile pyproject.toml --upgrade --quiet --universal --python-ver
 
 lock:
 	$(LOCK) -o requirements/runtime.lock
-	$(LOCK) --extra dev -c requirements/runtime.lock -o requirements/dev.lock
+	$(LOCK) --extra dev --extra web -c requirements/runtime.lock -o requirements/dev.lock
 	$(LOCK) --extra pipeline -c requirements/dev.lock -o requirements/pipeline.lock
 	$(LOCK) --extra brokers -c requirements/dev.lock -o requirements/brokers.lock
 

@@ -15,11 +15,13 @@ from typing import Any
 
 import click
 
-from analyzer.cli.errors import PROGRAM, bug_report, sentence, usage_sentence
+from analyzer.bug_report import PROGRAM, bug_report, version
+from analyzer.cli.errors import sentence, usage_sentence
 from analyzer.errors import UserError
 
 COMMANDS: dict[str, str] = {
     "open": "Captures in three panes: messages, fields, bytes.",
+    "web": "The same in a browser on this computer.",
     "list": "A line for each message of a capture.",
     "follow": "One conversation in order.",
     "sniff": "An interface, live: its messages as they come.",
@@ -72,8 +74,6 @@ class Commands(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from analyzer.cli.errors import version
-
         click.echo(f"{PROGRAM} {version()}")
         ctx.exit()
 

@@ -1,0 +1,110 @@
+"""`wireanalyze web`: what `open` shows, in a browser on this computer.
+
+Theory. Each page is `wireanalyze open` in a process of its own, started with the words that were said here. They are
+taken from what the parser read, not from what was made of it, so that the other process reads the same again, and
+`open` may learn a new option without a word here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import webbrowser
+from collections.abc import Sequence
+from threading import Thread
+
+import click
+
+from analyzer.capture.packets import Reader
+from analyzer.cli import open as opening
+from analyzer.cli.errors import sentence
+from analyzer.cli.inputs import open_session
+from analyzer.cli.settings import config_path
+from analyzer.decode_as import Told
+from analyzer.errors import UserError
+
+WORDS = f"{__name__}.words"
+BROWSABLE = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+"""Of these variables one says that a browser has a place of its own, or which one the user wants."""
+
+
+class Repeating(click.Command):
+    """Keeps the words that are open's, for another process."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See click."""
+        if not ctx.resilient_parsing:
+            said = self.make_parser(ctx).parse_args(args=list(args))[0]
+            options = [each for each in opening.command.params if isinstance(each, click.Option) and each.name in said]
+            files = said["files"] if isinstance(said["files"], tuple) else ()
+            # Behind -- it is a file, whatever it is called.
+            ctx.meta[WORDS] = [*(word for each in options for word in _words(each, said[each.name])), "--", *files]
+        return super().parse_args(ctx, args)
+
+
+def _words(option: click.Option, value: object) -> list[str]:
+    """An option as it is written."""
+    if option.is_flag:
+        return [(option.opts if value else option.secondary_opts)[0]]
+    values = value if isinstance(value, list) else [value]
+    return [word for each in values for word in (option.opts[0], str(each))]
+
+
+@click.command("web", cls=Repeating)
+@opening.open_options
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="127.0.0.1 or ::1.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
+@click.option("--open", "browse", is_flag=True, help="Open it in the browser.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    files: tuple[str, ...],
+    decode_as: Told,
+    reader: Reader,
+    follow: bool,
+    host: str,
+    port: int,
+    browse: bool,
+    **_: object,
+) -> None:
+    """Look at captures as with open, in a browser on this computer.
+
+    The address that is printed lets in whoever knows it, nobody else; from another computer, through a tunnel:
+    ssh -L PORT:127.0.0.1:PORT. Each page opens the captures for itself. Ctrl-C ends it. Needs wireanalyze[web].
+    """
+    from tui import web
+
+    if host not in web.HOSTS:
+        raise UserError(f"web serves this computer alone, at {' or '.join(web.HOSTS)}, not at {host}")
+    _check_files(files)
+    open_session(files, decode_as, reader, follow=follow).close()  # what open refuses is refused before there is a page
+    pages = web.pages(_command(context), opening.title_of(files), host, port, lambda line: click.echo(line, err=True))
+    click.echo(sentence(f"{opening.title_of(files)} at {pages.gate.address}"), err=True)
+    click.echo(sentence("Ctrl-C ends it, and its pages with it"), err=True)
+    if browse:
+        _browse(pages.gate.ticket())
+    pages.run()
+
+
+def _command(context: click.Context) -> list[str]:
+    """The words that start `open`; -P: a folder of the user's that is called analyzer is none of ours."""
+    path, is_named = config_path()
+    config = ["--config", path] if is_named else []
+    return [sys.executable, "-P", "-m", "analyzer.cli", *config, "open", *context.meta[WORDS]]
+
+
+def _check_files(files: Sequence[str]) -> None:
+    """Raises UserError for what can be read once only: each page reads for itself."""
+    for name in files:
+        if name == "-" or (os.path.exists(name) and stat.S_ISFIFO(os.stat(name).st_mode)):
+            raise UserError(f"{name} is a pipe, and each page of web reads anew: name a file")
+
+
+def _browse(address: str) -> None:
+    """Opens a browser, in a window of its own or not at all: one in this terminal would take it over."""
+    if sys.platform == "darwin" or any(map(os.environ.get, BROWSABLE)):
+        Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    else:
+        click.echo(sentence("there is no display here to open a browser on"), err=True)

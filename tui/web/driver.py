@@ -1,0 +1,46 @@
+"""Textual's driver for a program whose screen is a web page, which ends when nobody is at the other end any more.
+
+Theory. The server holds the other end of standard input, and nobody else does. So the end of it is the one sign that
+the page is gone which always comes: when the page is closed, when the server ends, and when it is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from functools import partial
+from typing import Any
+
+from textual.app import App
+from textual.drivers.web_driver import WebDriver
+from textual.events import AppFocus
+from textual.messages import ExitApp
+
+
+class PageDriver(WebDriver):
+    """Reads keys from packets on standard input, writes the screen as packets to standard output."""
+
+    def __init__(
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._write = partial(_write_if_read, self.fileno)
+
+    def start_application_mode(self) -> None:
+        """See WebDriver, which takes a page for one in the background until it says otherwise; some never do."""
+        super().start_application_mode()
+        self._app.call_later(self._app.post_message, AppFocus())
+
+    def run_input_thread(self) -> None:
+        """See WebDriver; ends the program with its input."""
+        super().run_input_thread()
+        if not self.exit_event.is_set():
+            with contextlib.suppress(RuntimeError):  # the program has ended since
+                self.send_message(ExitApp())
+
+
+def _write_if_read(descriptor: int, data: bytes) -> int:
+    """Nobody misses what is painted for a page that is gone."""
+    with contextlib.suppress(BrokenPipeError):
+        return os.write(descriptor, data)
+    return len(data)

@@ -1,0 +1,154 @@
+"""The process behind one page: packets of keys go in, packets of the screen come out, and it ends with the page.
+
+Theory. textual-serve's AppService speaks the language of the packets; what it leaves open is said here. The command is
+a list of words that no shell reads. What the process has painted is read to its end, whether or not the page takes it,
+for a process that cannot write cannot end. And what it says on standard error is told to the person at the page, too,
+when it ends for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from asyncio.subprocess import PIPE, Process
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from aiohttp import web
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
+from analyzer.text import safe_text
+
+DRIVER = "tui.web.driver:PageDriver"
+
+PATIENCE = 3.0
+"""Seconds that a process gets to end by itself."""
+
+GREETING = b"__GANGLION__\n"
+"""What Textual's driver writes before its first packet."""
+
+LONGEST, LAST = 2_000, 100
+"""Characters of a line, and lines, that are told of what a process said."""
+
+PLAIN_SCREEN = "\x1b[?1049l\x1b[?1000l\x1b[?1003l\x1b[?25l\x1b[0m\x1b[2J\x1b[H"
+"""Back from the screen of the program, without mouse and cursor: only text comes now."""
+
+
+def as_screen(lines: Sequence[str]) -> bytes:
+    """Lines as a terminal takes them, on an empty screen."""
+    return (PLAIN_SCREEN + "\r\n".join(safe_text(line, LONGEST) for line in lines)).encode()
+
+
+class PageProcess(AppService):
+    """Runs the words for a websocket. `start`, then `obey` for each message of the page, then `stop`."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        websocket: web.WebSocketResponse,
+        downloads: DownloadManager,
+        say: Callable[[str], None],
+    ) -> None:
+        super().__init__(
+            "",
+            write_bytes=websocket.send_bytes,
+            write_str=websocket.send_str,
+            close=self._leave,
+            download_manager=downloads,
+        )
+        self._words, self._websocket, self._say = words, websocket, say
+        self._said: deque[str] = deque(maxlen=LAST)
+
+    async def obey(self, message: str) -> None:
+        """Does what the page asks for, `["stdin", "q"]`; what makes no sense is left out."""
+        try:
+            asked = json.loads(message)
+        except ValueError:
+            return
+        match asked:
+            case ["stdin", str(keys)]:
+                await self.send_bytes(keys.encode("utf-8", "replace"))
+            case ["resize", {"width": int(width), "height": int(height)}]:
+                await self.set_terminal_size(width, height)
+            case ["focus"]:
+                await self.focus()
+            case ["blur"]:
+                await self.blur()
+
+    async def run(self) -> None:
+        """Passes on what the process paints until it ends; then says why it did, if it said so, and ends the page."""
+        process = self._process
+        assert process is not None
+        assert process.stdout is not None
+        saying = asyncio.create_task(self._listen(process))
+        is_shown = True
+        try:
+            if await process.stdout.readuntil(GREETING):
+                while True:
+                    kind, payload = await _packet(process.stdout)
+                    is_shown = is_shown and await self._pass_on(kind, payload)
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            await process.stdout.read()
+        status = await process.wait()
+        await saying
+        if status and self._said and not self._websocket.closed:
+            await self._pass_on(b"D", as_screen(self._said))
+        await self._websocket.close()
+
+    async def stop(self) -> None:
+        """Ends the process, and waits for it; may be called again."""
+        process = self._process
+        if process is None or self._task is None:
+            return
+        await self._download_manager.cancel_app_downloads(self.app_service_id)
+        self.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), PATIENCE)
+        except TimeoutError:
+            process.kill()
+        await self._task
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        process = await asyncio.create_subprocess_exec(
+            *self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE,
+            env=self._build_environment(width, height),
+            start_new_session=True,  # Ctrl-C is the server's business
+        )  # fmt: skip
+        self._process, self._stdin = process, process.stdin
+        return process
+
+    def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
+        """The terminal is the page's now, not that in which the server was started."""
+        environment = super()._build_environment(width, height)
+        environment.pop("COLORFGBG", None)
+        return {**environment, "TEXTUAL_DRIVER": DRIVER, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+    async def _pass_on(self, kind: bytes, payload: bytes) -> bool:
+        """Whether the page took it."""
+        try:
+            if kind == b"D":
+                await self.on_data(payload)
+            elif kind == b"M":
+                await self.on_meta(payload)
+            elif kind == b"P":
+                await self.on_packed(payload)
+        except (ConnectionError, RuntimeError):
+            return False
+        return True
+
+    async def _listen(self, process: Process) -> None:
+        assert process.stderr is not None
+        async for line in process.stderr:
+            text = safe_text(line.rstrip(b"\n"), LONGEST)
+            self._said.append(text)
+            self._say(text)
+
+    async def _leave(self) -> None:
+        """The program says that it ends: the page waits for what it still has to say."""
+
+
+async def _packet(stream: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Kind and payload of the next one. Raises IncompleteReadError at the end."""
+    head = await stream.readexactly(5)
+    return head[:1], await stream.readexactly(int.from_bytes(head[1:], "big"))
