@@ -11,15 +11,25 @@ from benchmarks.measure import Failed, alternated, output, told
 from benchmarks.table import Line
 from benchmarks.works import DECODE_GOAL, GROUPS, STATS, Group, counted, decode, decode_theirs
 
+A_MILLION = 1_662_000
+"""Packets of small messages that have a million messages."""
+
 
 class Bench:
-    """How much is measured, and on what. packets: of Kafka's captures; those of others have a quarter."""
+    """How much is measured, and on what. packets: of Kafka's captures; those of others have a quarter.
+
+    listed: packets of the capture that is looked at; keys, and seconds of them, that are pressed then; terminals: their
+    columns and lines.
+    """
 
     def __init__(self, folder: Path, scratch: Path, packets: int, times: int, *, quick: bool) -> None:
         self.library, self.scratch, self.packets, self.times = Library(folder), scratch, packets, times
         self.sizes = (4, 16, 64) if quick else (16, 64, 256, 1024)
         self.fetches = (1, 16) if quick else (1, 16, 64)
-        self.opened = 32 if quick else 123
+        self.beside = 32 if quick else 123
+        self.opened = (16, self.beside) if quick else (16, self.beside, 1024)
+        self.listed, self.keys, self.seconds = (A_MILLION // 3, 20, 3.0) if quick else (A_MILLION, 200, 20.0)
+        self.terminals = ((120, 40),) if quick else ((120, 40), (200, 60))
         self.batched = 16 if quick else 100
         self.few_times = min(3, times)
 

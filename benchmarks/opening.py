@@ -1,72 +1,66 @@
-"""Wall time until the first rows of a capture stand on a terminal of 120 columns and 40 lines.
+"""Wall time until something, and until the first rows of a capture, stand on a terminal of 120 columns and 40 lines.
 
-Theory. A person waits for rows, so the clock stops when an address of the capture has been painted. The terminal is a
-pseudo-terminal that answers nothing; what is painted is looked at with its control sequences taken out. Each program
-gets a home of its own in the scratch folder, so that nothing it keeps there, and nothing of the user's, counts.
+Theory. A person waits for rows, so the clock stops when an address of the capture has been painted; and wants to see
+that something happens, so the first visible character counts, too. What is painted is looked at with its control
+sequences taken out. Each program gets a home of its own in the scratch folder, so that nothing it keeps there, and
+nothing of the user's, counts. A start that depends on the file's size would show in the largest one.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
-import select
-import signal
-import struct
-import subprocess
-import termios
-import time
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks.measure import ROOT, Failed
+from benchmarks.comparison import Bench, installed
+from benchmarks.measure import PROGRAM
+from benchmarks.table import Line, load
+from benchmarks.terminal import Terminal
 
-COLUMNS, LINES = 120, 40
-PATIENCE = 60.0
-_CONTROL = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])")
 ROW = re.compile(rb"10\.[01]\.0\.\d+")
 """An address of captures.py, which no title or menu has."""
 
-
-def first_row(command: Sequence[str], home: Path) -> float:
-    """Seconds from the start of the command to its first row. Raises Failed if none comes within PATIENCE."""
-    home.mkdir(parents=True, exist_ok=True)
-    places = {name: str(home / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
-    environment = {**os.environ, **places, "HOME": str(home), "TERM": "xterm-256color"}
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-    began = time.monotonic()
-    process = subprocess.Popen(
-        command,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment,
-        cwd=ROOT,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 # one thread; termshark asks for /dev/tty
-    )
-    os.close(theirs)
-    try:
-        return _painted(ours, began) - began
-    except Failed as error:
-        raise Failed(f"{' '.join(command)}: {error}") from None
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)  # its own session, so its group is it and its children
-        process.wait()
-        os.close(ours)
+PAINT_GOAL, ROWS_GOAL, BESIDE_GOAL = "0.4 s", "0.5 s", "4, 0.5 s"
 
 
-def _painted(terminal: int, began: float) -> float:
-    """When the first row was there."""
-    shown = b""
-    while (left := began + PATIENCE - time.monotonic()) > 0:
-        if not select.select([terminal], [], [], left)[0]:
-            break
-        try:
-            shown += os.read(terminal, 1 << 16)
-        except OSError as error:  # Linux's way to say that nobody writes any more
-            raise Failed(f"it ended: {_CONTROL.sub(b'', shown)[-200:]!r}") from error
-        if ROW.search(_CONTROL.sub(b"", shown)):
-            return time.monotonic()
-    raise Failed(f"no row in {PATIENCE:.0f} s: {_CONTROL.sub(b'', shown)[-200:]!r}")
+class Started(NamedTuple):
+    """Seconds from the start of a command to its first visible character, and to its first row."""
+
+    painted: float
+    rows: float
+
+
+def started(command: Sequence[str], home: Path) -> Started:
+    """Starts a command and ends it again. Raises Failed if no row comes within terminal.PATIENCE."""
+    with Terminal(command, home) as terminal:
+        painted = terminal.until(lambda shown: bool(shown.strip()))
+        return Started(painted - terminal.began, terminal.until(_has_row) - terminal.began)
+
+
+def _has_row(shown: bytes) -> bool:
+    return ROW.search(shown) is not None
+
+
+def opening(bench: Bench) -> Iterator[Line]:
+    """Captures of several sizes; one of them beside termshark."""
+    for size in bench.opened:
+        capture = bench.library.of_size(size)
+        name = f"{capture.stat().st_size / 1e6:.0f} MB small, {load()}"
+        mine, theirs = [], []
+        for number in range(1 + bench.few_times):
+            own = started([*PROGRAM, "open", str(capture)], bench.scratch / "ours")
+            if size == bench.beside and installed("termshark"):
+                other = started(["termshark", "-r", str(capture)], bench.scratch / "theirs")
+                theirs += [other] if number else []
+            mine += [own] if number else []
+        for which, goal in ((0, PAINT_GOAL), (1, ROWS_GOAL)):
+            seconds = statistics.median(each[which] for each in mine)
+            work = f"`open`, first {'rows' if which else 'paint'} (wall)"
+            if not theirs:
+                yield Line(work, name, f"{seconds:.2f} s", goal=goal)
+                continue
+            beside = statistics.median(each[which] for each in theirs)
+            ratio, goal = beside / seconds, BESIDE_GOAL if which else goal
+            yield Line(work, name, f"{seconds:.2f} s", "termshark", f"{beside:.2f} s", ratio, goal)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator, Mapping
 
 from benchmarks import memory
 from benchmarks.comparison import Bench, decoding, installed, works
 from benchmarks.contents import record_bytes
+from benchmarks.deep import deep
 from benchmarks.figures import figures
 from benchmarks.filters import filters
 from benchmarks.growth import FEW, fetches, growth, rates
-from benchmarks.measure import PROGRAM, alternated
-from benchmarks.opening import first_row
+from benchmarks.held import held
+from benchmarks.keys import keys
+from benchmarks.live_rows import live
+from benchmarks.measure import alternated
+from benchmarks.opening import opening
 from benchmarks.table import Line
 from benchmarks.works import FIELDS_OF_ALL, ROWS, STATS
 
@@ -20,33 +23,6 @@ SHARES = {"small": "", "zookeeper": "0.50", "rocketmq": "0.50", "pulsar": "0.60"
 """Kinds whose speed is compared with Kafka's, and the share that is the goal."""
 
 INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL, CODECS_GOAL = "120 B", "8", "1.05", "0.60"
-OPEN_GOAL = "4, 0.5 s"
-
-
-def opening(bench: Bench) -> Iterator[Line]:
-    """Wall time to the first rows."""
-    capture = bench.library.of_size(bench.opened)
-    name = f"{capture.stat().st_size / 1e6:.0f} MB small"
-    ours, theirs = [], []
-    for number in range(1 + bench.few_times):
-        mine = first_row([*PROGRAM, "open", str(capture)], bench.scratch / "ours")
-        other = None
-        if installed("termshark"):
-            other = first_row(["termshark", "-r", str(capture)], bench.scratch / "theirs")
-        if number:
-            ours.append(mine)
-            theirs += [] if other is None else [other]
-    own = statistics.median(ours)
-    found = statistics.median(theirs) if theirs else None
-    yield Line(
-        "`open`, first rows (wall)",
-        name,
-        f"{own:.2f} s",
-        "termshark",
-        "" if found is None else f"{found:.2f} s",
-        None if found is None else found / own,
-        OPEN_GOAL,
-    )
 
 
 def indexing(bench: Bench) -> Iterator[Line]:
@@ -119,6 +95,10 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "filter": filters,
     "decode": decoding,
     "open": opening,
+    "keys": keys,
+    "live": live,
+    "deep": deep,
+    "held": held,
     "index": indexing,
     "messages": messages,
     "growth": growing,

@@ -45,9 +45,14 @@ def machine() -> str:
         _version("tshark"),
         _version("termshark", "--pass-thru=false"),
         time.strftime("%Y-%m-%d"),
-        f"load {os.getloadavg()[0]:.1f} at the start",
+        f"{load()} at the start",
     ]
     return "; ".join(part for part in parts if part)
+
+
+def load() -> str:
+    """How busy the machine is, which is part of every figure of wall time."""
+    return f"load {os.getloadavg()[0]:.1f}"
 
 
 def _processor() -> str:

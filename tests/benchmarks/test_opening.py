@@ -1,4 +1,4 @@
-"""Waiting for the first row on a terminal: found behind control sequences, and not waited for in vain."""
+"""Waiting for the first paint and the first row: found behind control sequences, and not waited for in vain."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from pathlib import Path
 import pytest
 
 from benchmarks.measure import Failed
-from benchmarks.opening import first_row
+from benchmarks.opening import started
 
 PAINTS = "import time; print('title', flush=True); time.sleep(0.2); print('{}', flush=True); time.sleep(60)"
 
 
 @pytest.mark.parametrize("row", ["10.0.0.7", "\\x1b[1;3H\\x1b[38;5;7m10.1.\\x1b[0m0.3", "\\x1b]0;10\\x0710.0.0.1"])
 def test_the_clock_stops_at_an_address(row: str, tmp_path: Path) -> None:
-    assert 0.2 <= first_row([sys.executable, "-c", PAINTS.format(row)], tmp_path / "home") < 30
+    found = started([sys.executable, "-c", PAINTS.format(row)], tmp_path / "home")
+    assert 0 < found.painted <= found.rows - 0.15 < 30
 
 
 def test_a_program_has_a_terminal_of_its_own_and_a_home(tmp_path: Path) -> None:
     asks = "import os; open('/dev/tty').close(); size = os.get_terminal_size(); home = os.environ['HOME']"
-    first_row(
+    started(
         [sys.executable, "-c", f"{asks}; print('10.0.0.1' if (*size, home) == {(120, 40, str(tmp_path))} else 0)"],
         tmp_path,
     )
@@ -28,4 +29,4 @@ def test_a_program_has_a_terminal_of_its_own_and_a_home(tmp_path: Path) -> None:
 
 def test_a_program_that_ends_without_a_row_is_no_figure(tmp_path: Path) -> None:
     with pytest.raises(Failed, match="no such file"):
-        first_row([sys.executable, "-c", "print('no such file')"], tmp_path)
+        started([sys.executable, "-c", "print('no such file')"], tmp_path)
