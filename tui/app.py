@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from textual import constants
 from textual.app import App
+from textual.driver import Driver
 
 from analyzer.session import Session
 from tui import theme
@@ -23,7 +25,8 @@ from tui.loader import Loader
 from tui.opened import Opened
 from tui.remembered import Remembered
 from tui.screens.main import MainScreen
-from tui.surviving import Often, fence, is_outlived
+from tui.surviving import Fenced, Often, is_outlived
+from tui.terminal import Terminal
 
 if TYPE_CHECKING:
     from analyzer.filter import Filter
@@ -38,7 +41,7 @@ RARELY = (100_000, 50, 50)
 """Objects more, and smaller searches, between two searches for cycles."""
 
 
-class Window(App[Exception]):
+class Window(Fenced, App[Exception]):
     """Shows a session; its result is the error that kept it from being read, if one did."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -56,7 +59,6 @@ class Window(App[Exception]):
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
         self.title = opened.title
-        fence()
         self.defect: Exception | None = None
         self.met: list[Exception] = []
         """Defects that were shown."""
@@ -64,6 +66,10 @@ class Window(App[Exception]):
         self._again: list[Session] = []
         self._opened, self._palette, self._remembered = opened, palette, remembered or Remembered()
         self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session))
+
+    def get_driver_class(self) -> type[Driver]:
+        """See Textual; the environment names that of a browser's page."""
+        return Terminal if constants.DRIVER is None else super().get_driver_class()
 
     def get_default_screen(self) -> MainScreen:
         """See Textual."""

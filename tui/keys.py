@@ -42,7 +42,7 @@ class Key:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("screen", "question_mark", "do('helping.keys')", "?", "this page", "help"),
+    Key("screen", "question_mark", "do('helping.keys')", "?", "help: all keys and signs", "help"),
     Key("screen", "slash", "filter", "/", "show what fulfils a filter: latency > 50ms; empty: all", "filter", True),
     Key("screen", "q,ctrl+q,ctrl+c", "quit", "q", "quit, at once, also while a file is being read", "quit"),
     Key("screen", "tab", "next_pane", "Tab", "the next pane", "pane"),
@@ -54,10 +54,20 @@ KEYS: tuple[Key, ...] = (
     Key("screen", "1", "do('layout.turn_list')", "1", "hide or show the list"),
     Key("screen", "2", "do('layout.turn_tree')", "2", "hide or show the tree"),
     Key("screen", "3", "do('layout.turn_hex')", "3", "hide or show the bytes"),
-    Key("screen", "ctrl+right,alt+l", "do('layout.right')", "Ctrl+Right, Alt+l", "move the divider beside this pane"),
-    Key("screen", "ctrl+left,alt+h", "do('layout.left')", "Ctrl+Left, Alt+h", "the same to the left"),
-    Key("screen", "ctrl+down,alt+j", "do('layout.down')", "Ctrl+Down, Alt+j", "move the divider under or over it"),
-    Key("screen", "ctrl+up,alt+k", "do('layout.up')", "Ctrl+Up, Alt+k", "the same up"),
+    Key(
+        "screen",
+        "ctrl+right,alt+l",
+        "do('layout.right')",
+        "Ctrl+Right, Alt+l",
+        "the divider beside this pane to the right",
+    ),
+    Key(
+        "screen", "ctrl+left,alt+h", "do('layout.left')", "Ctrl+Left, Alt+h", "the divider beside this pane to the left"
+    ),
+    Key(
+        "screen", "ctrl+down,alt+j", "do('layout.down')", "Ctrl+Down, Alt+j", "the divider under or over this pane down"
+    ),
+    Key("screen", "ctrl+up,alt+k", "do('layout.up')", "Ctrl+Up, Alt+k", "the divider under or over this pane up"),
     Key("screen", "0", "do('layout.reset')", "0", "all panes as they stand if nobody moves them"),
     Key("screen", "ctrl+g", "do('going.number')", "Ctrl+G", "go to a message by its number", "go to", True),
     Key("screen", "ctrl+f", "find", "Ctrl+F", 'find a text; 0x00ff or "text": bytes; =FILTER', "find", True),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from analyzer.config.model import Config
 from analyzer.render.jsonable import Limits
+from dissectors.slotted import field, slotted
 
 if TYPE_CHECKING:
     from analyzer.filter import Filter
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Opened:
     """title: what is open, for the first line. colours: a name of tui.theme.CHOICES. following: new rows are selected
     as they come. wanted: only messages that fulfil it are shown, until the user says otherwise. config: its filters

@@ -10,10 +10,8 @@ as something that is painted does.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, cast
+from typing import Protocol, runtime_checkable
 
-from textual.app import App
 from textual.events import Compose, Mount
 from textual.message import Message
 from textual.message_pump import MessagePump
@@ -27,6 +25,7 @@ OUTLIVED = frozenset({"_tick", "_flush_next_callbacks", "_refresh_layout", "_dis
 _BEGINNING = (Compose, Mount)
 
 
+@runtime_checkable
 class Surviving(Protocol):
     """An App that may outlive a defect."""
 
@@ -52,23 +51,16 @@ def is_outlived(error: Exception) -> bool:
     return trace is not None and trace.tb_frame.f_code.co_name in OUTLIVED
 
 
-_Dispatch = Callable[[MessagePump, Message], Awaitable[None]]
+class Fenced(MessagePump):
+    """The first base of every app, screen and widget of ours: its handlers are fenced, and it outlives their defects.
 
+    Outside of an App that is Surviving nothing is fenced.
+    """
 
-def fence() -> None:
-    """From now on a handler that fails costs what it was to do, and its widget lives on. Once in a process."""
-    plain = cast("_Dispatch", MessagePump._dispatch_message)
-    if getattr(plain, "is_fenced", False):
-        return
-
-    async def fenced(pump: MessagePump, message: Message) -> None:
+    async def _dispatch_message(self, message: Message) -> None:
         try:
-            await plain(pump, message)
+            await super()._dispatch_message(message)
         except Exception as error:
-            app: App[Any] = pump.app
-            meet: Callable[[Exception], bool] | None = getattr(app, "meet", None)
-            if isinstance(message, _BEGINNING) or meet is None or not meet(error):
+            app = self.app
+            if isinstance(message, _BEGINNING) or not isinstance(app, Surviving) or not app.meet(error):
                 raise
-
-    fenced.is_fenced = True  # type: ignore[attr-defined]
-    MessagePump._dispatch_message = fenced  # type: ignore[method-assign, assignment]

@@ -27,7 +27,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 COLOURS = ("auto", "dark", "light", "contrast", "terminal")
 TOLD_AFTERWARDS = 10
 
-FIRST_BLOCK = 4096
+FIRST_BLOCK = 1024
 """Packets that are read before the first rows are shown; later blocks are larger."""
 
 KEYBOARD, SCREEN = "/dev/tty", (1, 2)

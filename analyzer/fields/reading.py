@@ -25,7 +25,7 @@ from analyzer.rows import Rows
 from dissectors.api import Role
 from dissectors.catalog import Alias, Short
 from dissectors.wire.bulk import NULL64
-from dissectors.wire.embedded import holds_secret
+from dissectors.wire.embedded import Embedded, holds_secret
 from dissectors.wire.secret import Secret
 
 _BY_VALUE = keys.NEEDS_MESSAGE | keys.APART
@@ -247,11 +247,16 @@ def _called(lore: Lore, kind: str, value: Any, row: int) -> Any:
 
 def _once(found: Values, nothing: Collection[Any]) -> Values:
     """Each thing once in a row, and what has no name or stands for none not at all."""
-    seen = dict.fromkeys(zip(found.rows.tolist(), found.values, strict=True))
-    kept = [(place, value) for place, value in seen if value != "" and value not in nothing]
+    seen = {(place, _alone(value)): value for place, value in zip(found.rows.tolist(), found.values, strict=True)}
+    kept = [(place, value) for (place, alone), value in seen.items() if alone != "" and alone not in nothing]
     if len(kept) == len(found.values):
         return found
     return Values(np.array([place for place, _ in kept], np.int64), [value for _, value in kept])
+
+
+def _alone(value: Any) -> Any:
+    """What tells a value from others: of a structure in bytes, these."""
+    return value.data if isinstance(value, Embedded) else value
 
 
 def _rowwise(columns: Sequence[Dense] | list[Any]) -> Values:

@@ -7,13 +7,14 @@ Each filter is asked of the row itself before it is offered.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from analyzer.fields import Kind, Reading, find
 from analyzer.filter.alike import keeps
-from analyzer.filter.literals import LONGEST, comparisons, quoted
+from analyzer.filter.literals import comparisons, quoted
 from analyzer.rows import Rows
 from analyzer.session import Session
 from dissectors.wire.secret import Secret
@@ -66,7 +67,7 @@ def _asked(session: Session, reader: Rows, rows: Any) -> Iterator[Offered]:
     names = [f"{dissector.name}.{short.name}" for short in catalog.shorts()]
     reading = Reading(reader, [find(name) for name in names])
     for name in names:
-        for value in dict.fromkeys(_values(reading, name, rows)[:LONGEST]):
+        for value in islice(dict.fromkeys(_values(reading, name, rows)), MOST_VALUES):
             for text in list(comparisons(find(name), value))[:1]:
                 yield Offered(f"this {name.partition('.')[2]}", text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from analyzer.render.counted import counted
 from analyzer.text import safe_text
 
 SHOWN, LONGEST = 20, 500
@@ -46,11 +47,6 @@ def property_lines(found: Mapping[str, Any]) -> Iterator[Property]:
     for each in found["protocols"]:
         text = ", ".join(counted(each[name], name[:-1]) for name in ("messages", "bytes", "streams"))
         yield Property(f"  {each['protocol']}", text, ("protocol", each["protocol"]))
-
-
-def counted(count: int, thing: str) -> str:
-    """`1 stream`, `2,000 streams`."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _words(name: str) -> str:

@@ -70,13 +70,13 @@ class Drive:
             raise self.window.met[0]
 
     def _is_busy(self) -> bool:
-        """Whether somebody has a message to deal with, or something to lay out or to paint."""
+        """Whether somebody has a message to deal with, or what is on top something to lay out or to paint."""
         window = self.window
         pumps = [window, *window.screen_stack, *window.screen.walk_children()]
         return (
             any(pump.message_queue_size or pump._next_callbacks for pump in pumps)
             or bool(window.screen._dirty_widgets)
-            or any(pump._layout_required for pump in pumps[1:])
+            or any(pump._layout_required for pump in window.screen.walk_children(with_self=True))
         )
 
     async def until(self, condition: Callable[[], bool]) -> None:

@@ -104,7 +104,8 @@ def test_the_command_decodes_to_the_same_tree(row: int) -> None:
 
 
 def forms(secret: bytes) -> list[str]:
-    return [secret.hex(), secret.hex(" "), secret.hex(":"), base64.b64encode(secret).decode(), secret.decode("latin1")]
+    spelled = [secret.hex(), secret.hex(" "), secret.hex(":"), ", ".join(f"0x{byte:02x}" for byte in secret)]
+    return [*spelled, base64.b64encode(secret).decode(), secret.decode("latin1")]
 
 
 def secrets(nodes: list[Field]) -> Iterator[bytes]:

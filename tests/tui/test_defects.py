@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
+from textual.message_pump import MessagePump
 
 from dissectors.field import FieldSpec
 from dissectors.kafka.dissector import Kafka
 from tests.tui.driving import Drive, drive
-from tui import app
+from tui import __path__, app
 from tui.commands import going
 from tui.screens.bug import BugScreen
 from tui.screens.chooser import Chooser
 from tui.screens.help import Help
 from tui.screens.main import MainScreen
-from tui.surviving import TOO_MANY, Often
+from tui.screens.text_line import TextLine
+from tui.surviving import TOO_MANY, Fenced, Often
 from tui.widgets.hexview import HexPane
 
 
@@ -158,6 +162,35 @@ def crash(test: Callable[[Drive], Coroutine[Any, Any, None]], capsys: pytest.Cap
         drive(whole)
     ended(windows[0])
     assert SECRET not in "".join(capsys.readouterr())
+
+
+def test_a_line_that_fails_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is Textual's, and what fails in it is no reason to end either."""
+
+    async def test(found: Drive) -> None:
+        found.expects_defects = True
+        with monkeypatch.context() as patch:
+            patch.setattr(TextLine, "insert_text_at_cursor", broken)
+            await found.press("ctrl+p", "q")
+            await shown(found)
+        await found.press("c", *"mark")
+        assert found.window.screen.query_one(TextLine).value == "mark"
+
+    drive(test)
+
+
+def pumps(of: type[MessagePump] = MessagePump) -> Iterator[type[MessagePump]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from pumps(each)
+
+
+def test_all_of_ours_are_fenced() -> None:
+    for module in walk_packages(__path__, "tui."):
+        import_module(module.name)
+    ours = [each for each in pumps() if each.__module__.startswith("tui.")]
+    assert MainScreen in ours
+    assert [each for each in ours if not issubclass(each, Fenced)] == []
 
 
 def test_it_ends_the_program_when_the_user_says_so(

@@ -157,7 +157,7 @@ def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended() -> None:
             assert "".join(underlined) == place
             assert line.cursor_position == (text.index(place) + len(place) if place else len(text))
             await found.press("end", " ")
-            assert "Enter applies it" in found.lines()[-2]
+            await found.until(lambda: "Enter applies it" in found.lines()[-2])
             await found.press("escape")
             assert "filter: latency > 5ms, " in found.text("title")
             assert found.rows() == kept_by("latency > 5ms")

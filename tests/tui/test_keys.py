@@ -255,6 +255,8 @@ def test_sources_are_tabs() -> None:
         assert f"[{source.name}]" in found.text("hex-head")
         await found.press("shift+tab", "=", "G", "g", "down")
         assert "[message]" in found.text("hex-head")
+        await found.press("ctrl+g", "1", "enter", "tab", "right_square_bracket")
+        assert found.status().startswith("there is no other source")
 
     drive(test, GOLDEN / "k4_java_produce.pcap.zst", size=(180, 40))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import Paste
 
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, drive
@@ -60,5 +61,18 @@ def test_quit_is_one_of_them() -> None:
         await found.pilot.press("enter")
         await found.pilot.pause(0.1)
         assert found.window._exit
+
+    drive(test)
+
+
+@pytest.mark.parametrize("keys", [("ctrl+p",), ("question_mark", "slash")])
+def test_what_is_pasted_into_a_line_is_shown_safely(keys: tuple[str, ...]) -> None:
+    async def test(found: Drive) -> None:
+        await found.press(*keys)
+        found.window.post_message(Paste("a\x1b]0;x\x9b\u202eb"))
+        await found.settle()
+        text = "\n".join(found.lines())
+        assert "a\ufffd]0;x\ufffd\ufffdb" in text
+        assert not set(text) & {"\x1b", "\x9b", "\u202e"}
 
     drive(test)

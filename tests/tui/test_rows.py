@@ -12,6 +12,7 @@ import pytest
 
 from analyzer.config.model import ColorRule, Config
 from analyzer.filter import compiled
+from analyzer.render.lines import plain
 from analyzer.rows import Rows
 from tests.analyzer.test_hosts import written
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
@@ -60,7 +61,7 @@ def test_marks_are_gone_to_in_both_ways() -> None:
         marking.unmark_all(found.main)
         await found.settle()
         assert "●" not in found.text("list")
-        assert found.status() == "2 marks are gone"
+        assert found.status() == "2 marks taken away"
 
     drive(test)
 
@@ -162,7 +163,9 @@ def test_none_is_ignored_any_more() -> None:
         await found.press("v", "d", "j", "d", "j", "d")
         assert found.status().endswith("3 ignored")
         await found.press("D")
-        assert found.status() == "3 messages are no longer ignored"
+        assert found.status() == "3 messages no longer ignored"
+        await found.press("d", "D")
+        assert found.status() == "1 message no longer ignored"
         assert found.main.detail is not None
         assert "ignored" not in found.text("list")
         await found.press("D")
@@ -337,6 +340,20 @@ def test_a_column_goes_and_the_last_one_stays_what_fits() -> None:
         assert columns.shown(found.main)[-2:] == ["client", "info"]  # type: ignore[index]
 
     drive(test)
+
+
+def test_what_is_selected_is_seen_on_a_low_terminal() -> None:
+    async def test(found: Drive) -> None:
+        await found.press("c", *["down"] * 8)
+        screen = found.window.screen
+        assert isinstance(screen, ColumnsScreen)
+        wanted = plain(screen.pane.lines[8][0])
+        assert any(wanted in line for line in found.lines())
+        await found.pilot.resize_terminal(60, 6)
+        await found.settle()
+        assert any(wanted in line for line in found.lines())
+
+    drive(test, size=(60, 12))
 
 
 def test_remembered_columns_that_mean_nothing_are_left_out() -> None:

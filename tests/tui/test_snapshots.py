@@ -7,14 +7,18 @@ size goes from screen to screen, for to start it takes longer than to paint.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.snapshots import FOLDER, taken
+from tui.messages import Nothing
 from tui.screens import bars, properties
+from tui.screens.filter_bar import FilterBar
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -32,13 +36,28 @@ def keys(*names: str) -> Way:
 
 
 async def quiet(found: Drive) -> None:
-    """Until two looks at the screen, some time apart, are alike."""
+    """Until threads have done what they were asked, and two looks at the screen, some time apart, are alike."""
     before, after = None, taken(found.window)
     while before != after:
         for _ in range(4):
             await found.pilot.pause(0.02)
-        await found.sifted()
+        await worked(found)
         before, after = after, taken(found.window)
+
+
+async def worked(found: Drive) -> None:
+    """Until the threads of the main screen and of a line that is typed into have nothing to do."""
+    screen, done = found.window.screen, threading.Event()
+    if isinstance(screen, FilterBar):
+        await found.until(lambda: not screen.is_reading)
+
+    def last() -> Nothing:
+        done.set()
+        return Nothing()
+
+    found.main.background.ask("last", last)
+    await found.until(done.is_set)
+    await found.sifted()
 
 
 FETCH = ("ctrl+g", "4", "8", "enter")
@@ -78,6 +97,7 @@ SCREENS: dict[str, tuple[Way, Way]] = {
 def test_screens(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bars, "own_bytes", lambda: 44_000_000)
     monkeypatch.setattr(properties, "own_bytes", lambda: 44_000_000)
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)  # no two looks are alike where something blinks
     monkeypatch.chdir(KAFKA.parent.parent)
     found: dict[str, str] = {}
 

@@ -14,9 +14,10 @@ from tui import keys, palettes, theme
 from tui.commands import theming
 from tui.keys import KEYS
 
-OWN = ("dark", "light", "contrast")
+OWN = [name for name in palettes.WORDS if name != "terminal"]
+"""Themes with colours of their own."""
 NO_TEXT = frozenset({"track", "thumb"})
-LEAST = {"dark": 4.5, "light": 4.5, "contrast": 7.0}
+LEAST = {name: 7.0 if name == "contrast" else 4.5 for name in OWN}
 
 
 def luminance(triplet: tuple[int, int, int]) -> float:

@@ -136,7 +136,7 @@ def test_an_interface(tmux: Tmux) -> None:
     script = f"(sleep 2; {words} >/dev/null) & exec {shlex.quote(str(PROGRAM))} sniff -i lo"
     tmux.start(shlex.join(in_namespace(script)), (140, 30))
     tmux.wait(r"live: lo .* reading")
-    tmux.wait(rf"{MESSAGES} messages +1 streams")
+    tmux.wait(rf"{MESSAGES} messages +1 stream ")
     tmux.wait("kafka InitProducerId v5 response")  # the last message is selected as it comes
     tmux.type("k")
     tmux.wait("kafka InitProducerId v5 request")

@@ -41,9 +41,9 @@ def choose(main: MainScreen) -> None:
         (f"port {server}", server),
     ]
     choices = [
-        Choice((("", f"{said} as {name}" if name != "none" else f"{said} not decoded"),), (where, name))
+        Choice((("", f"{said} as {name}" if name != NONE else f"{said} not decoded"),), (where, name))
         for said, where in wheres
-        for name in (*registry.names(), "none")
+        for name in (*registry.names(), NONE)
     ]
 
     def chosen(told: tuple[Told] | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from analyzer.render.counted import counted
 from tui.model.marks import toggle
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def unmark_all(main: MainScreen) -> None:
     count = len(marked)
     marked.clear()
     main.timeline.anew()
-    main.say(f"{count:,} marks are gone" if count else "no message is marked")
+    main.say(f"{counted(count, 'mark')} taken away" if count else "no message is marked")
 
 
 def following(main: MainScreen) -> None:
@@ -45,7 +46,7 @@ def _go(main: MainScreen, *, forward: bool) -> None:
     if row is not None:
         main.select_row(row)
     elif marks.marked:
-        main.say(f"the filter hides what is marked, {len(marks.marked):,} messages", "bar-warning")
+        main.say(f"the filter hides what is marked, {counted(len(marks.marked), 'message')}", "bar-warning")
     else:
         main.say("no message is marked: m marks one", "bar-warning")
 
@@ -64,7 +65,7 @@ def ignore_none(main: MainScreen) -> None:
     count = len(main.ignored)
     main.ignored.clear()
     _changed(main, None)
-    main.say(f"{count:,} messages are no longer ignored" if count else "no message is ignored")
+    main.say(f"{counted(count, 'message')} no longer ignored" if count else "no message is ignored")
 
 
 def _changed(main: MainScreen, row: int | None) -> None:

@@ -68,10 +68,6 @@ class Accordion:
         self._beneath -= height
         return height
 
-    def fold_all(self) -> None:
-        """Takes away all of them."""
-        self._unfolded, self._heights, self._begins, self._beneath = [], [], [], 0
-
     def line_of(self, head: int) -> int:
         """The line of a head."""
         place = bisect_left(self._unfolded, head)

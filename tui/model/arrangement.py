@@ -11,9 +11,10 @@ Where panes have no room at their least size, the one that has the focus stands 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeGuard
 
+from dissectors.slotted import field, slotted
 from tui.model.shapes import MODES, PANES, SHAPES, Group, Mode, Name, Part, apportioned, groups, least, panes, seen
 from tui.remembered import Remembered
 
@@ -45,7 +46,7 @@ class Box(NamedTuple):
     height: int
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Divider:
     """Stands between two neighbours, the panes in which are `before` and `after` it.
 
@@ -68,7 +69,7 @@ class Divider:
         return self.box.x if self.upright else self.box.y
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Laid:
     """Boxes of an area: heads and panes by the pane's name, only of those that are seen."""
 
@@ -83,7 +84,7 @@ class Laid:
         return behind or next((divider for divider in fitting[::-1] if pane in divider.after), None)
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Arrangement:
     """What the user has chosen. shares: weights of parts, of those groups in which a divider was moved."""
 

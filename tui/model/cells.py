@@ -9,7 +9,6 @@ names such rows, and another thread may call `decode` for them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from analyzer.lore import Lore
 from analyzer.naming import Naming
 from analyzer.rows import Rows
 from analyzer.session import Session
+from dissectors.slotted import slotted
 
 KEPT = 4096
 """Rows whose bodies' words are kept."""
@@ -30,7 +30,7 @@ TIME_KEYS = ("latency_ns", "state")
 BODY_KEYS = ("error", "info", "findings")
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Said:
     """What a body says: the name of its error, the line for people, its findings as (severity, code)."""
 
@@ -39,7 +39,7 @@ class Said:
     findings: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class RowCells:
     """One row. `number` and `partner` count from 1; `said` is None while the body has not been decoded."""
 
@@ -69,7 +69,7 @@ class RowCells:
         return "?" if self.state in ("guessed", "undecoded") and self.role != "raw" else " "
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class StreamCells:
     """One stream. client, server: with the names that the capture tells, if it does. duration: ns from its first packet
     to its last. kept: messages that a filter keeps, if any.
@@ -102,7 +102,7 @@ class Cells:
         columns = self._rows.columns([*INDEX_KEYS, *TIME_KEYS], numbers)
         short = self._session.rows.column("length")[numbers] < LONG
         read = [row for row, fits in zip(rows, short.tolist(), strict=True) if fits and row not in without]
-        self.keep(self.decode(read))
+        self.keep({row: self._kept[row] for row in rows if row in self._kept} | self.decode(read))
         columns.append([self._kept.get(row) for row in rows])
         return [RowCells(*cells) for cells in zip(*columns, strict=True)]
 
@@ -121,7 +121,9 @@ class Cells:
         return {row: _said(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
 
     def keep(self, said: Mapping[int, Said]) -> None:
-        """Keeps what was decoded, and lets go of what was kept first."""
+        """Keeps what was decoded, and lets go of what was not looked at for longest."""
+        for row in said:
+            self._kept.pop(row, None)
         self._kept |= said
         while len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]

@@ -116,11 +116,12 @@ class Colouring:
 
     def rules_at(self, partners: Mapping[int, int | None]) -> dict[int, Rule | None]:
         """The rule of each row, as far as it is known; of rows with their partners."""
-        new = [row for row, partner in partners.items() if row not in self._kept or self._kept[row].partner != partner]
-        if new:
-            held = self._first(self._cheap, self._reader, sorted(new))
-            self._keep({row: Known(partners[row], held.get(row)) for row in new})
-        found = ((row, self._kept[row].rule) for row in partners)
+        known = {row: self._kept[row] for row in partners if row in self._kept}
+        new = [row for row, partner in partners.items() if row not in known or known[row].partner != partner]
+        held = self._first(self._cheap, self._reader, sorted(new))
+        known |= {row: Known(partners[row], held.get(row)) for row in new}
+        self._keep(known)
+        found = ((row, known[row].rule) for row in partners)
         return {row: None if rule is None else self.rules[rule] for row, rule in found}
 
     def wanting(self, rows: Sequence[int]) -> list[int]:
@@ -166,6 +167,9 @@ class Colouring:
         return found
 
     def _keep(self, known: Mapping[int, Known]) -> None:
+        """Rows that were looked at last go last."""
+        for row in known:
+            self._kept.pop(row, None)
         self._kept |= known
         while len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]

@@ -21,10 +21,11 @@ from analyzer.insight.statistics import Group, Study
 from analyzer.insight.traffic import Conversation, conversations, endpoints
 from analyzer.messages import FROM_CLIENT, FROM_SERVER
 from analyzer.render.amounts import count, size
+from analyzer.render.counted import counted
 from analyzer.render.durations import duration
 from analyzer.rows import Rows
 from analyzer.session import Analysis
-from tui.model.figures import clocks, counted, figure_columns, names
+from tui.model.figures import clocks, figure_columns, names
 from tui.model.leads import Lead, Shows, literal
 from tui.model.table import Column, Table
 from tui.model.tabled import Tabled

@@ -59,11 +59,6 @@ def clocks(times: Sequence[int], digits: int) -> list[str]:
     return texts if len({text[:10] for text in texts}) > 1 else [text[11:] for text in texts]
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 endpoint`, `2 endpoints`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def grouped(
     name: str,
     titles: Sequence[str],

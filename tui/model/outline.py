@@ -8,7 +8,7 @@ level by level as long as it fits on a screen or two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from analyzer.render.masking import hides_parts
@@ -66,7 +66,7 @@ class Outline:
         self._folds = folds
         self._open: set[int] = set()
         self._open_unasked()
-        self.lines = list(self._entries(self._roots, 0, False))
+        self.lines = self._shown(self._roots, 0, False)
 
     def is_open(self, line: int) -> bool:
         """Whether what is below the line's node is shown."""
@@ -89,9 +89,7 @@ class Outline:
         """The same for every node."""
         self._folds.choose_all(opened)
         self._open.clear()
-        if opened:
-            self._open.update(id(node) for node in _below(self._roots) if node.children)
-        self.lines = list(self._entries(self._roots, 0, False))
+        self.lines = self._shown(self._roots, 0, False, opening=opened)
 
     def find(self, what: Field | Note) -> int | None:
         """The line that shows it; None while it is folded away."""
@@ -129,13 +127,23 @@ class Outline:
     def _unfold(self, line: int) -> None:
         what, depth, hidden = self.lines[line]
         self._open.add(id(what))
-        self.lines[line + 1 : line + 1] = self._entries(what.children, depth + 1, hidden or _hides(what))
+        self.lines[line + 1 : line + 1] = self._shown(what.children, depth + 1, hidden or _hides(what))
 
-    def _entries(self, nodes: Iterable[Field | Note], depth: int, hidden: bool) -> Iterator[Entry]:
-        for node in nodes:
-            yield Entry(node, depth, hidden)
-            if id(node) in self._open:
-                yield from self._entries(node.children, depth + 1, hidden or _hides(node))
+    def _shown(self, nodes: Iterable[Field | Note], depth: int, hidden: bool, *, opening: bool = False) -> list[Entry]:
+        """The lines of nodes and of what is open below them. opening: opens all of it."""
+        lines: list[Entry] = []
+        add, opened = lines.append, self._open
+
+        def walk(nodes: Iterable[Field | Note], depth: int, hidden: bool) -> None:
+            for node in nodes:
+                add(Entry(node, depth, hidden))
+                below = node.children
+                if below and (opening or id(node) in opened):
+                    opened.add(id(node))
+                    walk(below, depth + 1, hidden or _hides(node))
+
+        walk(nodes, depth, hidden)
+        return lines
 
     def _open_unasked(self) -> None:
         """Opens what was left open in the last message, and of the rest level by level what fits."""
@@ -157,12 +165,6 @@ class Outline:
 
 def _opens(node: Field | Note, chosen: bool | None) -> bool:
     return chosen is None and isinstance(node, Field)
-
-
-def _below(nodes: Iterable[Field | Note]) -> Iterator[Field | Note]:
-    for node in nodes:
-        yield node
-        yield from _below(node.children)
 
 
 def _name(node: Field | Note) -> str:

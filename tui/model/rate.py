@@ -8,10 +8,11 @@ from collections.abc import Hashable, Sequence
 from analyzer.insight.figures import SECOND
 from analyzer.insight.statistics import Statistics, Study
 from analyzer.render.amounts import rate, size
+from analyzer.render.counted import counted
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from tui.model.charts import Chart, axis
-from tui.model.figures import clocks, counted, figure_columns, names
+from tui.model.figures import clocks, figure_columns, names
 from tui.model.leads import Lead, Shows, time_within
 from tui.model.table import Column, Table
 from tui.model.tabled import Lines, Tabled

@@ -51,7 +51,7 @@ class Seen(NamedTuple):
 
 def seen(session: Analysis, name: str, rows: int, around: int) -> list[Seen]:
     """The values of a field that is called so, the most frequent first; of the first `rows` rows, those around a row
-    among them. None for a field that nobody knows, or whose values no filter compares by name.
+    among them; none of a field that nobody knows, or whose values no filter compares by name.
     """
     try:
         field = find(name)

@@ -8,8 +8,9 @@ in whole numbers: what they sum up to is what there is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from dissectors.slotted import slotted
 
 Name = Literal["list", "tree", "hex"]
 Mode = Literal["auto", "beside", "stacked", "mixed"]
@@ -26,7 +27,7 @@ PANE_WIDTH, PANE_HEIGHT = 12, 2
 """The least a pane has beside others, its head included."""
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Group:
     """Parts by name: side by side if `upright`, for so the dividers between them are; else one above the other."""
 

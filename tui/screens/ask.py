@@ -20,6 +20,8 @@ from textual.widgets import Input
 from analyzer.errors import UserError
 from analyzer.filter.errors import FilterError, Span
 from tui.screens.bar_line import BarLine, Underlined
+from tui.screens.text_line import TextLine
+from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 
@@ -28,7 +30,7 @@ LONGEST = 12
 _Answer = TypeVar("_Answer")
 
 
-class Asking(ModalScreen[_Answer | None]):
+class Asking(Fenced, ModalScreen[_Answer | None]):
     """Has an Input; what is typed before that is there is typed into it. Escape gives None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "back", show=False)]
@@ -60,9 +62,7 @@ class AskNumber(Asking[int]):
 
     def compose(self) -> ComposeResult:
         """See Textual."""
-        yield Input(
-            placeholder=f"message 1 to {self._rows}", restrict=r"[0-9]*", max_length=LONGEST, select_on_focus=False
-        )
+        yield TextLine(placeholder=f"message 1 to {self._rows}", allowed=r"[0-9]*", most=LONGEST)
 
     @on(Input.Submitted)
     def _submit(self, message: Input.Submitted) -> None:

@@ -19,6 +19,7 @@ from tui.remembered import Remembered
 from tui.screens.bars import Filtered
 from tui.seeking import FILTER, Found, Searching, Seeker, sought_by
 from tui.sifting import Readers, Sifted, Sifter
+from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.timeline import TimelinePane
 
@@ -32,7 +33,7 @@ FILTER_HINT = "Enter applies it, Esc leaves; empty: all messages"
 FIND_HINT = 'a text; 0x00ff or "text": bytes; =FILTER: what fulfils it'
 
 
-class AskingScreen(Screen[None]):
+class AskingScreen(Fenced, Screen[None]):
     """Shows in `timeline` what the filter in force keeps. named: filters that a filter may refer to."""
 
     remembered: Remembered

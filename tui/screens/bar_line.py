@@ -1,8 +1,7 @@
 """The line that is typed into: what is wrong in it underlined, its keys in the order in which they come.
 
-Theory. Textual's Input is the line; it is a stock widget that shows what it is given, so what it shows is made safe a
-character at a time, and places stay places: a filter may have been pasted, and anything may be in it. Keys that do not
-say a character go round by the app there, and letters typed behind them overtake them; here they act at once.
+Theory. In Textual's Input keys that do not say a character go round by the app, and letters typed behind them overtake
+them; here they act at once.
 """
 
 from __future__ import annotations
@@ -16,14 +15,12 @@ from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import Input
 
 from analyzer.filter.errors import Span
-from analyzer.text import safe_text
+from tui.screens.text_line import TextLine, shown
 from tui.theme import Palette
 
 LONGEST_LINE = 10_000
-UNSAFE = "\N{REPLACEMENT CHARACTER}"
 
 _BREAKS = re.compile(r"[\t\r\n]+")
 
@@ -41,18 +38,14 @@ class Underlined(Highlighter):
         """See rich. A line is asked for several times a key, and may be long."""
         plain = text.plain
         if self._safe[0] != plain:
-            self._safe = plain, plain if plain.isascii() and plain.isprintable() else "".join(map(_shown, plain))
+            self._safe = plain, shown(plain)
         text.plain = self._safe[1]
         text.stylize(self.style)
         if self.wrong is not None:
             text.stylize(self._wrong_style, *self.wrong)
 
 
-def _shown(character: str) -> str:
-    return character if safe_text(character) == character else UNSAFE
-
-
-class BarLine(Input):
+class BarLine(TextLine):
     """A line of at most LONGEST_LINE characters. Its screen is told when the cursor moves, and of keys that help."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -67,7 +60,7 @@ class BarLine(Input):
         """The cursor stands elsewhere, or what is selected is something else."""
 
     def __init__(self, text: str, underlined: Underlined) -> None:
-        super().__init__(text, highlighter=underlined, max_length=LONGEST_LINE, select_on_focus=False)
+        super().__init__(text, highlighter=underlined, most=LONGEST_LINE)
         self.underlined = underlined
 
     def watch_selection(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from analyzer.render.counted import counted
 from analyzer.text import safe_text
 from dissectors.field import Field, Source
 from tui.keys import Where, footer
@@ -53,12 +54,12 @@ class Filtered:
 
 def title_parts(title: str, counts: Counts, filtered: Filtered | None = None) -> tuple[list[Part], list[Part]]:
     """The first line: what is open, the filter, how much there is, whether more is to come."""
-    many = [("messages", counts.rows), ("streams", counts.streams), ("packets", counts.packets)]
+    many = [("message", counts.rows), ("stream", counts.streams), ("packet", counts.packets)]
     right = [Part("bar-error" if counts.state == "broken off" else "bar-dim", f" {counts.state} ")]
     if counts.percent is not None:
         right += [Part("bar-key", gauge(counts.percent)), Part("bar-dim", f" {counts.percent} % ")]
     if counts.findings:
-        right.insert(0, Part("bar-warning", f" {counts.findings:,} remarks "))
+        right.insert(0, Part("bar-warning", f" {counted(counts.findings, 'remark')} "))
     left = [Part("bar-title", f" {title}")]
     if filtered is not None:
         said = safe_text(filtered.text, LONGEST_FILTER)
@@ -67,8 +68,9 @@ def title_parts(title: str, counts: Counts, filtered: Filtered | None = None) ->
         del many[0]
         if filtered.percent is not None:
             right.insert(0, Part("bar-warning", f" filtering {filtered.percent} % "))
-    for name, number in many:
-        left += [Part("bar-dim", "   "), Part("bar", f"{number:,}"), Part("bar-dim", f" {name}")]
+    for noun, number in many:
+        said, _, nouns = counted(number, noun).partition(" ")
+        left += [Part("bar-dim", "   "), Part("bar", said), Part("bar-dim", f" {nouns}")]
     if counts.memory is not None:
         left += [Part("bar-dim", "   "), Part("bar", f"{counts.memory / 1e6:,.0f} MB"), Part("bar-dim", " of memory")]
     return left, right
@@ -94,7 +96,7 @@ def tab_parts(sources: Sequence[Source], shown: int, *, focused: bool) -> list[P
         name = f"[{source.name}]" if place == shown and len(sources) > 1 else f" {source.name} "
         parts.append(Part("tab-on" if place == shown else "tab", name, str(place)))
     if sources:
-        parts.append(Part(base, f" {sources[shown].length:,} bytes"))
+        parts.append(Part(base, f" {counted(sources[shown].length, 'byte')}"))
     return parts
 
 
@@ -110,7 +112,7 @@ def status_parts(path: Sequence[Field | Note], source: str | None, at: int | Non
     place = place_of(what)
     if place is not None:
         inside = f" of {source}" if source else ""
-        parts.append(Part("bar", f"  {place.length:,} bytes at {place.offset:,}{inside}"))
+        parts.append(Part("bar", f"  {counted(place.length, 'byte')} at {place.offset:,}{inside}"))
     if at is not None:
         parts.append(Part("bar-dim", f"  byte {at:,} (0x{at:x})"))
     return parts

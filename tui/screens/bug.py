@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from analyzer.render.lines import Line
+from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import BLANK, Bar, Part
 from tui.widgets.cutting import Spans
@@ -42,7 +43,7 @@ class BugPane(Pane):
         return self.lines[line]
 
 
-class BugScreen(Screen[Going]):
+class BugScreen(Fenced, Screen[Going]):
     """Shows a report; gives whether to go on. happened: what it cost."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

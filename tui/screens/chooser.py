@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -17,6 +17,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
+from tui.screens.text_line import TextLine
+from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 from tui.widgets.cutting import Spans
@@ -26,6 +28,9 @@ _Value = TypeVar("_Value")
 
 MOST = 18
 """Choices that are seen at once."""
+
+AROUND = 4
+"""Lines of the window around them: its border, what is said, what is typed."""
 
 
 class Choice(NamedTuple, Generic[_Value]):
@@ -67,7 +72,7 @@ class ChoicePane(Pane):
         self.screen.choose()
 
 
-class Chooser(ModalScreen[tuple[_Value]]):
+class Chooser(Fenced, ModalScreen[tuple[_Value]]):
     """Gives the value that was chosen alone in a tuple; Escape gives None. at: the choice selected first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -97,13 +102,17 @@ class Chooser(ModalScreen[tuple[_Value]]):
         """See Textual."""
         with Vertical():
             yield self._said
-            yield Input(placeholder="type to find", select_on_focus=False)
+            yield TextLine(placeholder="type to find")
             yield self.pane
 
     def on_mount(self) -> None:
         """Shows all."""
         self._said.say([Part("bar-title", f" {self._title}")])
         self._show(self._at)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The list has no lines that the terminal has not: what is selected is to be seen."""
+        self.pane.styles.max_height = max(event.size.height - AROUND, 1)
 
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:

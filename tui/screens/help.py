@@ -15,6 +15,8 @@ from textual.widgets import Input
 from tui.keys import Key
 from tui.model.colouring import Rule
 from tui.screens.help_lines import Said, fitting, help_lines
+from tui.screens.text_line import TextLine
+from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 from tui.widgets.cutting import Spans
@@ -48,7 +50,7 @@ class HelpPane(Pane):
         return self.said[self.cursor].key if self.count else None
 
 
-class Help(ModalScreen[Key]):
+class Help(Fenced, ModalScreen[Key]):
     """Opens above the panes and gives the key whose line was chosen; Escape, q and ? lead back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -79,7 +81,7 @@ class Help(ModalScreen[Key]):
     def compose(self) -> ComposeResult:
         """See Textual."""
         with Vertical():
-            yield Input(placeholder="words to find", select_on_focus=False)
+            yield TextLine(placeholder="words to find")
             yield self.pane
             yield self._hint
 

@@ -12,6 +12,7 @@ from textual.containers import Horizontal
 from textual.widgets import Input
 
 from tui.screens.ask import Asking
+from tui.screens.text_line import TextLine
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 
@@ -39,7 +40,7 @@ class Narrow(Asking[None]):
         """See Textual."""
         with Horizontal():
             yield self._said
-            yield Input(self._text, max_length=200, select_on_focus=False)
+            yield TextLine(self._text, most=200)
 
     def on_mount(self) -> None:
         """Says what it is for."""

@@ -20,6 +20,7 @@ from textual.screen import Screen
 from analyzer.errors import UserError
 from analyzer.render.lines import Line
 from tui.background import Background, Failed
+from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import BLANK, Bar, Part
 from tui.widgets.cutting import Spans
@@ -74,9 +75,9 @@ Make = Callable[[int], Sequence[Entry]]
 class Made(Message):
     """The lines are there."""
 
-    def __init__(self, entries: Sequence[Entry], width: int) -> None:
+    def __init__(self, entries: Sequence[Entry]) -> None:
         super().__init__()
-        self.entries, self.width = entries, width
+        self.entries = entries
 
 
 class PagePane(Pane):
@@ -103,7 +104,7 @@ class PagePane(Pane):
             self.screen.enter()
 
 
-class Page(Screen[Deed]):
+class Page(Fenced, Screen[Deed]):
     """Shows what `make` makes, anew whenever the width changes. Gives the deed of a line, None when it was left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -151,9 +152,9 @@ class Page(Screen[Deed]):
 
         def work() -> Made:
             try:
-                return Made(make(width), width)
+                return Made(make(width))
             except UserError as error:
-                return Made([Entry((("error", str(error)),))], width)
+                return Made([Entry((("error", str(error)),))])
 
         self._worker.ask("page", work)
 

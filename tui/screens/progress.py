@@ -19,6 +19,7 @@ from textual.screen import ModalScreen
 
 from analyzer.errors import UserError
 from tui.background import Background, Failed
+from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 
@@ -72,7 +73,7 @@ class Finished(Message):
         self.text, self.bad = text, bad
 
 
-class Progress(ModalScreen[tuple[str, bool]]):
+class Progress(Fenced, ModalScreen[tuple[str, bool]]):
     """Has `work` done, which is called with a Watch and gives a sentence; gives it, and whether it is a bad one.
 
     rows: how many it will have done at its end.

@@ -85,6 +85,7 @@ class ShowingScreen(AskingScreen):
         self._on_timer_update()
         self.background.forget("detail")
         self.background.forget("session")
+        self.say_status()
         if place is None:
             self._show(None, "", (), ())
             self.say_if_empty()
@@ -183,7 +184,8 @@ class ShowingScreen(AskingScreen):
         self._turn_to(0)
         self.timeline.show_partner(None if detail is None else detail.partner)
         self.say_heads()
-        self.say_status()
+        if not self.timeline.has_focus:  # else it speaks of no field, and what a key has said meanwhile stays
+            self.say_status()
 
     def check_partner(self) -> None:
         """An answer that came in late makes its request a partner."""
@@ -218,8 +220,11 @@ class ShowingScreen(AskingScreen):
 
     @on(HexPane.Turned)
     def _turn(self, message: HexPane.Turned) -> None:
-        if self.detail is not None:
-            self._turn_to((self.source + message.by) % len(self.detail.tree.sources))
+        sources = 0 if self.detail is None else len(self.detail.tree.sources)
+        if sources > 1:
+            self._turn_to((self.source + message.by) % sources)
+        else:
+            self.say("there is no other source: nothing here was decompressed or joined", "bar-warning")
 
     @on(Bar.Clicked, "#hex-head")
     def _turn_to_tab(self, message: Bar.Clicked) -> None:

@@ -16,9 +16,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
+from analyzer.render.counted import counted
 from tui import keys
 from tui.messages import Nothing
-from tui.model.figures import counted
 from tui.model.leads import Lead, Opens, Shows, To, both
 from tui.model.scope import Scope
 from tui.model.views import Item, Said, State, View

@@ -21,6 +21,7 @@ from textual.widget import Widget
 from tui.model.arrangement import LEAST_HEIGHT, LEAST_WIDTH, TOO_SMALL, Arrangement, Box, Laid
 from tui.model.shapes import PANES, Name
 from tui.remembered import Remembered
+from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.paint import strip
 from tui.widgets.painted import Painted
@@ -60,7 +61,7 @@ class Boxes(Layout):
         ]
 
 
-class Desk(Widget, inherit_bindings=False):
+class Desk(Fenced, Widget, inherit_bindings=False):
     """Holds panes and bars by name: a pane's head is `NAME-head`."""
 
     BLANK = True

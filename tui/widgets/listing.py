@@ -8,12 +8,13 @@ the cursor's line, where the cursor must be seen: there the rule's sign tells.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from analyzer.render.counted import counted
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
 from analyzer.text import safe_text
+from dissectors.slotted import slotted
 from tui.model.cells import RowCells, StreamCells
 from tui.model.times import REFERENCE, Width
 from tui.widgets.cutting import cut
@@ -62,7 +63,7 @@ class Look(NamedTuple):
         return MARKED if self.marked else " "
 
 
-@dataclass(frozen=True, slots=True)
+@slotted
 class Columns:
     """Widths in cells; 0 hides a column."""
 
@@ -178,7 +179,7 @@ def stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span
     """A stream's own line; its number takes `digits` cells."""
     mark = " " if not stream.messages else "▾" if opened else "▸"
     style = "value" if stream.messages else "dim"
-    messages = "1 message" if stream.messages == 1 else f"{stream.messages:,} messages"
+    messages = counted(stream.messages, "message")
     if stream.kept is not None:
         messages = f"{stream.kept:,} of {messages}"
     return [

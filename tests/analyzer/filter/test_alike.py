@@ -17,7 +17,7 @@ from analyzer.fields import find
 from analyzer.filter import compiled
 from analyzer.filter.alike import filter_of, keeps, path_of
 from analyzer.filter.literals import comparisons, quoted
-from analyzer.filter.of_row import filters_of_row
+from analyzer.filter.of_row import MOST_VALUES, filters_of_row
 from analyzer.filter.parse import parse
 from analyzer.rows import Rows
 from analyzer.session import Session
@@ -94,6 +94,15 @@ def test_what_a_row_offers_holds_for_it() -> None:
                     assert keeps(offer.text, Rows(session), np.array([row])), offer
                     seen.add(offer.about)
     assert {"this topic", "this path", "this client", "this error.name", "this exchange"} <= seen
+
+
+@pytest.mark.parametrize(("file", "row"), [("k4_py_kp", 153), ("zk39_ibp_3.9", 79)])
+def test_few_values_of_a_short_are_offered(file: str, row: int) -> None:
+    """One names eighteen topics, the other has keys of records that are structures."""
+    with Session([ROOT / "tests" / "golden" / "kafka" / f"{file}.pcap.zst"]).load() as session:
+        abouts = Counter(offer.about for offer in filters_of_row(session, row))
+    assert 1 <= max(abouts.values()) <= MOST_VALUES
+    assert file != "k4_py_kp" or abouts["this topic"] == MOST_VALUES
 
 
 def test_a_column_has_the_name_of_the_field() -> None:

@@ -29,10 +29,7 @@ def test_as_a_list_of_all_lines() -> None:
     for head in accordion.unfolded:
         accordion.fold(head)
     assert accordion.at(39) == Spot(39, 0)
-    accordion.unfold(3, 2)
-    accordion.fold_all()
     assert accordion.lines == 40
-    assert accordion.at(39) == Spot(39, 0)
 
 
 def test_without_anything() -> None:

@@ -64,6 +64,19 @@ def test_long_bodies_wait_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> N
         assert cells.rows([]) == []
 
 
+def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page back may show rows that are known beside rows that were let go of long since."""
+    monkeypatch.setattr(module, "KEPT", 10)
+    with Session([KAFKA]) as session:
+        session.load()
+        cells = Cells(session)
+        for first in (0, 5, 10):
+            cells.rows(range(first, first + 5))
+        assert cells.wanting(range(15)) == [0, 1, 2, 3, 4]
+        assert all(found.said is not None for found in cells.rows(range(3, 8)))
+        assert cells.wanting(range(15)) == [0, 1, 2, 8, 9]
+
+
 @pytest.mark.parametrize(
     ("state", "role", "said", "sign"),
     [

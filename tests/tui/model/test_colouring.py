@@ -108,6 +108,19 @@ def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(colouring._kept) == 80
 
 
+def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page back may show rows that are known beside rows that were let go of long since."""
+    monkeypatch.setattr(module, "KEPT", 80)
+    with Session([KAFKA]) as session:
+        session.load()
+        rules = rules_of(BUILT_IN_COLORS, {})[0]
+        colouring = Colouring(session, rules)
+        for first in range(0, 120, 40):
+            asked(session, colouring, list(range(first, first + 40)))
+        page = list(range(20, 60))
+        assert asked(session, colouring, page) == asked(session, Colouring(session, rules), page)
+
+
 def test_a_wrong_filter_is_one_sentence() -> None:
     colors = (ColorRule("bad", "latency >", "red"), ColorRule("named", "$slow", "red"), ColorRule("no", "$no", "red"))
     rules, wrong = rules_of(colors, {"slow": "latency > 1s"})
