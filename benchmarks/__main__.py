@@ -6,7 +6,7 @@ Prints a table in Markdown, and on standard error how far it is. CPU time is use
 warm up, then in alternation with its counterpart, and medians are compared (measure.py). Our modules are compiled
 before the clock runs, as an installation does. What is not installed (Debian, Ubuntu: sudo apt-get install tshark
 termshark) is left out.
-Full: under 20 minutes on two processors; --quick: under 3.
+Full: some half an hour on two processors; --quick: some 5 minutes.
 """
 
 from __future__ import annotations
