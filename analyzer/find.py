@@ -19,6 +19,7 @@ from analyzer.columns import Ints
 from analyzer.errors import UserError
 from analyzer.fields.leaves import texts_in
 from analyzer.filter import Filter, compiled
+from analyzer.filter.literals import quoted
 from analyzer.rows import Rows
 from dissectors.field import Field, Tree
 
@@ -68,11 +69,6 @@ def bytes_sought(text: str) -> Sought:
 def field_sought(text: str) -> Sought:
     """What a filter says of fields. Raises FilterError."""
     return Sought(compiled(text))
-
-
-def quoted(text: str) -> str:
-    """A text as a filter has it, whatever is in it."""
-    return '"' + "".join(f"\\{each}" if each in '"\\' else each for each in text) + '"'
 
 
 def find(

@@ -28,7 +28,7 @@ from tui.model.cells import Cells
 from tui.model.timeline import FLAT, Place, Timeline
 from tui.model.times import TIME_FORMAT, first_form
 from tui.opened import Opened
-from tui.palettes import WORDS, Words, colour_system, guessed
+from tui.palettes import WORDS, Words, chosen, colour_system
 from tui.remembered import Remembered
 from tui.widgets.cutting import fitted
 from tui.widgets.lines import COLUMNS, Lines
@@ -90,7 +90,7 @@ def _write(text: str) -> None:
 def painted(session: Session, growth: Growth, opened: Opened, remembered: Remembered) -> str:
     """The curtain, as a terminal is told it."""
     width, height = shutil.get_terminal_size()
-    words = WORDS[guessed(os.environ) if opened.colours == "auto" else opened.colours]
+    words = WORDS[chosen(opened.colours, os.environ)]
     brush = _Brush(words, os.environ)
     arrangement = Arrangement.recalled(remembered)
     box = arrangement.laid(width, max(height - HEAD - FOOT, 1), "list")

@@ -195,3 +195,8 @@ def guessed(environment: Mapping[str, str]) -> str:
     if "TERM" in environment and colour_system(environment) == "STANDARD":
         return "terminal"
     return "light" if environment.get("COLORFGBG", "").rpartition(";")[2] in WHITE else "dark"
+
+
+def chosen(name: str, environment: Mapping[str, str]) -> str:
+    """The name of a palette, where `auto` may have been said."""
+    return guessed(environment) if name == "auto" else name

@@ -142,7 +142,8 @@ class Seeker:
 def sought_by(words: str, named: Mapping[str, str]) -> Sought:
     """What a text asks for; named: filters that it may refer to. Raises UserError, FilterError for a wrong filter."""
     from analyzer.filter import compiled
-    from analyzer.find import Sought, bytes_sought, quoted, text_sought
+    from analyzer.filter.literals import quoted
+    from analyzer.find import Sought, bytes_sought, text_sought
 
     if words.startswith(FILTER):
         return Sought(compiled(words.removeprefix(FILTER), named))

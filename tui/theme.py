@@ -19,11 +19,10 @@ from rich.color import Color, ColorType
 from rich.style import Style
 from textual.theme import Theme
 
-from tui.palettes import CONTRAST, DARK, LIGHT, OVER, PLAIN, SIXTEEN, TERMINAL, Words, guessed
+from tui.palettes import OVER, PLAIN, SIXTEEN, WORDS, chosen
 
 
 class _Choice(NamedTuple):
-    words: Words
     theme: Theme
     title: str
 
@@ -53,22 +52,18 @@ def _theme(name: str, *, dark: bool, foreground: str, background: str, bar: str,
 
 _CHOICES: Mapping[str, _Choice] = {
     "dark": _Choice(
-        DARK,
         _theme("wire-dark", dark=True, foreground="#c8ccd4", background="#15171e", bar="#2b3040", accent="#7aa2f7"),
         "light on dark",
     ),
     "light": _Choice(
-        LIGHT,
         _theme("wire-light", dark=False, foreground="#343b45", background="#fbfbfc", bar="#d9dde4", accent="#1f5fbf"),
         "dark on light",
     ),
     "contrast": _Choice(
-        CONTRAST,
         _theme("wire-contrast", dark=True, foreground="#ffffff", background="#000000", bar="#909090", accent="#ffe14d"),
         "high contrast",
     ),
     "terminal": _Choice(
-        TERMINAL,
         _theme(
             "wire-terminal",
             dark=True,
@@ -104,10 +99,10 @@ class Palette:
 
     def become(self, name: str) -> None:
         """Another palette, in the same table: whoever holds it paints in other colours from now on."""
-        self.name = guessed(os.environ) if name == "auto" else name
+        self.name = chosen(name, os.environ)
         choice = _CHOICES["terminal" if self.colourless else self.name]
         self.theme = choice.theme
-        words = PLAIN if self.colourless else choice.words
+        words = PLAIN if self.colourless else WORDS[self.name]
         base = Style.parse(words[""] or "none")  # Textual paints no background beneath lines that a widget makes itself
         styles = {name: Style.parse(words or "none") for name, words in words.items()}
         self.styles |= {name: style if name in OVER else base + style for name, style in styles.items()}

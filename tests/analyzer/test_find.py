@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.errors import UserError
-from analyzer.find import Sought, bytes_sought, field_sought, find, places, quoted, text_sought
+from analyzer.filter.literals import quoted
+from analyzer.find import Sought, bytes_sought, field_sought, find, places, text_sought
 from analyzer.rows import Rows
 from analyzer.session import Session
 

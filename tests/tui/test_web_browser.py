@@ -15,7 +15,7 @@ from aiohttp import ClientSession
 from tests.analyzer.cli.test_web import behind_pages, serving
 from tests.tui.browser import CHROMIUM, PATIENCE, chromium, tab
 from tests.tui.driving import KAFKA
-from tui.theme import DARK
+from tui.palettes import DARK
 from tui.web.server import Pages
 
 pytestmark = [

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from analyzer.find import quoted
+from analyzer.filter.literals import quoted
 from analyzer.session import iso_time
 from analyzer.units import DURATIONS
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _CHOICE = re.compile(r"\bx?or\b|[|^$]")
 """What binds less tightly than `and`, or may hold what does."""
-
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
 
 
 class Shows(NamedTuple):
@@ -43,9 +41,7 @@ Lead = Shows | To | Opens
 
 def literal(text: str) -> str:
     """A text as a filter has it behind an operator; no character of it acts on a terminal or breaks a line."""
-    if _WORD.fullmatch(text):
-        return text
-    return quoted(text).translate(_CONTROLS)
+    return text if _WORD.fullmatch(text) else quoted(text)
 
 
 def duration_literal(nanoseconds: int) -> str:

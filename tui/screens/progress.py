@@ -19,6 +19,7 @@ from textual.screen import ModalScreen
 
 from analyzer.errors import UserError
 from tui.background import Background, Failed
+from tui.model.working import Stopped
 from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
@@ -28,10 +29,6 @@ PATIENCE = 5.0
 
 WIDTH = 40
 """Cells of the bar."""
-
-
-class Stopped(Exception):
-    """Nobody wants the work any more."""
 
 
 class Watch:
