@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,11 +44,13 @@ def test_a_command_that_fails_is_no_figure(pipeline: tuple[list[str], ...]) -> N
         output(pipeline)
 
 
-def test_alternation_warms_up_and_keeps_the_order() -> None:
-    pipelines = [([PYTHON, "-c", "pass"],), ([PYTHON, "-c", "import time; time.sleep(0.3)"],)]
-    quick, slow = alternated(pipelines, 1)
-    assert slow.wall >= 0.3 > slow.cpu
-    assert quick.wall < slow.wall
+def test_alternation_warms_up_and_keeps_the_order(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    programs = [f"import time; time.sleep({wait}); open({str(said)!r}, 'a').write('{wait} ')" for wait in (0, 0.3)]
+    first, second = alternated([([PYTHON, "-c", program],) for program in programs], 1)
+    assert said.read_text() == "0 0.3 " * 2
+    assert second.wall >= 0.3
+    assert first.cpu > 0
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells of anonymous memory on Linux alone")

@@ -32,6 +32,7 @@ from analyzer.session import Session
 from dissectors.wire.budget import Budget
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap
 from tests.analyzer.wire import Talk, frames, in_parts, segments, talks
+from tests.effort import within, within_steps
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 KAFKA = ("k24_sasl_v0", "k4_sweep_rest", "k4_go_segment", "k4_errors", "k4_java_txn", "k4_java_share", "k010_py_old")
@@ -51,7 +52,11 @@ BATCH = 100
 QUICK = 2_000
 LONG = int(os.environ.get("WIREANALYZE_MUTATIONS", "100000"))
 PER_PROCESS = 2_000
-SECONDS, LONG_SECONDS = 5.0, 1.0
+SECONDS = 10.0
+"""Of CPU: a case takes 0.01, the longest 0.2."""
+SUSPECT, MOST = 1.0, 20_000_000
+"""What takes so many seconds, in the long run, may have met a busy machine: its steps are counted, usually 200,000."""
+
 FACTOR, CONSTANT = 64, Budget().left + (16 << 20)
 """What reading may need: so much of the file's size, and what one message may be decompressed to."""
 
@@ -216,11 +221,9 @@ def show(session: Session, number: int, writer: JsonWriter) -> None:
     session.packets_of(number)
 
 
-def attempt(path: Path, seed: int) -> float:
-    """One case; the seconds of CPU that it took."""
+def attempt(path: Path, seed: int) -> None:
     path.write_bytes(made(seed))
     random = Random(seed)
-    begin = time.process_time()
     try:
         read(path, random)
     except (CaptureError, UserError) as error:
@@ -229,13 +232,13 @@ def attempt(path: Path, seed: int) -> float:
     except Exception as error:
         error.add_note(f"seed {seed}")
         raise
-    return time.process_time() - begin
 
 
 @pytest.mark.parametrize("batch", range(QUICK // BATCH))
 def test_nothing_escapes(tmp_path: Path, batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
-        assert attempt(tmp_path / "a", seed) < SECONDS, f"seed {seed}"
+        with within(SECONDS, f"seed {seed}"):
+            attempt(tmp_path / "a", seed)
 
 
 @pytest.mark.slow
@@ -243,9 +246,12 @@ def test_nothing_escapes(tmp_path: Path, batch: int) -> None:
 def test_nothing_escapes_in_a_long_run(tmp_path: Path, batch: int) -> None:
     first = QUICK + batch * PER_PROCESS
     for seed in range(first, min(first + PER_PROCESS, QUICK + LONG)):
-        seconds = attempt(tmp_path / "a", seed)
-        # A machine under load may stall once, but not at the same case again.
-        assert seconds < LONG_SECONDS or attempt(tmp_path / "a", seed) < LONG_SECONDS, f"seed {seed}"
+        begin = time.process_time()
+        with within(SECONDS, f"seed {seed}"):
+            attempt(tmp_path / "a", seed)
+        if time.process_time() - begin > SUSPECT:
+            with within_steps(MOST, f"seed {seed}"):
+                attempt(tmp_path / "a", seed)
 
 
 @pytest.mark.parametrize("first", range(0, QUICK, QUICK // 4))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from dissectors.field import Tree
@@ -14,6 +12,7 @@ from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import members
 from tests.dissectors.trees import assert_tiles, leaves
+from tests.effort import within
 
 
 def read(data: bytes, secrets: frozenset[str] = frozenset()) -> tuple[object, Tree]:
@@ -114,15 +113,14 @@ HOSTILE = {
     "escapes without end": b'{"' + b'\\"' * 100_000,
     "keys of keys": b"{" * 63 + b"a:1" + b"}:1" * 60 + b"," * 100_000,
     "brackets in a key": b"{" + b"[" * 100_000,
-    "spaces": b"[" + b"1 ," * 30_000 + b" " * 100_000,
+    "spaces": b"[" + b"1 ," * 30_000 + b" " * 400_000,
 }
 
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_text_comes_to_an_end(case: str) -> None:
-    began = time.process_time()
-    read(HOSTILE[case])
-    assert time.process_time() - began < 10  # far more than it takes: no loop without end
+    with within(20):  # 0.2 s at most; what goes back for each character is at billions
+        read(HOSTILE[case])
 
 
 @pytest.mark.parametrize("raw", [b'"hunter2"', b"12", b'{"a":"b"}', b"null"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.filter.captured import captured
 from tests.analyzer.filter.test_secrets import NAMES, secrets_of
+from tests.effort import within_steps
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, write
 from tui.model.completion import Known, Offer, about_field, offers
@@ -140,16 +140,13 @@ def test_every_name_comes_up_when_it_is_typed() -> None:
         assert name in names.beginning(name[: len(around) + 2]), name
 
 
-def test_a_key_finds_names_within_ten_milliseconds() -> None:
-    names = KNOWN.names
+def test_a_key_looks_at_each_name_a_few_times_at_most() -> None:
+    """Three lines of Python a name are 7 ms; a likeness to each would be hundreds."""
+    names, count = KNOWN.names, sum(1 for _ in every())
     assert names is not None
     for word in ("e", "par", "kafka.part", "kafka.Fetch.part", "zzz"):
-        took = []
-        for _ in range(5):
-            began = time.thread_time()
+        with within_steps(5 * count):
             names.matching(word)
-            took.append(time.thread_time() - began)
-        assert min(took) < 0.01, word
 
 
 VERDICTS = [
