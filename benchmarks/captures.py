@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.packets import ACK, FIN, SYN, Side, Writer
+from benchmarks.packets import ACK, FIN, SYN, Side, Sink, Writer
 
 Message = tuple[bool, bytes]
 """Whether the client sends it, and its bytes."""
@@ -78,29 +78,35 @@ def write(path: Path, kind: Kind, *, packets: int | None = None, size: int | Non
     What was begun is answered and every connection is closed, so a few packets more come than were asked for. The file
     has its name only when it is whole.
     """
-    chance = random.Random(f"{kind.name} {packets} {size}")
     draft = path.with_suffix(".part")
     with draft.open("wb", buffering=1 << 20) as file:
-        out = Writer.begin(file, chance)
-        ends = [_connection(kind, number, chance) for number in range(kind.connections)]
-        for each in ends:
-            out.packet(each.client, each.server, SYN)
-            out.packet(each.server, each.client, SYN | ACK)
-            out.packet(each.client, each.server, ACK)
-        talking = list(ends)
-        while talking and not _enough(out, packets, size):
-            at = chance.randrange(len(talking))
-            if talking[at].refill():
-                _say(out, talking[at], kind)
-            else:
-                del talking[at]
-        for each in ends:
-            while each.queue:
-                _say(out, each, kind)
-            out.packet(each.client, each.server, FIN | ACK)
-            out.packet(each.server, each.client, FIN | ACK)
-            out.packet(each.client, each.server, ACK)
+        written = fill(file, kind, packets=packets, size=size)
     os.replace(draft, path)
+    return written
+
+
+def fill(file: Sink, kind: Kind, *, packets: int | None = None, size: int | None = None) -> int:
+    """The same into a file that is open; each write is the file's header or one packet's record."""
+    chance = random.Random(f"{kind.name} {packets} {size}")
+    out = Writer.begin(file, chance)
+    ends = [_connection(kind, number, chance) for number in range(kind.connections)]
+    for each in ends:
+        out.packet(each.client, each.server, SYN)
+        out.packet(each.server, each.client, SYN | ACK)
+        out.packet(each.client, each.server, ACK)
+    talking = list(ends)
+    while talking and not _enough(out, packets, size):
+        at = chance.randrange(len(talking))
+        if talking[at].refill():
+            _say(out, talking[at], kind)
+        else:
+            del talking[at]
+    for each in ends:
+        while each.queue:
+            _say(out, each, kind)
+        out.packet(each.client, each.server, FIN | ACK)
+        out.packet(each.server, each.client, FIN | ACK)
+        out.packet(each.client, each.server, ACK)
     return out.packets
 
 

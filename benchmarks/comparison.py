@@ -24,6 +24,7 @@ class Bench:
 
     def __init__(self, folder: Path, scratch: Path, packets: int, times: int, *, quick: bool) -> None:
         self.library, self.scratch, self.packets, self.times = Library(folder), scratch, packets, times
+        self.quick = quick
         self.sizes = (4, 16, 64) if quick else (16, 64, 256, 1024)
         self.fetches = (1, 16) if quick else (1, 16, 64)
         self.beside = 32 if quick else 123

@@ -11,7 +11,7 @@ import random
 import struct
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import count
+from itertools import count, islice
 
 from benchmarks.batches import GZIP, LZ4, SNAPPY, ZSTD, Batch, batches
 from benchmarks.captures import Conversations, Kind, Turn
@@ -97,14 +97,31 @@ def one_fetch(size: int) -> Kind:
     """A capture of one fetch whose answer has about `size` bytes of records in one partition."""
 
     def conversations(chance: random.Random, number: int) -> Iterator[Turn]:
-        log = Log(chance, _pool(60, 1000, PLAIN), number)
+        return islice(_long_fetches(chance, number, size), 1)
+
+    return Kind(f"fetch-{size >> 20}M", 9092, conversations, connections=1, acks=0.6)
+
+
+def _long_fetches(chance: random.Random, number: int, size: int) -> Iterator[Turn]:
+    """Fetches without end whose answers have about `size` bytes of records in one partition."""
+    log = Log(chance, _pool(60, 1000, PLAIN), number)
+    for correlation in count(1):
         exchange, records = log.fetch(), bytearray()
         while len(records) < size:
             records += log.read(0)
         messages = exchange.request, log.fetched(bytes(records))
-        yield [*zip((True, False), _numbered(Exchange("Fetch", True, messages), 1, b"one"), strict=True)]
+        yield [*zip((True, False), _numbered(Exchange("Fetch", True, messages), correlation, b"one"), strict=True)]
 
-    return Kind(f"fetch-{size >> 20}M", 9092, conversations, connections=1, acks=0.6)
+
+def _one_record_each(chance: random.Random, number: int) -> Iterator[Turn]:
+    return _talk(chance, number, _pool(60, 1, PLAIN), (), LONGEST)
+
+
+ONE_CONNECTION = {
+    "long": Kind("one-long", 9092, lambda *of: _long_fetches(*of, 1 << 20), connections=1, acks=0.60),
+    "short": Kind("one-short", 9092, _one_record_each, connections=1, acks=0.60),
+}
+"""Captures of one connection: with answers of a MiB, and with messages of a record or two (340 bytes on average)."""
 
 
 KINDS = {

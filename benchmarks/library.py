@@ -7,12 +7,14 @@ never taken for those of this one.
 from __future__ import annotations
 
 import hashlib
+import shutil
 from functools import cache
 from pathlib import Path
 
 from benchmarks import kafka, protocols
-from benchmarks.captures import write
+from benchmarks.captures import fill, write
 from benchmarks.recorded import GOLDEN
+from benchmarks.ring import Ring
 
 KINDS = {**kafka.KINDS, **protocols.KINDS}
 GROWING = "small"
@@ -51,6 +53,24 @@ class Library:
         if not path.exists():
             write(path, kafka.one_fetch(mebibytes << 20))
         return path
+
+    def of_one_connection(self, mebibytes: int, messages: str) -> Path:
+        """A capture of one connection with so many MiB; messages: a key of kafka.ONE_CONNECTION."""
+        path = self._path(f"one-{messages}-{mebibytes}M")
+        if not path.exists():
+            write(path, kafka.ONE_CONNECTION[messages], size=mebibytes << 20)
+        return path
+
+    def ring(self, kilobytes: int, each: int, kind: str = GROWING) -> Path:
+        """A folder of files of `each` kB that are one capture of so many kB, as a ring of files has it."""
+        folder = self._folder / f"{kind}-{kilobytes}k-by-{each}k-{digest()}"
+        if not folder.exists():
+            draft = folder.with_suffix(".part")
+            shutil.rmtree(draft, ignore_errors=True)
+            with Ring(draft, each * 1000) as ring:
+                fill(ring, KINDS[kind], size=kilobytes * 1000)
+            draft.rename(folder)
+        return folder
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}-{digest()}.pcap"

@@ -94,12 +94,14 @@ def told(pipeline: Pipeline, check: Check) -> int:
     return found
 
 
-def alternated(pipelines: Sequence[Pipeline], times: int, warm: int = 1) -> list[Run]:
+def alternated(
+    pipelines: Sequence[Pipeline], times: int, warm: int = 1, cost: Callable[[Pipeline], Run] = run
+) -> list[Run]:
     """The median of `times` runs of each, in alternation, behind `warm` runs that do not count."""
     runs: list[list[Run]] = [[] for _ in pipelines]
     for number in range(warm + times):
         for side, pipeline in zip(runs, pipelines, strict=True):
-            found = run(pipeline)
+            found = cost(pipeline)
             if number >= warm:
                 side.append(found)
     return [median(side) for side in runs]

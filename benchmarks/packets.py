@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import struct
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Protocol
 
 FIN, SYN, PSH, ACK = 1, 2, 8, 16
 MSS = 1448
@@ -22,6 +22,14 @@ _ETHERNET = bytes.fromhex("020000000002020000000001 0800")
 _TIMESTAMP = 0x0101080A
 _SYN_OPTIONS = bytes.fromhex("020405b4 0402 080a 00000000 00000000 01 030307")
 _SYN_LENGTH = _HEADERS.size - 12 + len(_SYN_OPTIONS)
+
+
+class Sink(Protocol):
+    """What packets are written to."""
+
+    def write(self, data: bytes, /) -> int:
+        """All of it; gives how many bytes that were."""
+        ...
 
 
 @dataclass(slots=True)
@@ -38,14 +46,14 @@ class Side:
 class Writer:
     """A nanosecond pcap; `packets` and `size` (bytes) count what is written."""
 
-    out: BinaryIO
+    out: Sink
     chance: random.Random
     packets: int = 0
     size: int = 0
     time: int = START_NS
 
     @classmethod
-    def begin(cls, out: BinaryIO, chance: random.Random) -> Writer:
+    def begin(cls, out: Sink, chance: random.Random) -> Writer:
         """A new file."""
         return cls(out, chance, size=out.write(_FILE))
 

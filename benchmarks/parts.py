@@ -16,6 +16,7 @@ from benchmarks.keys import keys
 from benchmarks.live_rows import live
 from benchmarks.measure import alternated
 from benchmarks.opening import opening
+from benchmarks.pipeline import pipeline, pipeline_connection, pipeline_growth, pipeline_heap
 from benchmarks.table import Line
 from benchmarks.works import FIELDS_OF_ALL, ROWS, STATS
 
@@ -104,4 +105,11 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "growth": growing,
     "speeds": speeds,
     "codecs": codecs,
+    "pipeline": pipeline,
+    "pipeline-growth": pipeline_growth,
+    "pipeline-connection": pipeline_connection,
+    "pipeline-heap": pipeline_heap,
 }
+
+UNASKED = tuple(name for name in PARTS if not name.startswith("pipeline"))
+"""What runs if no part is named: Spark is an extra, and with it an hour goes by."""
