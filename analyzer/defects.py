@@ -17,6 +17,7 @@ from dissectors.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from dissectors.lesson import Exchange, Standing
+    from dissectors.payload import Carriers
 
 _T = TypeVar("_T")
 
@@ -72,6 +73,16 @@ def standing(dissector: Dissector, context: Context, exchanges: Iterable[Exchang
     """Dissector.standing; None where it fails."""
     try:
         return dissector.standing(context, exchanges)
+    except Exception:  # the same
+        if os.environ.get(DEBUG):
+            raise
+        return None
+
+
+def carriers(dissector: Dissector) -> Carriers | None:
+    """Dissector.carriers; None, so that every message is asked, where it fails."""
+    try:
+        return dissector.carriers()
     except Exception:  # the same
         if os.environ.get(DEBUG):
             raise

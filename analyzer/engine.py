@@ -12,7 +12,7 @@ to rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import ClassVar
 
@@ -24,12 +24,12 @@ from analyzer.bulk_rows import BulkRows
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import Store
 from analyzer.chunk import Chunk
-from analyzer.columns import Columns, Ints, Names, runs
+from analyzer.columns import Array, Columns, Ints, Names, runs
 from analyzer.connection import Connection, Packet, Row
 from analyzer.decode_as import Orders
 from analyzer.messages import NO_PROTOCOL, Mark, Messages, Pieces, Repeats
 from analyzer.remarks import Remarks
-from analyzer.streams import StreamAssigner, Streams
+from analyzer.streams import Memory, StreamAssigner, Streams
 from analyzer.walker import Walker
 from dissectors.api import Dissector
 from dissectors.registry import Ports
@@ -99,13 +99,56 @@ class Engine:
             self._leave(work.connection)
         return self._append(chunk)
 
-    def finish(self) -> range:
-        """The input has ended: what is unfinished becomes rows."""
+    def finish(self, streams: Iterable[int] | None = None) -> range:
+        """The input has ended, or these streams have: what is unfinished becomes rows."""
         chunk = Chunk(self)
-        for connection in self._connections.values():
+        known = self._connections
+        for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
             self._keep(connection, self._walker.end(connection), chunk)
             self._describe(connection)
         return self._append(chunk)
+
+    def current(self, flow: int) -> tuple[int, Memory]:
+        """A flow's current stream, and what is remembered of the flow."""
+        return self._assigner.current(flow), self._assigner.memory(flow)
+
+    def connection(self, stream: int) -> Connection | None:
+        """The state of a stream; None where it is over."""
+        return self._connections.get(stream)
+
+    def rows_of(self, serials: Sequence[int]) -> Ints:
+        """The rows of messages by their serials."""
+        return self._serials.column("row")[np.array(serials, np.int64)].astype(np.int64)
+
+    def resume(self, flow: int, memory: Memory, cells: Mapping[str, int] | None, connection: Connection | None) -> int:
+        """Goes on where another engine left a flow; before its first packet. Returns its stream, -1 where it is closed.
+
+        cells: see StreamAssigner.resume. connection: None where the stream is over.
+        """
+        stream = self._assigner.resume(flow, memory, cells)
+        if connection is not None:
+            connection.number = stream
+            self._connections[stream] = connection
+        elif stream >= 0:
+            self._over.add(stream)
+        return stream
+
+    def take_back(self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints) -> tuple[int, list[int]]:
+        """Rows that another engine made, with their pieces; returns the first one's number, and serials.
+
+        In `rows`, `partner` (NULL for none) and `pieces` count from 0 here. asked: rows that get a serial, rising.
+        """
+        partner = rows["partner"]
+        shifted = {
+            "partner": np.where(partner == NULL, NULL, partner + len(self.rows)),
+            "pieces": rows["pieces"] + len(self.pieces),
+        }
+        self.pieces.append(len(pieces["at"]), pieces)
+        first = self.rows.append(len(partner), {**rows, **shifted})
+        serials = self.serials(len(asked))
+        if len(asked):
+            self._learn(serials, asked + first)
+        return first, serials.tolist()
 
     def dissector(self, protocol: int) -> Dissector | None:
         """The dissector of a row's or stream's protocol number."""

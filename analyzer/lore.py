@@ -88,7 +88,7 @@ class Lore:
         if most is not None and len(teaching) > most:
             teaching = teaching[:most]
             rows = int(teaching[-1]) + 1
-        found = {lesson.kind for row, lesson in self._lessons(teaching) if self._note(row, lesson)}
+        found = {lesson.kind for row, lesson in self.lessons(teaching) if self._note(row, lesson)}
         self.read = rows
         return found
 
@@ -114,7 +114,8 @@ class Lore:
             self._known[said] = [names[0], *names[2:], known]
         return True
 
-    def _lessons(self, rows: Ints) -> Iterator[tuple[int, Lesson]]:
+    def lessons(self, rows: Ints) -> Iterator[tuple[int, Lesson]]:
+        """What rows that teach say, each with its row, in their order; what only repeats an earlier one is left out."""
         session = self.session
         for part in chunks(session, rows):
             for row, readable in zip(part.tolist(), session.readable(part), strict=True):

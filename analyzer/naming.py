@@ -68,6 +68,12 @@ class Naming:
             values = self._renamed(values, path, row)
         return body if values is body.values else body._replace(values=values)
 
+    def topic(self, key: str) -> str:
+        """The name of a topic's id, whichever row tells it; the id where none does."""
+        if self._learns:
+            self._lore.learn(len(self.session.rows))
+        return self._name(key, len(self.session.rows))
+
     def _name(self, key: str, row: int) -> str:
         known = self._lore.first(TOPIC, key)
         return key if known is None or (self.streaming and known.row > row) else known.name

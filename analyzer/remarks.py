@@ -1,15 +1,20 @@
 """Findings about streams rather than messages: gaps, conflicting retransmissions, bytes passed over, foreign protocols.
 
-One for each occurrence, but of each kind only the first MOST in full; the rest are counted, so that a capture of a
-broken network does not fill the memory with sentences. They are told in the order of packets, wherever blocks were
-cut.
+Theory. There is one for each occurrence, and a capture of a broken network has millions. So they are kept as columns,
+and become sentences when somebody reads: people the first MOST of each kind in the order of packets, wherever blocks
+were cut, and how many more there are; programs all of them (`said`), in words that do not depend on what numbers
+packets and streams have in this reading.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
+import numpy as np
+
+from analyzer.columns import Columns, Ints
 from analyzer.connection import Connection, Row
 from analyzer.framing import Reader
 from analyzer.messages import Repeats
@@ -20,16 +25,56 @@ MOST = 1000
 COMPARED_BYTES = 1 << 16
 
 
-class _Remark(NamedTuple):
-    """In the order in which remarks are told."""
+class _Kind(NamedTuple):
+    """A sentence with places for numbers: `told` is for people, `said` has no number of a packet."""
 
-    packet: int
-    stream: int
-    side: int
-    offset: int
     code: str
     severity: Severity
-    text: str
+    told: str
+    said: str
+
+
+GAP = _Kind(
+    "gap",
+    Severity.WARNING,
+    "{length} bytes are missing at offset {offset}, before packet {packet}",
+    "{length} bytes are missing at offset {offset}",
+)
+CONFLICT = _Kind(
+    "conflicting-overlap",
+    Severity.WARNING,
+    "{length} bytes at offset {offset} came again in packet {packet} with other contents; those of packet {other} "
+    "are kept",
+    "{length} bytes at offset {offset} came again with other contents; those that came first are kept",
+)
+
+
+def _kind(code: str, severity: Severity, text: str) -> _Kind:
+    return _Kind(code, severity, text, text)
+
+
+PREAMBLE = _kind("proxy-preamble", Severity.NOTE, "a HAProxy preamble of {length} bytes comes before the conversation")
+SKIPPED = _kind(
+    "bytes-skipped",
+    Severity.WARNING,
+    "{length} bytes at offset {offset} were passed over: no message begins in them",
+)
+
+
+class _Remarks(Columns):
+    """`kind` is a number of the kinds met; `sender` 0 for the client; `other` a packet that is named, too."""
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
+        "packet": np.int64,
+        "stream": np.int32,
+        "side": np.int8,
+        "offset": np.int64,
+        "kind": np.int32,
+        "sender": np.int8,
+        "length": np.int64,
+        "other": np.int64,
+    }
+    NARROW: ClassVar[frozenset[str]] = frozenset({"packet", "offset", "length", "other"})
 
 
 class Remarks:
@@ -37,26 +82,55 @@ class Remarks:
 
     def __init__(self, reader: Reader, repeats: Repeats) -> None:
         self._reader, self._repeats = reader, repeats
-        self._kept: dict[str, list[_Remark]] = {}
-        self._counts: Counter[str] = Counter()
+        self._kept = _Remarks()
+        self._kinds: dict[_Kind, int] = {}
         self.of_streams: Counter[tuple[str, int]] = Counter()
         """How many there are of each code in each stream."""
+
+    def __len__(self) -> int:
+        return len(self._kept)
 
     @property
     def findings(self) -> list[Finding]:
         """What was found, and one line for each kind of which there was more."""
-        more = [
-            Finding(Severity.NOTE, code, f"{count - MOST} more of this kind are not listed")
-            for code, count in self._counts.items()
-            if count > MOST
-        ]
-        kept = sorted(remark for remarks in self._kept.values() for remark in sorted(remarks)[:MOST])
-        return [Finding(remark.severity, remark.code, remark.text) for remark in kept] + more
+        kinds = list(self._kinds)
+        names = [kind.code for kind in kinds]
+        codes = np.array([names.index(name) for name in names], np.int64)[self._kept.column("kind")]
+        order = self._in_order(kinds)
+        listed, more = [], []
+        for code in dict.fromkeys(codes.tolist()):
+            places = np.flatnonzero(codes[order] == code)
+            listed.append(places[:MOST])
+            if len(places) > MOST:
+                text = f"{len(places) - MOST} more of this kind are not listed"
+                more.append(Finding(Severity.NOTE, names[code], text))
+        rows = order[np.sort(np.concatenate(listed))].tolist() if listed else []
+        return [self._finding(kinds, row, people=True) for row in rows] + more
+
+    def _in_order(self, kinds: list[_Kind]) -> Ints:
+        """All of them as they are told."""
+        rank = np.empty(len(kinds), np.int64)
+        rank[sorted(range(len(kinds)), key=kinds.__getitem__)] = np.arange(len(kinds))
+        keys = [self._kept.column(name) for name in ("offset", "side", "stream", "packet")]
+        return np.lexsort([rank[self._kept.column("kind")], *keys])
+
+    def said(self, places: Ints) -> tuple[Ints, list[Finding]]:
+        """Those at some places from 0 to len(self), as they came: their streams, and what is to be said of each."""
+        kinds = list(self._kinds)
+        stream = self._kept.column("stream")[places].astype(np.int64)
+        return stream, [self._finding(kinds, row, people=False) for row in places.tolist()]
+
+    def _finding(self, kinds: list[_Kind], row: int, *, people: bool) -> Finding:
+        cell = {name: self._kept.cell(name, row) for name in _Remarks.TYPES}
+        kind = kinds[cell["kind"]]
+        sender, text = ("client", "server")[cell["sender"]], kind.told if people else kind.said
+        whose = f"stream {cell['stream']}, from the {sender}" if people else f"from the {sender}"
+        return Finding(kind.severity, kind.code, f"{whose}: {text.format_map(cell)}")
 
     def of(self, connection: Connection, rows: list[Row]) -> None:
         """Takes what a connection's walk left behind; its rows tell of raw runs."""
-        if connection.client < 0:
-            return  # nobody knows yet whose bytes these are; nothing is framed before that is decided
+        if connection.framers is None:
+            return  # whose bytes these are, and of which protocol, is not decided yet
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
                 self._gap(connection, side, gap)
@@ -78,16 +152,15 @@ class Remarks:
         assert connection.dissector is not None
         port = connection.ports[1 - connection.client]
         text = f"{connection.dissector.name} is spoken on port {port}, which usually is that of {expected}"
-        self._add(Severity.NOTE, "wrong-protocol", connection, row.side, row.last, row.frame.offset, text)
+        self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
     def _forced(self, connection: Connection, row: Row, against: str) -> None:
         assert connection.dissector is not None
         text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
-        self._add(Severity.NOTE, "wrong-protocol", connection, row.side, row.last, row.frame.offset, text)
+        self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
     def _gap(self, connection: Connection, side: int, gap: Piece) -> None:
-        text = f"{gap.length} bytes are missing at offset {gap.offset}, before packet {gap.packet}"
-        self._add(Severity.WARNING, "gap", connection, side, gap.packet, gap.offset, text)
+        self._add(GAP, connection, side, gap)
 
     def _repeat(self, connection: Connection, side: int, repeat: Repeat) -> None:
         new, old = repeat
@@ -106,34 +179,46 @@ class Remarks:
             return
         length = min(new.length, COMPARED_BYTES)
         if self._reader.read(new.at, length) != self._reader.read(old.at, length):
-            text = (
-                f"{new.length} bytes at offset {new.offset} came again in packet {new.packet} with other contents; "
-                f"those of packet {old.packet} are kept"
-            )
-            self._add(Severity.WARNING, "conflicting-overlap", connection, side, new.packet, new.offset, text)
+            self._add(CONFLICT, connection, side, new, old.packet)
 
     def _raw(self, connection: Connection, row: Row) -> None:
         decision = connection.decision
         if decision is not None and decision.other is not None:
-            text = f"{row.frame.length} bytes at offset {row.frame.offset} are not read: {decision.other.text}"
-            self._add(Severity.NOTE, "wrong-protocol", connection, row.side, row.last, row.frame.offset, text)
+            text = f"{{length}} bytes at offset {{offset}} are not read: {_plain(decision.other.text)}"
+            self._add_row(_kind("wrong-protocol", Severity.NOTE, text), connection, row)
         elif decision is not None and 0 < decision.preamble == row.frame.length and row.frame.offset == 0:
-            text = f"a HAProxy preamble of {row.frame.length} bytes comes before the conversation"
-            self._add(Severity.NOTE, "proxy-preamble", connection, row.side, row.last, 0, text)
+            self._add_row(PREAMBLE, connection, row)
         elif connection.dissector is not None:
-            text = f"{row.frame.length} bytes at offset {row.frame.offset} were passed over: no message begins in them"
-            self._add(Severity.WARNING, "bytes-skipped", connection, row.side, row.last, row.frame.offset, text)
+            self._add_row(SKIPPED, connection, row)
 
-    def _add(
-        self, severity: Severity, code: str, connection: Connection, side: int, packet: int, offset: int, text: str
-    ) -> None:
-        sender = "client" if side == connection.client else "server"
-        number, kept = connection.number, self._kept.setdefault(code, [])
-        self._counts[code] += 1
-        self.of_streams[code, number] += 1
-        kept.append(
-            _Remark(packet, number, side, offset, code, severity, f"stream {number}, from the {sender}: {text}")
+    def _add_row(self, kind: _Kind, connection: Connection, row: Row) -> None:
+        self._add(kind, connection, row.side, _Place(row.frame.offset, row.frame.length, row.last))
+
+    def _add(self, kind: _Kind, connection: Connection, side: int, place: Piece | _Place, other: int = 0) -> None:
+        self.of_streams[kind.code, connection.number] += 1
+        self._kept.append(
+            1,
+            {
+                "packet": place.packet,
+                "stream": connection.number,
+                "side": side,
+                "offset": place.offset,
+                "kind": self._kinds.setdefault(kind, len(self._kinds)),
+                "sender": int(side != connection.client),
+                "length": place.length,
+                "other": other,
+            },
         )
-        if len(kept) >= 2 * MOST:
-            kept.sort()
-            del kept[MOST:]
+
+
+class _Place(NamedTuple):
+    """Where bytes are, as a Piece says it."""
+
+    offset: int
+    length: int
+    packet: int
+
+
+def _plain(text: str) -> str:
+    """A text that has no places for numbers."""
+    return text.replace("{", "{{").replace("}", "}}")

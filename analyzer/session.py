@@ -7,7 +7,7 @@ file that grows). Decoding is for one row at a time and keeps nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 from os import PathLike
@@ -97,10 +97,19 @@ class Analysis:
         self.ended = True
         yield closed
 
-    def load(self) -> Self:
-        """Reads all inputs to their end."""
-        for _ in self.grow():
-            pass
+    def load(self, ends: Callable[[], Iterable[int]] | None = None) -> Self:
+        """Reads all inputs to their end.
+
+        ends: asked when they have been read for the streams that have ended with them; None: all. Others are only left.
+        """
+        if ends is None:
+            for _ in self.grow():
+                pass
+        else:
+            for _ in map(self.engine.feed, self.source.blocks()):
+                pass
+            self.engine.finish(ends())
+            self.ended = True
         return self
 
     @property

@@ -1,8 +1,8 @@
 """TCP connections: which packets belong together.
 
 Theory. A flow is an unordered pair of addresses and ports; a stream is one connection of it. A flow begins a new
-stream with a SYN whose sequence number the current one has not seen, or, without SYN, after an hour of silence. A SYN
-right before the first byte that was seen belongs to it: captures swap packets.
+stream with a SYN whose sequence number the current one has not seen, or after an hour of silence. A SYN right before
+the first byte that was seen belongs to it: captures swap packets.
 Streams are numbered by their first packet. Who opened it is the sender of the SYN; without one it stays unknown here,
 and recognise.py asks the bytes.
 """
@@ -55,12 +55,45 @@ class Split(NamedTuple):
     flow: int
 
 
+class Memory(NamedTuple):
+    """What is remembered of one flow; see _FlowMemory. By side: SYN numbers, first numbers, whether it was seen."""
+
+    last: int
+    uses: int
+    syn: tuple[int, int] = (-1, -1)
+    first: tuple[int, int] = (-1, -1)
+    seen: tuple[bool, bool] = (False, False)
+
+
 class StreamAssigner:
     """Gives each packet its stream. Carries from block to block what the next SYN of each flow is compared with."""
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
         self._flows = _FlowMemory()
+
+    def current(self, flow: int) -> int:
+        """The number of a flow's current stream."""
+        return int(self._flows.current[flow])
+
+    def memory(self, flow: int) -> Memory:
+        """What is remembered of a flow."""
+        flows = self._flows
+        syn, first, seen = (tuple(each[flow].tolist()) for each in (flows.syn, flows.first, flows.seen))
+        return Memory(int(flows.last[flow]), int(flows.uses[flow]), syn, first, seen)
+
+    def resume(self, flow: int, memory: Memory, cells: Mapping[str, int] | None) -> int:
+        """Goes on with a flow of which no packet has come here yet; returns the number of its current stream.
+
+        cells: of that stream, by Streams.TYPES; None where it is closed: then the next packet begins another.
+        """
+        flows = self._flows
+        flows.grow(flow + 1)
+        flows.last[flow], flows.uses[flow] = memory.last, memory.uses
+        flows.syn[flow], flows.first[flow], flows.seen[flow] = memory.syn, memory.first, memory.seen
+        if cells is not None:
+            flows.current[flow] = self._streams.append(1, {**cells, "flow": flow})
+        return self.current(flow)
 
     def assign(self, block: PacketBlock) -> tuple[Array, Ints]:
         """For a block of n packets: `stream` (int32, n), and `order` (int64, n) that sorts them by stream and time."""
@@ -115,6 +148,7 @@ class StreamAssigner:
         for position in places:
             packet = by_flow[position]
             side, seq = int(block.direction[packet]), int(block.seq[packet])
+            begins = bool(silent[position])
             if block.flags[packet] & SYN and memory.syn[flow, side] != seq:
                 before = by_flow[begun:position]
                 before = before[block.direction[before] == side]
@@ -123,9 +157,8 @@ class StreamAssigner:
                 if first < 0 and len(before):
                     first = int(block.seq[before[0]])
                 behind = memory.syn[flow, side] < 0 and first == seq + 1 & 0xFFFFFFFF
-                if seen and fresh != position and not behind:
-                    split(position)
-            elif silent[position] and not block.flags[packet] & SYN and fresh != position:
+                begins |= seen and not behind
+            if begins and fresh != position:
                 split(position)
             if block.flags[packet] & SYN:
                 memory.syn[flow, side] = seq

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.holes import Shape
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
-    from dissectors.payload import Asked, Payload
+    from dissectors.payload import Asked, Carriers, Payload
     from dissectors.watch import Watch
 
 
@@ -188,6 +188,17 @@ class Conversation(ABC):
         (Dissector.prefix at most, fewer if the message is shorter or cut), length prefix included.
         """
 
+    def handles(self) -> Iterable[int]:
+        """The handles that step() may still give back as a partner, in any order.
+
+        By default it is not told, and then no later run of the pipeline can go on with the connection.
+        """
+        raise NotImplementedError
+
+    def renumber(self, numbers: Mapping[int, int]) -> None:
+        """Each of handles() is another number from now on; their order stays, and new messages come behind them."""
+        raise NotImplementedError
+
 
 PREFIX = 512
 """Bytes of a message that probe() and plausible() get at most; header() too, unless Dissector.prefix says more."""
@@ -325,6 +336,13 @@ class Dissector(ABC):
         values: as values() gave them, perhaps with names for ids. Never raises: they may lack anything.
         """
         return ()
+
+    def carriers(self) -> Carriers | None:
+        """The messages of which payloads() may give records of logs; None, as by default, where any may.
+
+        A message whose code is unknown is of none of the others.
+        """
+        return None
 
     def watches(self) -> Sequence[Watch]:
         """New Watches for one reading of a capture: what only several messages show; by default none."""

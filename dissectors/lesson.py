@@ -36,7 +36,8 @@ class Teacher(NamedTuple):
     """Which messages teach something of a `kind`.
 
     client: only those of clients whose name begins so. alike: messages of one version that are the same from this byte
-    on teach the same; None where it also matters who sent them, or what they answer.
+    on teach the same; None where it also matters who sent them, or what they answer. scoped: what they teach has a
+    scope, so that who goes on with the connection in another process needs them.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Teacher(NamedTuple):
     role: Role
     client: str = ""
     alike: int | None = None
+    scoped: bool = False
 
 
 class Taught(NamedTuple):

@@ -10,7 +10,7 @@ order of their requests, or whose messages change how later ones are read, write
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
@@ -30,6 +30,10 @@ class Waiting(NamedTuple):
 
     handle: int
     header: MessageHeader
+
+    def renumbered(self, numbers: Mapping[int, int]) -> Waiting:
+        """The same under its new number."""
+        return self._replace(handle=numbers[self.handle])
 
 
 Fits = Callable[[Waiting], bool]
@@ -74,6 +78,15 @@ class Unanswered:
         if not queue:
             del self.waiting[key]
         return request
+
+    def handles(self) -> Iterable[int]:
+        """See Conversation.handles."""
+        return [request.handle for queue in self.waiting.values() for request in queue]
+
+    def renumber(self, numbers: Mapping[int, int]) -> None:
+        """See Conversation.renumber."""
+        for key, queue in self.waiting.items():
+            self.waiting[key] = deque(request.renumbered(numbers) for request in queue)
 
 
 @dataclass(slots=True)

@@ -8,11 +8,17 @@ protocol knows. Its bytes are those that the application wrote: unpacked, out of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from dissectors.api import Role
 
 Values: TypeAlias = Mapping[str, Any]
 Asked: TypeAlias = Callable[[], Values | None]
 """The values of the request that a message answers, decoded when asked for; None where that is unknown."""
+
+Carriers: TypeAlias = "frozenset[tuple[int | None, Role]]"
+"""Code and role of messages."""
 
 Place: TypeAlias = tuple[str | int, ...]
 """The way to a value: names of fields, and numbers of items."""

@@ -56,18 +56,23 @@ class FoundPiece(NamedTuple):
 class Decoder:
     """Carries what is open from block to block: unfinished datagrams, flows, counts.
 
-    trace: gets the pieces of datagrams, if anybody wants to know them.
+    trace: gets the pieces of datagrams, if anybody wants to know them. reassembler: goes on with what it has.
     """
 
     def __init__(
-        self, store: Store, flows: FlowTable, findings: list[Finding], trace: list[FoundPiece] | None = None
+        self,
+        store: Store,
+        flows: FlowTable,
+        findings: list[Finding],
+        trace: list[FoundPiece] | None = None,
+        reassembler: Reassembler | None = None,
     ) -> None:
         self.counts = Counts()
         self._trace = trace
         self._store = store
         self._flows = flows
         self._findings = findings
-        self._reassembler = Reassembler()
+        self._reassembler = Reassembler() if reassembler is None else reassembler
         self._refused: set[int] = set()
 
     def segments(self, records: RecordBlock) -> tcp.Segments:

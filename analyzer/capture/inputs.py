@@ -12,7 +12,7 @@ from analyzer.capture.compress import MAGICS, recognise
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.feed import SPOOL_LIMIT, Feed, Growth, Inflow, Still
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapHopper
-from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock
+from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock, Stretch
 from analyzer.capture.sources import Mapped, Pread, Source
 from analyzer.capture.store import Store
 from dissectors.finding import Finding
@@ -26,6 +26,8 @@ class Input:
     """One capture file, pipe (`-` or a FIFO) or growing file.
 
     What stands still is recognised at once and raises CaptureError here; a pipe or a growing file when it is read.
+    With a `stretch` only that part of a file is read (of a compressed one all), and what may shrink is not mapped.
+    `called` is its name, if that is not its path.
     """
 
     def __init__(
@@ -38,9 +40,11 @@ class Input:
         block: int,
         stop: threading.Event,
         spool_limit: int = SPOOL_LIMIT,
+        stretch: Stretch | None = None,
+        called: str | None = None,
     ) -> None:
         path = os.fspath(name)
-        self.info = CaptureInfo("standard input" if path == "-" else path)
+        self.info = CaptureInfo(called or ("standard input" if path == "-" else path))
         self._findings = findings
         self._block = block
         self._hopper: Hopper | None = None
@@ -54,13 +58,21 @@ class Input:
             self.source = pread = Pread(descriptor)
             self._feed = Growth(pread, stop)
         elif regular and not recognise(os.pread(descriptor, 6, 0)):
-            self.source, self._feed = Mapped(descriptor), Still()
+            self.source = Mapped(descriptor) if stretch is None else Pread(descriptor, stretch.end)
+            self._feed = Still()
         else:
             self._inflow = self._feed = Inflow(descriptor, self.info, findings, stop, spool_limit)
             self.source = self._inflow.spool
         self._id = store.add(self.source)
         if regular and not follow:
-            self._recognise()
+            hopper = self._recognise()
+            if stretch is not None and stretch.begin is not None:
+                hopper.go_on(stretch.begin)
+
+    @property
+    def hopper(self) -> Hopper:
+        """What reads it, once that is known. Raises CaptureError when a pipe holds no capture."""
+        return self._recognise()
 
     @property
     def damaged(self) -> bool:

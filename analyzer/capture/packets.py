@@ -156,7 +156,7 @@ class Packets:
             self.comments.place(records, before)
             if self.began is None and len(records):
                 self.began = int(records.time[0])
-            block = self._block(self._decoder, self.flows, records, before)
+            block = tcp_block(self._decoder, self.flows, records, before)
             before += len(records)
             if len(block):
                 yield block
@@ -179,25 +179,8 @@ class Packets:
         flows, before = FlowTable(), 0
         decoder = Decoder(self.store, flows, [], trace)
         for records in self.again():
-            yield self._block(decoder, flows, records, before)
+            yield tcp_block(decoder, flows, records, before)
             before += len(records)
-
-    @staticmethod
-    def _block(decoder: Decoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:
-        segments = decoder.segments(records)
-        flow, direction = flows.number(segments.source, segments.destination)
-        return PacketBlock(
-            number=segments.row + (before + 1),
-            time=records.time[segments.row],
-            flow=flow,
-            direction=direction,
-            seq=segments.seq,
-            ack=segments.ack,
-            flags=segments.flags,
-            at=segments.at,
-            length=segments.length,
-            captured=segments.captured,
-        )
 
     def stop(self) -> None:
         """From any thread: blocks() gives what a growing file or a pipe has until now, then ends."""
@@ -217,3 +200,21 @@ class Packets:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def tcp_block(decoder: Decoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:
+    """The TCP packets among records of a timeline, of which `before` others came before."""
+    segments = decoder.segments(records)
+    flow, direction = flows.number(segments.source, segments.destination)
+    return PacketBlock(
+        number=segments.row + (before + 1),
+        time=records.time[segments.row],
+        flow=flow,
+        direction=direction,
+        seq=segments.seq,
+        ack=segments.ack,
+        flags=segments.flags,
+        at=segments.at,
+        length=segments.length,
+        captured=segments.captured,
+    )

@@ -22,6 +22,7 @@ from analyzer.capture.records import (
     Hopper,
     Interface,
     RecordBlock,
+    Standing,
 )
 from analyzer.capture.rows import gather_rows
 from analyzer.capture.sources import Mapped, Source
@@ -67,6 +68,9 @@ class PcapHopper(Hopper):
         info.byte_order = "little" if layout.order == "<" else "big"
         info.snaplen = snaplen
         info.interfaces.append(Interface("", self._link, snaplen, layout.ticks))
+
+    def _learn(self, standing: Standing) -> None:
+        self._hopped = standing.records
 
     def _hop(self, room: int) -> RecordBlock | None:
         window = self.source.window(self.position, self._look)

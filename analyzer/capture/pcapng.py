@@ -10,6 +10,7 @@ are damage.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from analyzer.capture.records import (
     Described,
     Hopper,
     RecordBlock,
+    Standing,
     no_records,
 )
 from analyzer.capture.rows import gather_rows
@@ -53,6 +55,16 @@ class PcapngHopper(Hopper):
         self._time = 0
         self._undefined = False
         self._look = SHORT_WINDOW
+
+    def _learned(self) -> Sequence[int | str]:
+        return (self._time, int(self._undefined), self.info.snaplen, *self._section.told())
+
+    def _learn(self, standing: Standing) -> None:
+        time, undefined, snaplen, order, *rest = standing.told
+        self._packets = standing.records
+        self._time, self._undefined, self.info.snaplen = int(time), bool(undefined), int(snaplen)
+        self._section = Section(str(order), self.info)
+        self._section.learn([int(each) for each in rest])
 
     def _hop(self, room: int) -> RecordBlock | None:
         window = self._window()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,17 @@ class Section:
 
     def __len__(self) -> int:
         return len(self._links)
+
+    def told(self) -> tuple[int | str, ...]:
+        """What it takes to read packets of this section: the byte order, then whole numbers."""
+        ways = ((link, clock.resolution, clock.offset) for link, clock in zip(self._links, self._clocks, strict=True))
+        return (self.order, self.snaplen, *(number for way in ways for number in way))
+
+    def learn(self, numbers: Sequence[int]) -> None:
+        """Takes the whole numbers that told() gave."""
+        self.snaplen = numbers[0]
+        self._links = list(numbers[1::3])
+        self._clocks = [Clock(*way) for way in zip(numbers[2::3], numbers[3::3], strict=True)]
 
     def read_header(self, data: bytes) -> None:
         """Takes a section header block, without its last four bytes."""

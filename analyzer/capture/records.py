@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -29,6 +29,9 @@ WINDOW = 16 << 20
 
 MAPPED_WINDOW = 64 << 20
 """The same where it is none: more records are hopped over together, and all of a block mostly."""
+
+LOWEST = np.iinfo(np.int64).min
+"""Earlier than any packet."""
 
 MOST_COMMENTS = 1 << 21
 """Comments on packets of one capture whose places are kept."""
@@ -96,6 +99,26 @@ class Described(NamedTuple):
     kind: int
     position: int
     order: str
+
+
+class Standing(NamedTuple):
+    """A place between two records of a capture, and what must be known to read on from there.
+
+    position: in bytes. records, place: how many come before it, and the highest of their times (ns). told: what the
+    format's hopper has learned on the way, as numbers and texts, so that it can be written as JSON.
+    """
+
+    position: int
+    records: int
+    place: int
+    told: Sequence[int | str] = ()
+
+
+class Stretch(NamedTuple):
+    """A part of a capture: from where (None: its beginning), and up to which byte (None: its end)."""
+
+    begin: Standing | None = None
+    end: int | None = None
 
 
 @slotted(frozen=False)
@@ -177,6 +200,38 @@ class Hopper(ABC):
         block = join(parts)
         self.info.count(block)
         return block
+
+    def blocks_for(self, size: int) -> Iterator[RecordBlock]:
+        """The next packets, about `size` bytes of them and at least one; fewer if they are not all there."""
+        end = self.position + size
+        # Going for the last byte of it would take many small steps, and each looks at a whole window.
+        enough = end - size // 32
+        while self.position < enough and not self.broken:
+            usual = self.position // self.info.packets if self.info.packets else LARGEST_BLOCK
+            block = self._hop(min(max((end - self.position) // usual, 1), LARGEST_BLOCK))
+            if block is None:
+                return
+            if len(block):
+                self.info.count(block)
+                yield block
+
+    def standing(self) -> Standing:
+        """Where it is, having begun at the beginning."""
+        latest = LOWEST if self.info.last is None else self.info.last
+        return Standing(self.position, self.info.packets, latest, self._learned())
+
+    def go_on(self, standing: Standing) -> None:
+        """Reads on from where another hopper of the same capture was."""
+        self.position = standing.position
+        self._learn(standing)
+
+    def _learned(self) -> Sequence[int | str]:
+        """What `_learn` needs besides the place itself."""
+        return ()
+
+    @abstractmethod
+    def _learn(self, standing: Standing) -> None:
+        """Takes what another hopper was told on its way."""
 
     @abstractmethod
     def _hop(self, room: int) -> RecordBlock | None:

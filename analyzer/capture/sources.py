@@ -97,7 +97,7 @@ class Spool(Mapped):
             descriptor = os.dup(file.fileno())
         super().__init__(descriptor)
 
-    def append(self, data: bytes) -> int:
+    def append(self, data: bytes | memoryview) -> int:
         """Adds `data` at the end and returns its position. Raises CaptureError when the disk is full."""
         position = self._size
         rest = memoryview(data)
@@ -116,14 +116,19 @@ class Spool(Mapped):
 
 
 class Pread:
-    """A file that grows, or that may be truncated under us: never mapped. Takes over the descriptor."""
+    """A file that grows, or that may be truncated under us: never mapped. Takes over the descriptor.
 
-    def __init__(self, descriptor: int) -> None:
+    end: the file is read as if it ended there, if it goes on.
+    """
+
+    def __init__(self, descriptor: int, end: int | None = None) -> None:
         self._descriptor = descriptor
+        self._end = end
 
     def size(self) -> int:
         """Bytes in the file at this moment."""
-        return os.fstat(self._descriptor).st_size if self._descriptor >= 0 else 0
+        size = os.fstat(self._descriptor).st_size if self._descriptor >= 0 else 0
+        return size if self._end is None else min(size, self._end)
 
     def _read(self, position: int, length: int) -> bytes:
         """What is there of `length` bytes; the bound keeps a hostile length from being allocated."""

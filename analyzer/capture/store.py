@@ -7,6 +7,8 @@ fragments) are put into the annex, so that every payload has a location.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,15 +45,35 @@ class Store:
         """`length` bytes at `location`; those behind the end of the source are 0."""
         return bytes(self._sources[location >> SHIFT].window(location & POSITION, length)).ljust(length, b"\0")
 
+    def window(self, location: int, length: int) -> memoryview:
+        """`length` bytes at `location`, where they are if the source is mapped; those behind its end are 0."""
+        found = self._sources[location >> SHIFT].window(location & POSITION, length)
+        return found if len(found) == length else memoryview(bytes(found).ljust(length, b"\0"))
+
     def read_many(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
         """What read() gives, for many places at once; cheap where all lie in one mapped file."""
-        ids = locations >> SHIFT
-        if len(ids) and bool((ids == ids[0]).all()) and isinstance(source := self._sources[int(ids[0])], Mapped):
-            view = source.window(0, source.size())
-            begin = locations & POSITION
-            if int((begin + lengths).max()) <= len(view):
-                return [bytes(view[at:end]) for at, end in zip(begin.tolist(), (begin + lengths).tolist(), strict=True)]
+        view = self._common(locations, lengths)
+        if view is not None:
+            return list(map(bytes, _pieces(view, locations, lengths)))
         return [self.read(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
+
+    def joined(self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"") -> bytes:
+        """The same, one behind the other, and something behind the last."""
+        view = self._common(locations, lengths)
+        if view is None:
+            return b"".join((*self.read_many(locations, lengths), behind))
+        return b"".join((*_pieces(view, locations, lengths), behind))
+
+    def _common(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> memoryview | None:
+        """The one mapped file in which all of these places lie; None where they do not."""
+        ids = locations >> SHIFT
+        if not len(ids) or not bool((ids == ids[0]).all()):
+            return None
+        source = self._sources[int(ids[0])]
+        if not isinstance(source, Mapped):
+            return None
+        view = source.window(0, source.size())
+        return view if int(((locations & POSITION) + lengths).max()) <= len(view) else None
 
     def gather(self, locations: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """Rows of `width` bytes at `locations`, shape (n, width); bytes behind the end of a source are 0."""
@@ -71,3 +93,9 @@ class Store:
         """Closes every source; the annex and spools vanish."""
         for source in self._sources:
             source.close()
+
+
+def _pieces(view: memoryview, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterator[memoryview]:
+    """The bytes at each place; by map, for there are hundreds of thousands."""
+    begin = locations & POSITION
+    return map(view.__getitem__, map(slice, begin.tolist(), (begin + lengths).tolist()))

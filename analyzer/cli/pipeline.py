@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +15,12 @@ from analyzer.cli.settings import settings
 from analyzer.decode_as import StreamNumber, Told, together
 from analyzer.errors import UserError
 from analyzer.render.jsonable import Limits
+
+if TYPE_CHECKING:
+    from analyzer.pipeline.job import Report
+
+
+MASTER = "local[*]"
 
 
 class Setting(click.ParamType[tuple[str, str]]):
@@ -29,12 +38,38 @@ class Setting(click.ParamType[tuple[str, str]]):
         return key, text
 
 
+def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(Path(__file__).with_name("submit.py"))
+        ctx.exit()
+
+
 @click.command("pipeline")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Where the tables go.")
-@click.option("--master", default="local[*]", show_default=True, metavar="URL", help="The Spark cluster.")
+@click.option("--master", metavar="URL", help=f"The Spark cluster.  [default: {MASTER}]")
+@click.option("--remote", metavar="URL", help="A Spark Connect server instead: sc://HOST:PORT.")
 @click.option("--conf", type=Setting(), multiple=True, help="A setting of Spark's; repeat it for more.")
+@click.option(
+    "--script",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_script,
+    help="Print the path of the script for spark-submit, which takes all options but those three.",
+)
+@click.option("--capture", "pattern", metavar="REGEX", help="Of a file's path, what names its capture.")
+@click.option("--shuffle-payload", is_flag=True, help="Send payload through Spark: workers share no file system.")
 @click.option("--partitions", type=click.IntRange(1), metavar="N", help="Parts in which connections are worked off.")
+@click.option("--window", type=click.IntRange(1), metavar="SECONDS", help="A window of the summaries.  [default: 60]")
+@click.option("--state", metavar="DIR", help="Go on from run to run: read what is new of a ring capture.")
+@click.option("--close", is_flag=True, help="With --state: nothing will follow, so what is unfinished becomes rows.")
+@click.option(
+    "--settle",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="With --state: when a capture's newest file counts as finished.  [default: 60]",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the tables that are in DIR.")
 @click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies: smaller tables, sooner.")
 @decode_as_option
@@ -42,15 +77,22 @@ class Setting(click.ParamType[tuple[str, str]]):
 def command(
     sources: tuple[str, ...],
     folder: str,
-    master: str,
+    master: str | None,
+    remote: str | None,
     conf: tuple[tuple[str, str], ...],
+    pattern: str | None,
+    shuffle_payload: bool,
     partitions: int | None,
+    window: int | None,
+    state: str | None,
+    close: bool,
+    settle: float | None,
     overwrite: bool,
     no_fields: bool,
     decode_as: Told,
     limits: Limits,
 ) -> None:
-    """Turn captures into Parquet tables: DIR/messages and DIR/exchanges.
+    """Turn captures into Parquet tables, below DIR.
 
     A SOURCE is a file, a folder or a pattern. The files of one folder are one capture: connections go on from file to
     file. Needs the extra wireanalyze[pipeline].
@@ -60,23 +102,83 @@ def command(
     if any(isinstance(where, StreamNumber) for where, _ in decode_as):
         raise UserError("streams have no numbers in a pipeline: name the stream by its id, CLIENT>SERVER=PROTOCOL")
     spark.check()
-    from analyzer.pipeline import job, progress
-    from analyzer.pipeline.options import Options
+    opened = _session(master, remote, dict(conf))
+    from analyzer.pipeline import job, progress, ring
+    from analyzer.pipeline import remote as remote_files
+    from analyzer.pipeline.ledger import SETTLE
+    from analyzer.pipeline.options import WINDOW, Options
     from analyzer.pipeline.sources import find
 
-    job.check(folder, overwrite=overwrite)
-    found = find(sources)
+    _check(state, close=close, settle=settle, overwrite=overwrite)
+    if state is None:
+        job.check(folder, overwrite=overwrite)
+    found = find(sources, pattern, needed=state is None)
     for text in found.passed_over:
         _say(f"note: {text}")
     said = tuple(together((*settings().ports.items(), *decode_as)).items())
-    with spark.spark_session(master, dict(conf)) as session, progress.bar(session):
-        report = job.run(session, found.files, folder, Options(said, limits, not no_fields), partitions)
-    for finding in report.findings:
-        _say(f"{finding['severity']}: {finding['text']} ({finding['code']})")
-    rows = ", ".join(f"{count:,} {table}" for table, count in report.rows.items()) or "no messages"
-    click.echo(f"{report.packets:,} packets in {len(found.files):,} files: {rows}")
-    if not report.rows:
-        raise UserError("no message was found, so there are no tables: is the traffic one of `wireanalyze protocols`?")
+    with opened as session, progress.bar(session, folder) as counts:
+        options = Options(
+            decode_as=said,
+            limits=limits,
+            fields=not no_fields,
+            shuffled=shuffle_payload,
+            window=window or WINDOW,
+            partitions=partitions,
+            counts=counts,
+        )
+        found = remote_files.listed(session, found)
+        if state is None:
+            report = job.run(session, found, folder, options)
+        else:
+            report = ring.run(
+                session, found, folder, options, ring.Ring(state, close, SETTLE if settle is None else settle)
+            )
+    _tell(report)
+    if state is None and not report.rows["messages"]:
+        raise UserError("no message was found: is the traffic one of `wireanalyze protocols`?")
+
+
+def _tell(report: Report) -> None:
+    """What was done, and what was not."""
+    from analyzer.pipeline.files import PASSED_OVER, QUARANTINED, READ
+
+    for note in report.files:
+        for finding in note.findings:
+            _say(f"{finding['severity']}: {finding['text']} ({finding['code']})")
+        if note.state == PASSED_OVER:
+            _say(f"note: {note.reason}; it was passed over")
+        elif note.state == QUARANTINED:
+            _say(f"warning: {note.path} is not in the tables: {note.reason}")
+        elif note.state != READ and not note.findings:
+            _say(f"warning: {note.path}: {note.reason}")
+    if report.waiting:
+        _say(f"note: {len(report.waiting):,} files may still be written and wait: {', '.join(report.waiting[:3])}")
+    rows = ", ".join(f"{count:,} {table}" for table, count in report.rows.items() if table != "files")
+    read = sum(note.packets > 0 for note in report.files)
+    click.echo(f"{report.packets:,} packets in {read:,} files: {rows or 'nothing new'}")
+
+
+def _check(state: str | None, *, close: bool, settle: float | None, overwrite: bool) -> None:
+    """Raises UserError for what makes no sense together."""
+    if state is None and (close or settle is not None):
+        raise UserError(
+            f"{'--close' if close else '--settle'} is about a ring capture: name its state with --state DIR"
+        )
+    if state is not None and overwrite:
+        raise UserError("--overwrite would take away what --state goes on from: begin another state in another folder")
+
+
+def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) -> AbstractContextManager[Any]:
+    """Of spark-submit, of a server, or our own; it begins when it is entered."""
+    from analyzer.pipeline import spark
+
+    if spark.is_submitted():
+        if master or remote or conf:
+            raise UserError("--master, --remote and --conf are spark-submit's own here: give them before the script")
+        return spark.submitted_session()
+    if master and remote:
+        raise UserError("--master and --remote exclude each other: a server has its own cluster")
+    return spark.remote_session(remote, conf) if remote else spark.spark_session(master or MASTER, conf)
 
 
 def _say(text: str) -> None:

@@ -24,7 +24,7 @@ from analyzer.rows import Rows
 from analyzer.session import Session
 
 LINES = ("ndjson", "csv", "tsv")
-TABLES = ("messages", "exchanges", "streams", "findings", "records")
+TABLES = ("messages", "exchanges", "streams", "findings", "records", "summaries", "names")
 """Those of analyzer.pipeline.tables, which would bring pyarrow along."""
 
 TOGETHER = 98_304

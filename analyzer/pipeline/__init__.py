@@ -5,8 +5,9 @@ Theory. Spark never sees payload. Each file is hopped over once and gives pointe
 engine of every other front end reads them there, its store mapping the files that they point into (partition.py). A
 connection is whole in one partition, so rows depend neither on how many partitions there are nor on how the capture
 was cut into files. What the rows become is one function for Spark and for a single process (batches.py), with the
-columns of tables.py; tests/analyzer/pipeline holds the two equal. The command `export` writes them from one process
-(single.py), and others that only one process can make (beside.py).
+columns of tables.py; tests/analyzer/pipeline holds the two equal. What only all processes together know, names of ids
+and sums, is added at the end (names.py, enrich.py, summaries.py). The command `export` writes the same from one process
+(single.py); a notebook has DataFrames of them (notebook.py).
 
     from analyzer.pipeline import read
     tables = read(spark, ["captures/"])
@@ -15,7 +16,7 @@ columns of tables.py; tests/analyzer/pipeline holds the two equal. The command `
 
 from __future__ import annotations
 
-from analyzer.pipeline.frames import Tables, read
+from analyzer.pipeline.notebook import Tables, read
 from analyzer.pipeline.options import Options
 
 __all__ = ["Options", "Tables", "read"]

@@ -1,169 +1,144 @@
 """Rows of an analysis to Arrow batches of the tables: the one way, with Spark and without.
 
-Theory. Messages are decoded once, in chunks, and forgotten; of each only its error is kept until the exchanges are
-made. What the index holds is taken a column at a time, by the same functions as `list` prints it (analyzer.rows).
+Theory. Bodies are decoded once, some rows at a time, and forgotten; of each only its error is kept, if there is one,
+until the exchanges are made (bodies.py). A table's columns are made by a module of its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from analyzer.columns import Ints
+from analyzer.pipeline import exchanges, findings, messages, names, streams
+from analyzer.pipeline.arrays import array, sizes_of
+from analyzer.pipeline.bodies import Bodies
+from analyzer.pipeline.chosen import Chosen
+from analyzer.pipeline.exchanges import Reported
+from analyzer.pipeline.found import MOST, NOTES, Columns, Found, batch_of, days, unicode
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Origins
-from analyzer.pipeline.tables import TABLES, schema
-from analyzer.render.jsonable import JsonWriter
-from analyzer.rows import STATES, Rows, chunks, picked
+from analyzer.pipeline.portions import Portions
+from analyzer.pipeline.records import records
+from analyzer.pipeline.subjects import Subjects
+from analyzer.pipeline.summaries import ALONE, PARTS, Summing
+from analyzer.pipeline.tables import TABLES
+from analyzer.rows import Rows
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.wire.budget import allow
 from dissectors.wire.bulk import NULL
 
-NOTES = "notes"
-"""The table of what is said about files (`note`: JSON); it is not written."""
+__all__ = ["NOTES", "Columns", "Found", "batch_of", "days", "tables", "unicode"]
 
-DAY = 86_400 * 10**9
-MOST = 1 << 14
-"""Exchanges in one batch."""
-
-COPIED = (
-    *("id", "stream_id", "partner_id", "source", "destination", "from_client", "role", "operation", "code", "version"),
-    *("client", "length", "offset", "latency_ns", "state", "protocol"),
-)
-"""Keys of a row that are columns of `messages` as they are."""
-
-ASKED = ("stream_id", "client", "operation", "code", "version", "correlation", "protocol")
-"""The same of `exchanges`; there they are the request's."""
-
-Columns = dict[str, Any]
-
-
-class Found(NamedTuple):
-    """Rows of one table."""
-
-    table: str
-    batch: pa.RecordBatch
+LOOKED_AT = 1 << 18
+"""Rows of which errors are looked for at one time."""
 
 
 def tables(
-    session: Analysis, origins: Origins, options: Options, chosen: Ints | None = None, named: Collection[str] = TABLES
+    session: Analysis,
+    origins: Origins,
+    options: Options,
+    chosen: Chosen | None = None,
+    named: Collection[str] = TABLES,
 ) -> Iterator[Found]:
     """The rows of an analysis that was read to its end, as those of the tables that are named.
 
-    chosen: of messages only these rows, rising, and the exchanges of which one half is among them; None: all.
+    chosen: what is written of it; None: all.
     """
     allow(options.decompressed)
-    reader, errors = Rows(session), dict[int, Mapping[str, Any]]()
-    rows = np.arange(len(session.rows)) if chosen is None else chosen
-    if "messages" in named:
-        writer = JsonWriter(options.limits) if options.fields else None
-        for part in chunks(session, rows):
-            columns = _messages(reader, part, writer, origins)
-            errors.update((row, error) for row, error in zip(part.tolist(), columns["error"], strict=True) if error)
-            yield Found("messages", batch_of("messages", columns, options))
-    if "exchanges" in named:
-        requests = _requests(session, rows)
-        if chosen is not None or "messages" not in named:
-            _add_errors(reader, requests, rows if "messages" in named else rows[:0], errors)
+    maker = _Maker(session, origins, options, Chosen.all(session) if chosen is None else chosen, named)
+    if "names" in named and (told := names.told(session)) is not None:
+        yield from maker.batches("names", iter([told]))
+    yield from maker.messages()
+    if "findings" in named and maker.chosen.whole:
+        yield from maker.batches("findings", findings.of_files(session))
+        yield from maker.batches("findings", findings.of_streams(session))
+    if "exchanges" in named or "summaries" in named:
+        yield from maker.exchanges_and_summaries()
+    if "streams" in named:
+        yield from maker.batches("streams", streams.columns(session, maker.chosen))
+    if "records" in named:
+        yield from maker.batches("records", records(session, maker.chosen.messages, options))
+
+
+class _Maker:
+    """Makes the tables of one analysis; has what all of them need."""
+
+    def __init__(
+        self, session: Analysis, origins: Origins, options: Options, chosen: Chosen, named: Collection[str]
+    ) -> None:
+        self.session, self.chosen = session, chosen
+        self._origins, self._options, self._named = origins, options, named
+        self._reader, self._reported = Rows(session), Reported()
+        self._subjects = Subjects(session, np.union1d(chosen.messages, chosen.requests))
+
+    def batches(self, table: str, found: Iterator[Columns]) -> Iterator[Found]:
+        """Columns as a table's rows."""
+        for columns in found:
+            yield self._found(table, columns)
+
+    def _found(self, table: str, columns: dict[str, Any]) -> Found:
+        return Found(table, batch_of(table, {"capture": self._origins.capture, **columns}, self._options))
+
+    def messages(self) -> Iterator[Found]:
+        """What bodies are read for: the messages, and their findings."""
+        if not self._named_slots():
+            return
+        bodies = Bodies(self._reader, self._named_slots(), self._options.limits)
+        portions = Portions(self.session, self.chosen.messages)
+        for rows in portions:
+            told = bodies.of(rows)
+            portions.made(told.rows, sum(map(sizes_of, told.texts.values()), np.zeros(len(rows), np.int64)))
+            if "messages" in self._named:
+                self._reported.add(told)
+                made = messages.columns(self._reader, told, self._origins)
+                yield self._found("messages", {**made, **self._subjects.columns(told.rows)})
+            if "findings" in self._named and (said := findings.of_rows(self._reader, told)):
+                yield self._found("findings", said)
+
+    def _named_slots(self) -> tuple[str, ...]:
+        if "messages" in self._named:
+            return ("error", "info", "findings", "fields") if self._options.fields else ("error", "info", "findings")
+        return ("findings",) if "findings" in self._named else ()
+
+    def exchanges(self) -> Iterator[Columns]:
+        """The exchanges of the chosen requests; answers that were not read for `messages` are looked at now."""
+        requests = self.chosen.requests
+        partner = self.session.rows.column("partner")[requests].astype(np.int64)
+        unread = np.zeros(len(self.session.rows), bool)
+        unread[partner[partner != NULL]] = True
+        if "messages" in self._named:
+            unread[self.chosen.messages] = False
+        rows = np.flatnonzero(unread)
+        for first in range(0, len(rows), LOOKED_AT):
+            self._reported.look(self.session, rows[first : first + LOOKED_AT])
+        error = self._reported.of()
         for first in range(0, len(requests), MOST):
-            columns = _exchanges(reader, requests[first : first + MOST], errors)
-            yield Found("exchanges", batch_of("exchanges", {"capture": origins.capture, **columns}, options))
+            part = requests[first : first + MOST]
+            yield {**exchanges.columns(self._reader, part, error), **self._subjects.columns(part)}
 
+    def exchanges_and_summaries(self) -> Iterator[Found]:
+        """The exchanges, and of the summaries the parts that they and lone messages make."""
+        summing = Summing(self._options.window) if "summaries" in self._named else None
+        for found in self.batches("exchanges", self.exchanges()):
+            if summing is not None:
+                summing.exchanges(found.batch)
+            if "exchanges" in self._named:
+                yield found
+        if summing is not None:
+            role = self.session.rows.column("role")[self.chosen.messages]
+            alone = self.chosen.messages[(role == Role.ONEWAY) | (role == Role.PUSH)]
+            for first in range(0, len(alone), MOST):
+                summing.alone(self._alone(alone[first : first + MOST]))
+            yield from (Found(PARTS, batch) for batch in summing.parts())
 
-def _requests(session: Analysis, rows: Ints) -> Ints:
-    """The requests among rows, and those that rows answer."""
-    role, partner = session.rows.column("role"), session.rows.column("partner")
-    answered = partner[rows[role[rows] == Role.RESPONSE]].astype(np.int64)
-    asked = np.concatenate((rows, answered[answered != NULL]))
-    return np.unique(asked[role[asked] == Role.REQUEST])
-
-
-def _add_errors(reader: Rows, requests: Ints, known: Ints, errors: dict[int, Mapping[str, Any]]) -> None:
-    """Decodes the answers of requests that are not among the rows whose errors are known."""
-    answers = reader.take("partner", requests).astype(np.int64)
-    missing = np.setdiff1d(answers[answers != NULL], known)
-    for part in chunks(reader.session, missing):
-        found = zip(part.tolist(), reader.columns(["error"], part)[0], strict=True)
-        errors.update((row, error) for row, error in found if error)
-
-
-def _messages(reader: Rows, rows: Ints, writer: JsonWriter | None, origins: Origins) -> Columns:
-    columns: Columns = dict(zip(COPIED, reader.columns(COPIED, rows), strict=True))
-    time = reader.take("time", rows)
-    file, record = origins.of(reader.take("last", rows))
-    begin_file, begin = origins.of(reader.take("first", rows))
-    columns["capture"] = origins.capture
-    columns["file"] = picked(origins.files, file)
-    columns["first_record"] = pa.array(begin, mask=begin_file != file)
-    columns["last_record"] = record
-    columns["time_ns"], columns["date"] = time, days(time)
-    columns["correlation"] = _texts(reader.columns(["correlation"], rows)[0])
-    keys = ("error", "info", "findings") if writer is None else ("error", "info", "findings", "fields")
-    for key in keys:
-        columns[key] = []
-    for found in reader.objects(keys, rows):
-        if writer is not None:
-            found["fields"] = writer.dumps(found["fields"])
-        for key, value in found.items():
-            columns[key].append(value)
-    return columns
-
-
-def _exchanges(reader: Rows, requests: Ints, errors: Mapping[int, Mapping[str, Any]]) -> Columns:
-    columns: Columns = dict(zip(ASKED, reader.columns(ASKED, requests), strict=True))
-    partner = reader.take("partner", requests).astype(np.int64)
-    missing = partner == NULL
-    answers = np.where(missing, 0, partner)
-    asked, answered = reader.take("time", requests), reader.take("time", answers)
-    columns["request_id"], columns["response_id"] = reader.columns(["id", "partner_id"], requests)
-    columns["correlation"] = _texts(columns["correlation"])
-    columns["answered"] = ~missing
-    columns["request_time_ns"], columns["response_time_ns"] = asked, pa.array(answered, mask=missing)
-    columns["latency_ns"] = pa.array(answered - asked, mask=missing)
-    columns["error"] = [errors.get(row) for row in partner.tolist()]
-    columns["request_length"] = reader.take("length", requests)
-    columns["response_length"] = pa.array(reader.take("length", answers), mask=missing)
-    columns["request_state"] = picked(STATES, reader.take("state", requests))
-    columns["response_state"] = pa.array(picked(STATES, reader.take("state", answers)), mask=missing)
-    columns["date"] = days(asked)
-    return columns
-
-
-def _texts(values: Sequence[int | str | None]) -> list[str | None]:
-    return [None if value is None else str(value) for value in values]
-
-
-def days(time: Ints) -> Ints:
-    """Days since 1970."""
-    return (time // DAY).astype(np.int32)
-
-
-def batch_of(table: str, columns: Columns, options: Options) -> pa.RecordBatch:
-    """Columns in their order and types; a text stands for as many of it as there are rows."""
-    wanted = schema(table, fields=options.fields)
-    count = len(columns["date"])
-    arrays = [
-        pa.repeat(pa.scalar(unicode(column)), count) if isinstance(column, str) else _array(column, field.type)
-        for field, column in ((field, columns[field.name]) for field in wanted)
-    ]
-    return pa.record_batch(arrays, schema=wanted)
-
-
-def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    try:
-        return pa.array(values, kind)
-    except UnicodeEncodeError:
-        return pa.array(unicode(values), kind)
-
-
-def unicode(value: Any) -> Any:
-    """Text that is no Unicode (lone surrogates, file names in another encoding) as escapes, as JSON has it."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {key: unicode(item) for key, item in value.items()}
-    return [unicode(item) for item in value] if isinstance(value, list) else value
+    def _alone(self, rows: Ints) -> pa.RecordBatch:
+        """What summaries need of messages that are no half of an exchange."""
+        columns = {key: array(self._reader.column(key, rows)) for key in ALONE}
+        columns |= {**self._subjects.columns(rows), "time_ns": pa.array(self._reader.take("time", rows))}
+        columns["capture"] = pa.repeat(pa.scalar(unicode(self._origins.capture)), len(rows))
+        return pa.RecordBatch.from_pydict(columns)

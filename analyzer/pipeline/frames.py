@@ -1,108 +1,117 @@
-"""The run as Spark sees it: numbers of files, pointers, sorted pointers, rows."""
+"""The run as Spark sees it: splits of files, pointers, sorted pointers, rows."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from analyzer.capture.errors import CaptureError
+from analyzer.capture.records import Standing, Stretch
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.sources import CaptureFile, find
+from analyzer.pipeline.sources import CaptureFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from analyzer.pipeline.splits import Split
+
 TASKS_A_CORE = 4
-"""Files are read in at most as many tasks; rows are made in half as many, if nobody says otherwise."""
+"""Files are read in at most as many tasks, if these are not too large; rows are made in half as many."""
+
+SCANNED, WORKED_OFF, MOST_A_TASK = 4 << 20, 16 << 20, 2 << 30
+"""Bytes of captures that are worth a task that scans, and one that makes rows; and what is too much for either."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """DataFrames with the columns of analyzer.pipeline.tables; each is made anew from the captures when it is used.
-
-    `notes` (file, text): what is damaged or was passed over.
-    """
-
-    messages: DataFrame
-    exchanges: DataFrame
-    notes: DataFrame
-
-
-def read(
-    spark: SparkSession, sources: Sequence[str], options: Options | None = None, *, partitions: int | None = None
-) -> Tables:
-    """The tables of captures, for a notebook.
-
-    sources: files, folders (each is one capture) and patterns. partitions: of the result; more, if memory is short.
-    Raises UserError where a source can't be opened, and when a table is used CaptureError (in Spark's words) where a
-    file has vanished.
-    """
-    from analyzer.pipeline.batches import unicode
-    from analyzer.pipeline.tables import ddl
-
-    chosen, found = options or Options(), find(sources)
-    pointers = sorted_pointers(spark, found.files, partitions)
-    messages, exchanges = (
-        pointers.mapInArrow(_rows_of(table, found.files, chosen), ddl(table, fields=chosen.fields))
-        for table in ("messages", "exchanges")
-    )
-    texts = [("", unicode(text)) for text in found.passed_over]
-    passed_over = spark.createDataFrame(texts, "file STRING, text STRING")
-    damaged = scanned(spark, found.files).mapInArrow(_damage, "file STRING, text STRING")
-    return Tables(messages, exchanges, passed_over.unionAll(damaged))
-
-
-def scanned(spark: SparkSession, files: Sequence[CaptureFile]) -> DataFrame:
-    """The pointers of files, and a note about each."""
-    from analyzer.pipeline.pointers import COLUMNS
-
-    def scan_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from analyzer.pipeline.scan import scan
-
-        return scan(batches, files)
-
-    tasks = min(len(files), TASKS_A_CORE * spark.sparkContext.defaultParallelism)
-    return spark.range(0, len(files), 1, tasks).mapInArrow(scan_files, COLUMNS)
-
-
-def sorted_pointers(spark: SparkSession, files: Sequence[CaptureFile], partitions: int | None) -> DataFrame:
-    """The same, each connection in one partition and in the order of time."""
-    count = partitions or TASKS_A_CORE // 2 * spark.sparkContext.defaultParallelism
-    pointers = scanned(spark, files).repartition(count, "connection")
-    return pointers.sortWithinPartitions("connection", "place", "origin")
-
-
-Mapped = Callable[["Iterable[pa.RecordBatch]"], "Iterator[pa.RecordBatch]"]
-
-
-def _rows_of(table: str, files: Sequence[CaptureFile], options: Options) -> Mapped:
-    def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from analyzer.pipeline.batches import NOTES
-        from analyzer.pipeline.partition import rows
-
-        for found in rows(batches, files, options):
-            if found.table == table:
-                yield found.batch
-            elif found.table == NOTES:
-                for note in map(json.loads, found.batch.column(0).to_pylist()):
-                    if "error" in note:
-                        raise CaptureError(note["error"])
-
-    return rows_of
-
-
-def _damage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def split_up(spark: SparkSession, files: Sequence[CaptureFile], options: Options) -> list[Split]:
+    """The splits of files; those that are larger than one are hopped over, each by one task."""
     import pyarrow as pa
 
-    from analyzer.pipeline.batches import unicode
+    from analyzer.pipeline.splits import Split, hop, huge, splits
 
-    for batch in batches:
-        for name, note in zip(*(batch.column(place).to_pylist() for place in (0, 3)), strict=True):
-            if not name:
-                said = json.loads(note)
-                texts = [said["error"]] if "error" in said else [each["text"] for each in said["findings"]]
-                columns = [pa.array(unicode(column), pa.string()) for column in ([said["file"]] * len(texts), texts)]
-                yield pa.record_batch(columns, ["file", "text"])
+    large = huge(files, options.split)
+    if not large:
+        return splits(files, {})
+
+    def hop_over(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                number = large[place]
+                found = [Split(number, Stretch(each)).text() for each in hop(files[number], options.split)]
+                yield pa.record_batch([pa.array(found, pa.string())], ["split"])
+
+    rows = spark.range(0, len(large), 1, min(len(large), TASKS_A_CORE * cores(spark)))
+    cuts: dict[int, list[Standing]] = {}
+    for row in rows.mapInArrow(hop_over, "split STRING").collect():
+        found = Split.of(row.split)
+        assert found.stretch.begin is not None
+        cuts.setdefault(found.file, []).append(found.stretch.begin)
+    return splits(files, {file: sorted(each) for file, each in cuts.items()})
+
+
+def scanned(
+    spark: SparkSession, files: Sequence[CaptureFile], options: Options, splits: Sequence[Split] | None = None
+) -> DataFrame:
+    """The pointers of files, and a note about each split. splits: of those that tasks open, if they are known.
+
+    Payload travels with the pointers of all files if one of them is remote.
+    """
+    from analyzer.pipeline.pointers import COLUMNS
+    from analyzer.pipeline.remote import contents
+    from analyzer.pipeline.splits import parcels
+
+    remote = contents(spark, files)
+    chosen = options if remote is None else replace(options, shuffled=True)
+    every = split_up(spark, files, options) if splits is None else splits
+    if not every:
+        assert remote is not None
+        return remote
+    dealt = parcels(every, files, tasks(files, SCANNED, TASKS_A_CORE * cores(spark)))
+
+    def scan_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from analyzer.pipeline.progress import counted
+        from analyzer.pipeline.scan import scan
+        from analyzer.pipeline.splits import unpacked
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for split in unpacked(dealt[number]):
+                    yield from counted(scan([split], files, chosen), split.bytes_of(files[split.file]), options.counts)
+
+    local = spark.range(0, len(dealt), 1, len(dealt)).mapInArrow(scan_files, COLUMNS)
+    return local if remote is None else local.unionAll(remote)
+
+
+def tasks(files: Sequence[CaptureFile], worth: int, usual: int) -> int:
+    """How many tasks there should be: fewer than usual if each had less than `worth` bytes, more if it had too much."""
+    size = sum(file.size for file in files)
+    return max(1, min(-(-size // worth), max(usual, size // MOST_A_TASK)))
+
+
+def cores(spark: SparkSession) -> int:
+    """Tasks that run at a time. Spark Connect does not say, but deals out a range to as many."""
+    from pyspark.sql.functions import spark_partition_id
+
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except AttributeError:
+        return spark.range(1 << 16).select(spark_partition_id()).distinct().count()
+
+
+def sorted_pointers(
+    spark: SparkSession,
+    files: Sequence[CaptureFile],
+    options: Options,
+    splits: Sequence[Split] | None = None,
+    opened: pa.RecordBatch | None = None,
+) -> DataFrame:
+    """The same, each connection in one partition and in the order of time. opened: rows of connections that go on."""
+    import pyarrow as pa
+
+    count = options.partitions or tasks(files, WORKED_OFF, TASKS_A_CORE // 2 * cores(spark))
+    if opened is None:
+        pointers = scanned(spark, files, options, splits)
+    else:
+        pointers = spark.createDataFrame(pa.Table.from_batches([opened]))
+        pointers = scanned(spark, files, options, splits).unionAll(pointers) if files else pointers
+    return pointers.repartition(count, "connection").sortWithinPartitions("connection", "place", "origin")

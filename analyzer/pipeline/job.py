@@ -1,107 +1,193 @@
-"""One run of the command: captures to Parquet files under a folder, all or nothing."""
+"""One run of the command: captures to Parquet files under a folder, all or nothing.
+
+Theory. Whatever can go wrong with a file is known when Spark has done its work, not before: it may vanish while it is
+read. So a run works in attempts; a file that cannot be read any more is put aside with its reason, and the others are
+read again without it. Then names are given to ids, sums are added up (finishing.py), and all takes its place at once
+(commit.py). A ring capture is run after run (ring.py): a run reads what is new, with the connections that the run
+before has left open.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from analyzer.errors import UserError
-from analyzer.pipeline.batches import NOTES
+from analyzer.pipeline import commit, files
+from analyzer.pipeline.files import FileNote
+from analyzer.pipeline.finishing import Place, finish
 from analyzer.pipeline.frames import sorted_pointers
+from analyzer.pipeline.names import NOBODY, Names
+from analyzer.pipeline.notes import merged
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.tables import TABLES
+from analyzer.pipeline.sink import Sink, Written
+from analyzer.pipeline.sources import CaptureFile, Sources
+from analyzer.pipeline.states import STATE, Carry
+from analyzer.pipeline.tables import EVERY
+from analyzer.pipeline.task import DONE, Work, note_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, Row, SparkSession
 
-STAGING = "_staging-"
-"""Begins with a character that readers of Parquet folders pass over."""
+ATTEMPTS = 16
+"""A run is given up when that often more files have vanished while they were read."""
 
-DONE = "table STRING, path STRING, rows BIGINT, note BINARY"
+PART = "part"
+"""How the names of files begin."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What a run has done: rows by table, packets read, and what is to be said of files."""
+    """What a run has done: rows by table, what is to be said of each file, and files that it left for a later one."""
 
     rows: Counter[str] = field(default_factory=Counter)
-    packets: int = 0
-    findings: list[dict[str, str]] = field(default_factory=list)
+    files: list[FileNote] = field(default_factory=list)
+    waiting: Sequence[str] = ()
+    names: Names = field(default_factory=dict)
+
+    @property
+    def packets(self) -> int:
+        """That were read."""
+        return sum(each.packets for each in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a run reads: files, and of a ring capture how it goes on with the batch before.
+
+    opened: the rows of connections that it left open. names: of topics that were told before.
+    """
+
+    files: Sequence[CaptureFile]
+    part: str = PART
+    carry: Carry | None = None
+    opened: pa.RecordBatch | None = None
+    names: Names = field(default_factory=lambda: NOBODY)
 
 
 def check(folder: str, *, overwrite: bool) -> None:
     """Raises UserError if the folder has tables already and they may not be replaced."""
-    there = [table for table in TABLES if os.path.exists(os.path.join(folder, table))]
+    there = [table for table in EVERY if os.path.exists(os.path.join(folder, table))]
     if there and not overwrite:
         raise UserError(f"{folder} has tables already ({', '.join(there)}): name another folder, or give --overwrite")
 
 
-def run(
-    spark: SparkSession, files: Sequence[CaptureFile], folder: str, options: Options, partitions: int | None = None
-) -> Report:
-    """Writes the tables, in place of those that are there. Raises UserError if a file can't be read any more."""
+def run(spark: SparkSession, sources: Sources, folder: str, options: Options) -> Report:
+    """Writes the tables, in the place of those that are there. Raises UserError."""
     folder = os.path.abspath(folder)
-    staging = os.path.join(folder, f"{STAGING}{uuid.uuid4().hex}")
-    os.makedirs(staging)
-    try:
-        pointers = sorted_pointers(spark, files, partitions)
-
-        def write_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return write(batches, files, staging, options)
-
-        done = pointers.mapInArrow(write_part, DONE).collect()
-        report = _report([json.loads(bytes(each.note)) for each in done if each.note is not None])
-        for table in TABLES:
-            shutil.rmtree(os.path.join(folder, table), ignore_errors=True)
-        for each in done:
-            if each.path is not None:
-                report.rows[each.table] += each.rows
-                os.makedirs(os.path.dirname(os.path.join(folder, each.path)), exist_ok=True)
-                os.rename(os.path.join(staging, each.path), os.path.join(folder, each.path))
-        return report
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-
-
-def write(
-    batches: Iterable[pa.RecordBatch], files: Sequence[CaptureFile], folder: str, options: Options
-) -> Iterator[pa.RecordBatch]:
-    """A task: writes the rows of its partition; gives a row for each file that it wrote, and one for each note."""
-    from pyspark import TaskContext
-
-    from analyzer.pipeline.partition import rows
-    from analyzer.pipeline.sink import Sink
-
-    task = TaskContext.get()
-    assert task is not None
-    sink = Sink(folder, f"part-{task.partitionId():05}-{task.taskAttemptId()}")
-    notes: list[bytes] = []
-    for found in rows(batches, files, options):
-        if found.table == NOTES:
-            notes += found.batch.column(0).to_pylist()
-        else:
-            sink.add(found)
-    done = [{**written._asdict(), "note": None} for written in sink.close()]
-    done += [{"table": None, "path": None, "rows": None, "note": note} for note in notes]
-    if done:
-        kinds = [("table", pa.string()), ("path", pa.string()), ("rows", pa.int64()), ("note", pa.binary())]
-        yield pa.RecordBatch.from_pylist(done, pa.schema(kinds))
-
-
-def _report(notes: Iterable[dict[str, Any]]) -> Report:
-    report = Report()
-    for note in sorted(notes, key=lambda note: note.get("file") or ""):
-        if note.get("error"):
-            raise UserError(note["error"])
-        report.packets += note.get("packets") or 0
-        report.findings += note.get("findings") or []
+    with commit.locked(folder):
+        commit.recover(folder, 0)
+        written = commit.staging(folder)
+        try:
+            report = fill(spark, Batch(sources.files), written, options)
+            commit.replace(folder, written, EVERY)
+        finally:
+            shutil.rmtree(written, ignore_errors=True)
     return report
+
+
+def fill(spark: SparkSession, batch: Batch, folder: str, options: Options, known: Sequence[FileNote] = ()) -> Report:
+    """Writes the tables of a batch into an empty folder. known: files that are lost already. Raises UserError."""
+    lost = {each.path: each for each in known}
+    for _ in range(ATTEMPTS):
+        tried = _Attempt(batch.files, folder)
+        tried.take(_done(spark, batch, folder, options))
+        if not tried.gone:
+            break
+        lost |= {path: FileNote.lost(tried.files[path], reason) for path, reason in tried.gone.items()}
+        batch = replace(batch, files=[file for file in batch.files if file.path not in lost])
+        _empty(folder)
+    else:
+        raise UserError(f"files vanish faster than they are read, at last {', '.join(sorted(lost)[-3:])}: copy them")
+    tried.tidy(None if batch.carry is None else batch.carry.folder)
+    report = Report(files=[*lost.values(), *tried.notes()])
+    place = Place(folder, batch.part, not options.shuffled)
+    tables = [each for each in tried.written if each.table != STATE]
+    written, report.names = finish(spark, place, tables, batch.names)
+    sink = Sink(folder, f"{batch.part}-files")
+    for found in files.tables(report.files, options):
+        sink.add(found)
+    for each in (*written, *sink.close()):
+        report.rows[each.table] += each.rows
+    return report
+
+
+def _done(spark: SparkSession, batch: Batch, folder: str, options: Options) -> Iterator[Row]:
+    """What tasks say, and where they cannot write, what they have written."""
+    if not batch.files and batch.opened is None:
+        return
+    work = Work(batch.files, None if options.shuffled else folder, batch.part, options, batch.carry)
+    done = sorted_pointers(spark, batch.files, options, opened=batch.opened).mapInArrow(work, DONE)
+    if not options.shuffled:
+        yield from done.collect()
+        return
+    # Files come back one partition after the other; all of them have been made by then, many at a time.
+    kept: DataFrame = done.persist()
+    try:
+        kept.count()
+        yield from kept.toLocalIterator()
+    finally:
+        kept.unpersist()
+
+
+class _Attempt:
+    """What came of one."""
+
+    def __init__(self, files: Sequence[CaptureFile], folder: str) -> None:
+        self.files, self._folder = {file.path: file for file in files}, folder
+        self._said: list[Mapping[str, Any]] = []
+        self.written: list[Written] = []
+        self.gone: dict[str, str] = {}
+
+    def take(self, rows: Iterator[Row]) -> None:
+        """Raises UserError for what has nothing to do with a file."""
+        for row in rows:
+            if row.path is None:
+                self._note(note_of(bytes(row.data)))
+            elif row.data is None:
+                self.written.append(Written(row.table, row.path, row.rows))
+            else:
+                _put(os.path.join(self._folder, row.path), row.position, bytes(row.data))
+
+    def _note(self, said: Mapping[str, Any]) -> None:
+        if "file" in said:
+            self._said.append(said)
+        elif said.get("gone") in self.files:
+            self.gone[said["gone"]] = said["error"]
+        else:
+            raise UserError(said["error"])
+
+    def notes(self) -> list[FileNote]:
+        """Of each file that was read."""
+        return [FileNote.of(self.files[said["file"]], said) for said in merged(self._said)]
+
+    def tidy(self, state: str | None) -> None:
+        """Takes away what was written by tasks that failed and were tried again."""
+        _only(self._folder, {each.path for each in self.written if each.table != STATE})
+        if state is not None:
+            _only(state, {each.path for each in self.written if each.table == STATE}, ".parquet")
+
+
+def _only(folder: str, paths: Collection[str], ending: str = "") -> None:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            if name.endswith(ending) and os.path.relpath(path, folder) not in paths:
+                os.unlink(path)
+
+
+def _put(path: str, position: int, data: bytes) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "r+b" if position else "wb") as file:
+        file.seek(position)
+        file.write(data)
+
+
+def _empty(folder: str) -> None:
+    shutil.rmtree(folder)
+    os.mkdir(folder)

@@ -21,6 +21,15 @@ MOST_FILES = 64
 MOST_UNPACKED = 16 << 30
 """Files, and bytes in spools, that stay open from one partition to the next."""
 
+
+class Gone(CaptureError):
+    """A file that was there cannot be opened any more."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"cannot open {path} again: {reason}")
+        self.path = path
+
+
 _Key = tuple[str, int, int, int]
 
 
@@ -40,7 +49,7 @@ class Library:
             key = (path, status.st_ino, status.st_size, status.st_mtime_ns)
             found = self._open.pop(key, None) or _opened(path)
         except OSError as error:
-            raise CaptureError(f"cannot open {path} again: {error.strerror or error}") from error
+            raise Gone(path, error.strerror or str(error)) from error
         self._open[key] = found
         return found
 

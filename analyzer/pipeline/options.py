@@ -8,16 +8,30 @@ from analyzer.decode_as import Told
 from analyzer.render.jsonable import Limits
 from dissectors.wire.budget import allowed
 
+SPLIT = 128 << 20
+"""Bytes of a capture from which on it is read by several tasks."""
+
+WINDOW = 60
+"""Seconds of a window of the summaries."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """`decode_as`: who speaks which protocol; single connections by their id alone, for a partition has no numbers.
 
-    `limits`: of `fields`. `fields`: whether bodies become a column.
+    `limits`: of `fields`. `fields`: whether bodies become a column. split: bytes of a plain capture that one task
+    reads. shuffled: payload travels with the pointers, for executors that share no file system. window: seconds of a
+    window of the summaries. partitions: in which connections are worked off; None: by what there is to do.
+    counts: the folder in which workers count what they have done (progress.py); None: nobody looks.
     decompressed: bytes that a message may be decompressed to; by default what this process was told (wire.budget).
     """
 
     decode_as: Told = ()
     limits: Limits = field(default_factory=Limits)
     fields: bool = True
+    split: int = SPLIT
+    shuffled: bool = False
+    window: int = WINDOW
+    partitions: int | None = None
+    counts: str | None = None
     decompressed: int = field(default_factory=allowed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -45,6 +45,30 @@ class Kept:
         for parts in (self._file, self._record):
             parts[:] = [np.concatenate(parts)] if parts else [np.zeros(0, np.int64)]
         return self._file[0][numbers - 1].astype(np.int64), self._record[0][numbers - 1]
+
+
+class Grown(Kept):
+    """The same, where packets are spoken of that were read before: `files` grows by those of earlier batches.
+
+    today: the places in `files` of the capture's own by name.
+    """
+
+    def __init__(self, capture: str, files: Sequence[str], today: Mapping[str, int]) -> None:
+        self._names = [*files]
+        super().__init__(capture, self._names)
+        self._today, self._earlier = today, dict[str, int]()
+
+    def called(self, name: str, *, today: bool) -> int:
+        """The place in `files` of a file that an earlier part of this batch may have read, or an earlier batch.
+
+        One of today with the name of an earlier batch's file is another.
+        """
+        if today and name in self._today:
+            return self._today[name]
+        place = self._earlier.setdefault(name, len(self._names))
+        if place == len(self._names):
+            self._names.append(name)
+        return place
 
 
 class Counted(Kept):

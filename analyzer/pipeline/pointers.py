@@ -2,8 +2,9 @@
 
 Theory. Four columns are all that Spark has to know: it groups by `connection` and sorts by `place` and `origin`;
 `packet` is a record of fixed width that only the two ends look into. So the Java side copies four values a packet
-instead of fifteen. Payload that lies in no file (reassembled IP fragments) follows its record. A row without a
-connection is no packet but a note (JSON) about a file; notes take the same road, so that they come exactly once.
+instead of fifteen. Payload that lies in no file (reassembled IP fragments), or in one that the other end may not be
+able to open, follows its record. A row without a connection is no packet but a note (JSON) about a file; notes take
+the same road, so that they come exactly once.
 
 `connection` begins with capture and ports, because sorting compares the first eight bytes cheaply.
 """
@@ -19,11 +20,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.rows import gather_rows
 from analyzer.capture.store import POSITION, SHIFT, Store
 from analyzer.columns import Ints
+from analyzer.pipeline.payloads import cut_out
 
 COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY"
 """`place`: the highest packet time of the file so far, ns. `origin`: file << RECORDS | record number from 1."""
@@ -32,6 +35,9 @@ RECORDS = 40
 RECORD = (1 << RECORDS) - 1
 BATCH = 1 << 16
 """Packets in one Arrow batch."""
+
+HEAVY = 8 << 20
+"""Bytes of payload in one Arrow batch, unless one packet has more; the offsets of a batch end at 2 GiB."""
 
 PACKET = np.dtype(
     [
@@ -76,33 +82,49 @@ class Connections:
 
 
 def packed(
-    block: PacketBlock, place: Ints, file: int, connections: Connections, store: Store
+    block: PacketBlock, place: Ints, file: int, connections: Connections, store: Store, *, shuffled: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The pointers of a block of one file, which is source 0 of its store; `place` for each of its packets."""
-    for first in range(0, len(block), BATCH):
-        rows = slice(first, first + BATCH)
+    """The pointers of a block of one file, which is source 0 of its store; `place` for each of its packets.
+
+    shuffled: all payload follows.
+    """
+    for rows in _portions(block, shuffled=shuffled):
         names, lower = connections.of(block.flow[rows])
         packets = np.empty(len(names), PACKET)
         for name in ("time", "seq", "ack", "length", "captured", "flags"):
             packets[name] = getattr(block, name)[rows]
         at = block.at[rows]
-        packets["position"] = np.where(at >> SHIFT == 0, at & POSITION, BEHIND)
+        packets["position"] = BEHIND if shuffled else np.where(at >> SHIFT == 0, at & POSITION, BEHIND)
         packets["forward"] = block.direction[rows] == lower
         origin = file << RECORDS | block.number[rows]
         yield pa.record_batch([names, place[rows], origin, _records(packets, at, store)], schema=SCHEMA)
 
 
+def _portions(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
+    """Rows for one Arrow batch each."""
+    carried = np.cumsum(block.captured, dtype=np.int64) if shuffled else np.zeros(len(block), np.int64)
+    first = before = 0
+    while first < len(block):
+        last = min(first + BATCH, max(int(np.searchsorted(carried, before + HEAVY, "right")), first + 1))
+        yield slice(first, last)
+        first, before = last, int(carried[last - 1])
+
+
 def _records(packets: npt.NDArray[Any], at: Ints, store: Store) -> pa.Array:
     """The column `packet`."""
-    behind = np.flatnonzero(packets["position"] == BEHIND).tolist()
-    if not behind:
-        offsets = np.arange(len(packets) + 1, dtype=np.int32) * PACKET.itemsize
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(packets.tobytes())]
-        return pa.Array.from_buffers(pa.binary(), len(packets), buffers)
-    records = [packets[row : row + 1].tobytes() for row in range(len(packets))]
-    for row in behind:
-        records[row] += store.read(int(at[row]), int(packets["captured"][row]))
-    return pa.array(records, pa.binary())
+    offsets = np.arange(len(packets) + 1, dtype=np.int32) * PACKET.itemsize
+    records = pa.Array.from_buffers(
+        pa.binary(), len(packets), [None, pa.py_buffer(offsets), pa.py_buffer(packets.tobytes())]
+    )
+    behind = np.flatnonzero(packets["position"] == BEHIND)
+    if not len(behind):
+        return records
+    payloads = cut_out(at[behind], packets["captured"][behind].astype(np.int64), store)
+    if len(behind) < len(packets):
+        rows = np.zeros(len(packets), np.int64)
+        rows[behind] = np.arange(1, len(behind) + 1)
+        payloads = pa.concat_arrays([pa.array([b""], pa.binary()), payloads]).take(pa.array(rows))
+    return pc.binary_join_element_wise(records, payloads, b"")
 
 
 def note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
@@ -112,13 +134,18 @@ def note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
 
 @dataclass(slots=True)
 class Pointers:
-    """Pointers of n packets, unpacked: `connection` counts in `names`; `behind` has payloads by row."""
+    """Pointers of n packets, unpacked: `connection` counts in `names`.
+
+    `data` has the payloads that follow: in `begin` where each would start, in `behind` how many bytes it has (n).
+    """
 
     names: list[bytes]
     connection: npt.NDArray[np.int32]
     origin: Ints
     packets: npt.NDArray[Any]
-    behind: dict[int, bytes]
+    data: memoryview
+    begin: Ints
+    behind: Ints
 
     def __len__(self) -> int:
         return len(self.origin)
@@ -131,15 +158,15 @@ class Pointers:
         offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1].astype(np.int64)
         data = memoryview(column.buffers()[2])
         packets = gather_rows(data, offsets[:-1], PACKET.itemsize).view(PACKET)[:, 0]
-        longer = np.flatnonzero(np.diff(offsets) > PACKET.itemsize).tolist()
-        behind = {row: bytes(data[offsets[row] + PACKET.itemsize : offsets[row + 1]]) for row in longer}
-        return cls(names.dictionary.to_pylist(), names.indices.to_numpy(), batch.column(2).to_numpy(), packets, behind)
+        begin = offsets[:-1] + PACKET.itemsize
+        numbers, origin = names.indices.to_numpy(), batch.column(2).to_numpy()
+        return cls(names.dictionary.to_pylist(), numbers, origin, packets, data, begin, offsets[1:] - begin)
 
     def take(self, first: int, last: int) -> Self:
         """The rows from `first` to before `last`."""
-        behind = {row - first: data for row, data in self.behind.items() if first <= row < last}
         rows = slice(first, last)
-        return type(self)(self.names, self.connection[rows], self.origin[rows], self.packets[rows], behind)
+        connection, origin, packets = self.connection[rows], self.origin[rows], self.packets[rows]
+        return type(self)(self.names, connection, origin, packets, self.data, self.begin[rows], self.behind[rows])
 
     def changes(self) -> list[int]:
         """Rows at which another connection begins than the row before has."""

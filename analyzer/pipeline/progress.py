@@ -1,60 +1,204 @@
-"""How far a Spark session has got, as a bar on a terminal."""
+"""How far a run has got, as a bar on a terminal: tasks, packets, messages, bytes a second.
+
+Theory. How many tasks are done Spark knows: its status tracker, or on a server of Spark Connect what that tells while
+a query runs. What is in the tasks only they know, and Spark brings their counts when they end, if at all. So each
+worker adds what it has done to a file of its own in a folder that all can reach, a few numbers for each batch, and the
+bar adds these up. Where the folder can't be reached, nothing is counted; where nobody looks, there is no folder.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import struct
 import sys
+import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 PERIOD = 0.25
 """Seconds between two looks."""
 
+RECENT = 10.0
+"""Seconds over which bytes a second are averaged."""
+
+_COUNTS = struct.Struct("<qqq")
+
+
+class Counts(NamedTuple):
+    """What was done: packets scanned, bytes of captures scanned, messages written."""
+
+    packets: int = 0
+    bytes: int = 0
+    messages: int = 0
+
+
+class Tasks(NamedTuple):
+    """Of the stages that Spark has begun, how many tasks are done, and how many there are."""
+
+    done: int = 0
+    total: int = 0
+
+
+def count(folder: str | None, *, packets: int = 0, bytes: int = 0, messages: int = 0) -> None:
+    """In a worker: adds to what was done; without a folder, nobody looks."""
+    if folder is not None:
+        with suppress(OSError):  # a bar is worth no failure
+            path = os.path.join(folder, f"{os.uname().nodename}-{os.getpid()}")
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, _COUNTS.pack(packets, bytes, messages))
+            finally:
+                os.close(descriptor)
+
+
+def counted(pointers: Iterable[pa.RecordBatch], bytes: int, folder: str | None) -> Iterator[pa.RecordBatch]:
+    """What a scan gives, counted as it passes; when it is over, `bytes` were scanned."""
+    for batch in pointers:
+        count(folder, packets=len(batch))
+        yield batch
+    count(folder, packets=-1, bytes=bytes)  # the last one was a note
+
+
+class Counted:
+    """The sums of a folder's counts, read on from where the last look ended."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder, self._sums = folder, Counts()
+        self._read: dict[str, int] = {}
+
+    def look(self) -> Counts:
+        """Everything that was counted until now."""
+        for name in os.listdir(self._folder):
+            with open(os.path.join(self._folder, name), "rb") as counts:
+                counts.seek(self._read.get(name, 0))
+                data = counts.read()
+            whole = len(data) // _COUNTS.size * _COUNTS.size
+            self._read[name] = self._read.get(name, 0) + whole
+            for each in _COUNTS.iter_unpack(data[:whole]):
+                self._sums = Counts(*(a + b for a, b in zip(self._sums, each, strict=True)))
+        return self._sums
+
+
+class Watched(Protocol):
+    """Somebody who knows of Spark's tasks."""
+
+    def look(self) -> Tasks:
+        """As they are now."""
+
+    def close(self) -> None:
+        """Nobody will look again."""
+
+
+class Tracked:
+    """The tasks of a session whose driver is here."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._tracker = spark.sparkContext.statusTracker()
+
+    def look(self) -> Tasks:
+        """See Watched."""
+        jobs = [self._tracker.getJobInfo(each) for each in self._tracker.getActiveJobsIds()]
+        stages = [self._tracker.getStageInfo(each) for job in jobs if job is not None for each in job.stageIds]
+        known = [stage for stage in stages if stage is not None]
+        return Tasks(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
+
+    def close(self) -> None:
+        """See Watched."""
+
+
+class Told:
+    """The tasks of a session on a server, which tells of them while a query runs."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark, self._tasks = spark, Tasks()
+        spark.registerProgressHandler(self)  # type: ignore[arg-type] # anything that can be called
+
+    def __call__(self, stages: object, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        """What the server calls."""
+        known = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]  # type: ignore[attr-defined]
+        self._tasks = Tasks(sum(each[0] for each in known), sum(each[1] for each in known))
+
+    def look(self) -> Tasks:
+        """See Watched."""
+        return self._tasks
+
+    def close(self) -> None:
+        """See Watched."""
+        self._spark.removeProgressHandler(self)  # type: ignore[arg-type]
+
+
+def watched(spark: SparkSession) -> Watched:
+    """Whoever knows of this session's tasks."""
+    return Told(spark) if type(spark).__module__.startswith("pyspark.sql.connect") else Tracked(spark)
+
 
 @contextmanager
-def bar(spark: SparkSession) -> Iterator[None]:
-    """While the block runs, shows on stderr how many tasks are done; nothing if that is no terminal."""
+def bar(spark: SparkSession, folder: str) -> Iterator[str | None]:
+    """While the block runs, shows on stderr how far it is; gives the folder for count(), below `folder`.
+
+    None, and nothing is shown, if stderr is no terminal.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield None
         return
+    os.makedirs(folder, exist_ok=True)
+    counts = tempfile.mkdtemp(prefix="_progress-", dir=folder)
+    over = threading.Event()
+    shown = threading.Thread(target=_show, args=(watched(spark), Counted(counts), over), daemon=True)
+    shown.start()
+    try:
+        yield counts
+    finally:
+        over.set()
+        shown.join()
+        shutil.rmtree(counts, ignore_errors=True)
+
+
+def _show(tasks: Watched, counted: Counted, over: threading.Event) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    over = threading.Event()
-    shown = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-
-    def watch() -> None:
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn()
+    speed = Speed()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("starting", total=None)
         while not over.wait(PERIOD):
-            done, total, stages = tasks(spark)
-            if stages:
-                shown.update(task, completed=done, total=total, description="reading" if stages == 1 else "writing")
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    with shown:
-        watcher.start()
-        try:
-            yield
-        finally:
-            over.set()
-            watcher.join()
+            with suppress(Exception):  # Spark may be ending; whoever runs the job will say why
+                done, sums = tasks.look(), counted.look()
+                said = words(sums, speed.of(sums.bytes, time.monotonic()))
+                shown.update(task, completed=done.done, total=done.total or None, description=said)
+    with suppress(Exception):
+        tasks.close()
 
 
-def tasks(spark: SparkSession) -> tuple[int, int, int]:
-    """Tasks that are done, all tasks, and the number of stages that Spark knows of in its jobs that run."""
-    tracker = spark.sparkContext.statusTracker()
-    jobs = [tracker.getJobInfo(each) for each in tracker.getActiveJobsIds()]
-    stages = [tracker.getStageInfo(each) for job in jobs if job is not None for each in job.stageIds]
-    known = [stage for stage in stages if stage is not None]
-    return sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known), len(known)
+class Speed:
+    """Bytes a second, of the last RECENT seconds."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, int]] = []
+
+    def of(self, bytes: int, now: float) -> float:
+        """bytes: until `now`, seconds of any clock."""
+        self._seen.append((now, bytes))
+        while len(self._seen) > 2 and self._seen[1][0] <= now - RECENT:
+            del self._seen[0]
+        (begin, before), (end, after) = self._seen[0], self._seen[-1]
+        return (after - before) / (end - begin) if end > begin else 0.0
+
+
+def words(sums: Counts, speed: float) -> str:
+    """What the bar says."""
+    if not sums.packets:
+        return "starting"
+    said = f"{sums.packets:,} packets"
+    if sums.messages:
+        said += f", {sums.messages:,} messages"
+    return f"{said}, {speed / 1e6:,.0f} MB/s" if speed >= 1e6 else said

@@ -1,64 +1,111 @@
-"""One file to pointers: the first stage of a run.
+"""One split to pointers, and a note about its file: the first stage of a run.
 
 Theory. The place of a packet in its capture's timeline is the highest time that its file has had so far, of all
 packets, TCP or not (analyzer.capture.timeline); so it is known within the file, and any number of files are merged
-by sorting.
+by sorting. A file may be gone, cut short or written anew at any moment: it is read, not mapped, so that it can't end
+the worker, and is compared with what was found, before and afterwards. Whatever is wrong is in the note; a scan never
+raises for a file.
+
+Who makes the rows does map files, and a mapped file that shrinks at that very moment kills its process. Spark tries
+again, and then the change is seen; only where payload travels (Options.shuffled) nothing is mapped at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
 from analyzer.capture.errors import CaptureError
-from analyzer.capture.packets import Packets
-from analyzer.capture.records import RecordBlock
-from analyzer.columns import Ints
+from analyzer.capture.records import Stretch
+from analyzer.capture.stretches import Earlier, StretchPackets
+from analyzer.pipeline.looking import LARGEST_REMOTE, CaptureFile
+from analyzer.pipeline.notes import SplitNote
+from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import Connections, note, packed
-from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.splits import Split
 
 
-def scan(numbers: Iterable[pa.RecordBatch], files: Sequence[CaptureFile]) -> Iterator[pa.RecordBatch]:
-    """The pointers of the files that `numbers` (one column) name, and a note about each."""
-    for batch in numbers:
-        for number in batch.column(0).to_pylist():
-            yield from _scan(number, files[number])
+def scan(splits: Iterable[Split], files: Sequence[CaptureFile], options: Options) -> Iterator[pa.RecordBatch]:
+    """The pointers of splits, and a note about each."""
+    for split in splits:
+        file = files[split.file]
+        earlier = [Earlier(files[number].path, stretch) for number, stretch in split.earlier]
+
+        def opened(file: CaptureFile = file, split: Split = split, earlier: list[Earlier] = earlier) -> StretchPackets:
+            if file.too_large:
+                raise CaptureError(
+                    f"{file.path} has {file.size:,} bytes, and Spark gives no file of more than {LARGEST_REMOTE:,}: "
+                    "copy it to where it can be opened, or cut it"
+                )
+            return StretchPackets(file.path, split.stretch, earlier)
+
+        yield from _scanned(split.file, file, opened, shuffled=options.shuffled)
 
 
-def _scan(number: int, file: CaptureFile) -> Iterator[pa.RecordBatch]:
-    places = _Places()
-    said: dict[str, Any] = {"file": file.path}
+def scan_contents(
+    batches: Iterable[pa.RecordBatch], numbers: Mapping[str, int], files: Sequence[CaptureFile]
+) -> Iterator[pa.RecordBatch]:
+    """The same of whole files that come as rows of path and content; their payload travels with the pointers.
+
+    numbers: of the files, by path.
+    """
+    for batch in batches:
+        for path, content in zip(*(batch.column(place) for place in (0, 1)), strict=True):
+            number = numbers[path.as_py()]
+
+            def opened(content: pa.Scalar = content, file: CaptureFile = files[number]) -> StretchPackets:
+                with tempfile.NamedTemporaryFile(prefix="wireanalyze-") as spool:
+                    spool.write(content.as_buffer())
+                    spool.flush()
+                    return StretchPackets(spool.name, Stretch(), called=file.path)
+
+            yield from _scanned(number, files[number], opened, shuffled=True)
+
+
+def _scanned(
+    number: int, file: CaptureFile, opened: Callable[[], StretchPackets], *, shuffled: bool
+) -> Iterator[pa.RecordBatch]:
+    said = SplitNote(file.path, bytes=file.size)
     try:
-        with Packets([file.path], watch=places.see) as packets:
+        _compare(file)
+        with opened() as packets:
             connections = Connections(file.capture, packets.flows)
-            for block in packets.blocks():
-                yield from packed(block, places.of(block.number), number, connections, packets.store)
-            said["findings"] = [
-                {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
-                for finding in packets.findings
-            ]
-            said["packets"] = packets.counts.packets
+            try:
+                for place, block in packets.blocks():
+                    yield from packed(block, place, number, connections, packets.store, shuffled=shuffled)
+            finally:
+                said = said.after(packets)
+        _compare(file)
+    except Changed as error:
+        said = replace(said, error=str(error))
     except CaptureError as error:
-        said["error"] = str(error)
-    yield note(number, said)
+        if file.found and not isinstance(error.__cause__, OSError) and not file.too_large:
+            said = replace(said, passed_over=str(error))
+        else:
+            said = replace(said, error=str(error))
+    except OSError as error:
+        said = replace(said, error=f"cannot read {file.path}: {error.strerror or error}; it is read up to there")
+    yield note(number, said.as_json())
 
 
-class _Places:
-    """The place in time of each record of the block that was read last."""
+class Changed(CaptureError):
+    """A file is not what was found."""
 
-    def __init__(self) -> None:
-        self._latest, self._end = np.iinfo(np.int64).min, 0
-        self._places = np.zeros(0, np.int64)
 
-    def see(self, records: RecordBlock) -> None:
-        """The next records of the file; at least one."""
-        self._places = np.maximum(np.maximum.accumulate(records.time), self._latest)
-        self._latest = int(self._places[-1])
-        self._end += len(records)
-
-    def of(self, numbers: Ints) -> Ints:
-        """The places of records by their numbers."""
-        return self._places[numbers - 1 - (self._end - len(self._places))]
+def _compare(file: CaptureFile) -> None:
+    """Raises CaptureError if a file is gone, or is another one; a remote one came as a whole."""
+    if file.remote:
+        return
+    try:
+        status = os.stat(file.path)
+    except OSError as error:
+        raise Changed(f"cannot open {file.path}: {error.strerror or error}; it was there when the run began") from error
+    if (status.st_size, status.st_mtime_ns) != (file.size, file.changed):
+        raise Changed(
+            f"{file.path} has changed since the run began ({file.size:,} bytes then, {status.st_size:,} now): "
+            "read it again when nobody writes to it"
+        )

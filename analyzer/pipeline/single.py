@@ -8,19 +8,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 
-import numpy as np
-
 from analyzer.capture.packets import Packets
 from analyzer.columns import Ints
 from analyzer.decode_as import known_of, together
 from analyzer.errors import UserError
 from analyzer.export.output import cannot_write, place, scratch
-from analyzer.pipeline import beside
-from analyzer.pipeline.batches import Found, tables
+from analyzer.pipeline import enrich
+from analyzer.pipeline.batches import tables
+from analyzer.pipeline.chosen import Chosen
+from analyzer.pipeline.found import Found
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Counted
 from analyzer.pipeline.sink import Sink
 from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.tables import TABLES
 from analyzer.session import Analysis, Session
 
 PART = "part-00000"
@@ -34,11 +35,11 @@ def export(files: Sequence[CaptureFile], options: Options) -> Iterator[Found]:
     """The tables' rows of all captures, one capture after the other. Raises CaptureError."""
     for _, group in groupby(files, key=lambda file: file.capture):
         inputs = list(group)
-        origins = Counted(inputs[0].folder, [file.name for file in inputs])
+        origins = Counted(inputs[0].capture_name, [file.name for file in inputs])
         packets = Packets([file.path for file in inputs], watch=origins.see)
         known, orders = known_of(together(options.decode_as))
         with Analysis(packets, known, orders=orders) as session:
-            yield from tables(session.load(), origins, options)
+            yield from enrich.whole(tables(session.load(), origins, options, named=enrich.needed(TABLES)), TABLES)
 
 
 def check(folder: str, named: Collection[str], *, force: bool) -> None:
@@ -67,9 +68,9 @@ def write(
 ) -> Mapping[str, int]:
     """Writes tables of a session that was read to its end into a folder, FOLDER/TABLE/date=.../protocol=.../.
 
-    rows: see batches.tables. Returns how many rows each table has; one without any is no folder. A table appears whole;
-    the folder may hold others, and is made if there is none. Raises UserError. tick: called now and then; what it
-    raises ends the writing.
+    rows: of messages only these, rising; see Chosen.rows. Returns how many rows each table has; one without any is no
+    folder. A table appears whole; the folder may hold others, and is made if there is none. Raises UserError. tick:
+    called now and then; what it raises ends the writing.
     """
     check(folder, named, force=force)
     with _there(folder), scratch(folder, folder) as hidden:
@@ -119,12 +120,9 @@ def _written(
 ) -> dict[str, int]:
     sink = Sink(folder, PART)
     try:
-        every = np.arange(len(session.rows)) if rows is None else rows
-        origins = _origins(session)
-        for found in tables(session, origins, options, every, named):
+        chosen = Chosen.all(session) if rows is None else Chosen.rows(session, rows)
+        for found in enrich.whole(tables(session, _origins(session), options, chosen, enrich.needed(named)), named):
             tick()
-            sink.add(found)
-        for found in beside.tables(session, every, origins.capture, options, named):
             sink.add(found)
         written = sink.close()
     except OSError as error:

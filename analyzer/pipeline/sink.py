@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analyzer.pipeline.batches import Found
+from analyzer.pipeline.found import Found
 from analyzer.pipeline.tables import PARTITIONED_BY
 
 GROUP = 32 << 20
@@ -27,7 +27,7 @@ UNLIKE = {
     *("id", "partner_id", "request_id", "response_id", "correlation", "info", "fields"),
     *("time_ns", "request_time_ns", "response_time_ns", "latency_ns", "offset", "first_record", "last_record"),
 }
-"""Columns whose values hardly repeat: no dictionary is tried on them."""
+"""Columns whose values hardly repeat: no dictionary is tried on them; numbers are written as differences."""
 
 Key = tuple[str, str]
 
@@ -50,9 +50,10 @@ class Sink:
     def add(self, found: Found) -> None:
         """Takes rows of a table."""
         keys = pa.table([found.batch.column(name) for name in PARTITIONED_BY], PARTITIONED_BY)
-        for key in keys.group_by(list(PARTITIONED_BY)).aggregate([]).to_pylist():
+        different = keys.group_by(list(PARTITIONED_BY)).aggregate([]).to_pylist()
+        for key in different:
             batch = found.batch
-            if batch.num_rows:
+            if len(different) > 1:
                 mine = [pc.equal(batch.column(name), pa.scalar(key[name], batch.column(name).type)) for name in key]
                 batch = batch.filter(pc.and_(*mine))
             self._file(found.table, key).add(batch.drop_columns(list(PARTITIONED_BY)))
@@ -68,6 +69,13 @@ class Sink:
     def close(self) -> list[Written]:
         """Finishes all files."""
         return [Written(table, file.path, file.close()) for (table, _), file in sorted(self._open.items())]
+
+
+def writer(path: str, columns: pa.Schema) -> pq.ParquetWriter:
+    """Who writes a file of a table; to be closed. Raises OSError."""
+    alike = [name for name in columns.names if name not in UNLIKE]
+    near = {each.name: "DELTA_BINARY_PACKED" for each in columns if each.name in UNLIKE and each.type == pa.int64()}
+    return pq.ParquetWriter(path, columns, compression="zstd", use_dictionary=alike, column_encoding=near)
 
 
 class _File:
@@ -92,8 +100,7 @@ class _File:
             if self._writer is None:
                 path = os.path.join(self._folder, self.path)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
-                alike = [name for name in table.column_names if name not in UNLIKE]
-                self._writer = pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=alike)
+                self._writer = writer(path, table.schema)
             self._writer.write_table(table, row_group_size=max(len(table), 1))
         self._batches, self.waiting = [], 0
 

@@ -1,82 +1,115 @@
-"""What a run reads: files, folders and patterns, as captures.
+"""What a run reads: files, folders, patterns and URIs, as captures.
 
 Theory. The files of one folder are one capture: one timeline, in which connections go on from file to file. So a
-capture is called by its folder, a file by its name in it, and neither depends on the order in which they were given.
-A file that is named must be a capture; in a folder other things may lie, which are passed over and told.
+capture is called by its folder, a file by its name in it, and neither depends on the order in which they were given;
+a pattern on paths may say otherwise. A file that is named must be a capture; in a folder other things may lie, which
+are passed over and told, and what looks like a capture and is none comes out when it is scanned.
 """
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 from analyzer.capture.errors import CaptureError
-from analyzer.capture.packets import Packets
 from analyzer.errors import UserError
+from analyzer.pipeline.looking import CaptureFile, expanded, looked_at, path_of
 
+__all__ = ["CaptureFile", "Named", "Sources", "find"]
 
-@dataclass(frozen=True, slots=True)
-class CaptureFile:
-    """One file. `capture` counts captures from 0; files of a capture follow one another."""
-
-    path: str
-    capture: int
-
-    @property
-    def name(self) -> str:
-        """As the column `file` has it."""
-        return os.path.basename(self.path)
-
-    @property
-    def folder(self) -> str:
-        """As the column `capture` has it."""
-        return os.path.dirname(self.path)
+LOOKERS = 32
+"""Files that are looked at together: on a network mount each look is a wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """`files`: what is read, in order. `passed_over`: a sentence for each file of a folder that is not."""
+    """`files`: what is read, in order. `passed_over`: a sentence for each file of a folder that is not.
+
+    remote: URIs that Spark has yet to list (remote.py). pattern: what names captures, if not their folders do.
+    """
 
     files: tuple[CaptureFile, ...]
     passed_over: tuple[str, ...]
+    remote: tuple[str, ...] = ()
+    pattern: str | None = None
 
 
-def find(sources: Iterable[str]) -> Sources:
-    """The captures that files, folders and patterns name. Raises UserError where a file can't be opened, or none is."""
-    named, passed_over = _Named(), []
+def find(sources: Iterable[str], pattern: str | None = None, *, needed: bool = True) -> Sources:
+    """The captures that files, folders and patterns name.
+
+    pattern: a regular expression; what its first group, or else all of it, finds in a path names the file's capture,
+    and the whole path names the file. Raises UserError where a file can't be opened, or none is there but one is
+    needed.
+    """
+    named, passed_over, remote = Named(pattern), list[str](), list[str]()
+    local = list[tuple[str, bool]]()
     for source in sources:
-        for path, found in _expanded(source):
-            problem = _problem(path)
+        path = path_of(source)
+        if path is None:
+            remote.append(source)
+        else:
+            local += expanded(path)
+    with ThreadPoolExecutor(LOOKERS) as pool:
+        for file, problem in pool.map(looked_at, local):
             if problem is None:
-                named.add(path)
-            elif not found or isinstance(problem.__cause__, OSError):
+                problem = named.add(file)
+            if problem is None:
+                continue
+            # What has gone since its folder was listed belongs to a ring that turns on.
+            reason = problem.__cause__
+            if not file.found or (isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError)):
                 raise problem
-            else:
-                passed_over.append(f"{problem}; it was passed over")
+            passed_over.append(f"{problem}; it was passed over")
     files = named.numbered()
-    if not files:
+    if needed and not files and not remote:
         raise UserError("no capture was found: name pcap or pcapng files, or folders with them")
-    return Sources(files, tuple(passed_over))
+    return Sources(files, tuple(passed_over), tuple(remote), pattern)
 
 
-class _Named:
-    """Files by folder, each once, by whatever name it was given."""
+class Named:
+    """Files by capture, each once, by whatever name it was given."""
 
-    def __init__(self) -> None:
-        self._folders: dict[str, dict[str, str]] = {}
+    def __init__(self, pattern: str | None) -> None:
+        try:
+            self._pattern = None if pattern is None else re.compile(pattern)
+        except re.error as error:
+            raise UserError(f"{pattern!r} is no regular expression: {error}") from error
+        self._captures: dict[str, dict[str, CaptureFile]] = {}
+        self._real: dict[str, str] = {}
 
-    def add(self, path: str) -> None:
-        path = os.path.abspath(path)
-        self._folders.setdefault(os.path.dirname(path), {}).setdefault(os.path.realpath(path), path)
+    def add(self, file: CaptureFile) -> CaptureError | None:
+        """Takes a file whose path is whole; says why it belongs to no capture."""
+        folder, name = os.path.split(file.path)
+        capture = folder
+        if self._pattern is not None:
+            match = self._pattern.search(file.path)
+            if match is None:
+                return CaptureError(f"{file.path} does not match {self._pattern.pattern}, so it belongs to no capture")
+            capture, name = next(iter(match.groups()), None) or match[0], file.path
+        files = self._captures.setdefault(capture, {})
+        files.setdefault(self._known_as(file), replace(file, capture_name=capture, name=name))
+        return None
+
+    def _known_as(self, file: CaptureFile) -> str:
+        """What a file is called without links."""
+        if file.remote:
+            return file.path
+        if os.path.islink(file.path):
+            return os.path.realpath(file.path)
+        folder, name = os.path.split(file.path)
+        if folder not in self._real:
+            self._real[folder] = os.path.realpath(folder)
+        return os.path.join(self._real[folder], name)
 
     def numbered(self) -> tuple[CaptureFile, ...]:
+        """All of them, captures by name and their files in natural order."""
         return tuple(
-            CaptureFile(path, capture)
-            for capture, (_, files) in enumerate(sorted(self._folders.items()))
-            for path in sorted(files.values(), key=_natural)
+            replace(file, capture=capture)
+            for capture, (_, files) in enumerate(sorted(self._captures.items()))
+            for file in sorted(files.values(), key=lambda file: (_natural(file.path), file.path))
         )
 
 
@@ -84,30 +117,3 @@ def _natural(path: str) -> list[tuple[str, int, str]]:
     """`ring.pcap9` before `ring.pcap10`: where packets have the same time, the first file's come first."""
     parts = re.findall(r"(\D*)([0-9]*)", os.path.basename(path))
     return [(text, int(number or -1), number) for text, number in parts]
-
-
-def _expanded(source: str) -> Iterator[tuple[str, bool]]:
-    """Paths, and whether they were found in a folder rather than named."""
-    if os.path.isdir(source):
-        for folder, folders, names in os.walk(source):
-            folders[:] = [name for name in folders if name[0] not in "._"]
-            yield from ((os.path.join(folder, name), True) for name in names if name[0] not in "._")
-    elif not os.path.lexists(source) and glob.has_magic(source):
-        paths = glob.glob(source, recursive=True)
-        if not paths:
-            raise UserError(f"{source} matches no file: check the pattern")
-        for path in paths:
-            yield from [(path, False)] if not os.path.isdir(path) else _expanded(path)
-    else:
-        yield source, False
-
-
-def _problem(path: str) -> CaptureError | None:
-    """Why a file can't be read. It is opened as it will be, but not read."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        return CaptureError(f"{path} is no file: save what comes through it as a capture first, for it is read twice")
-    try:
-        with Packets([path]):
-            return None
-    except CaptureError as error:
-        return error

@@ -1,4 +1,10 @@
-"""A Spark session for the command: quiet, bound to loopback where it is local, with this Python in its workers."""
+"""Spark sessions for the command: one of its own, one of spark-submit's, or one on a server (Spark Connect).
+
+Theory. What the run asks of Spark is the same for all: mapInArrow, repartition, sort, collect. So they differ in who
+has started Java, and therefore in who says what Java and the workers are to be told. A session of our own is quiet:
+Java and all workers write to one log, which is kept, and named, if something fails. An own session is ended by ending
+its Java; with `local` masters there is nobody else to be told.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
+from analyzer.pipeline.failures import LOG, SparkFailed, reported
+from analyzer.pipeline.gateway import Gateway, spark_home
 from analyzer.pipeline.java import java, shadow_home
+from analyzer.pipeline.reach import check_master, connected
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,19 +33,41 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 """Where the packages `analyzer` and `dissectors` lie."""
 
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Who was started by spark-submit has this in its environment."""
+
+QUERY: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    # Pointers are small; where payload travels with them, the bytes of a batch are bounded, too.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 16),
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
+    # The plan is stages of a width that is said, with little to do in Java: nothing to adapt, nothing to compile.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""Settings of every session, also of a server's."""
+
 DEFAULTS: Mapping[str, str] = {
+    **QUERY,
     "spark.app.name": "wireanalyze pipeline",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 16),
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+    # A task writes files: a second one at the same work would only compete for the disk.
+    "spark.speculation": "false",
+    "spark.python.worker.reuse": "true",
+    "spark.python.worker.faulthandler.enabled": "false",
+    # Modules of the folder in which the command is run are not for workers.
+    "spark.executorEnv.PYTHONSAFEPATH": "1",
+}
+"""Settings of sessions of our own, unless --conf says otherwise."""
+
+LOCAL: Mapping[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
     "spark.executorEnv.PYTHONPATH": str(ROOT),
 }
-"""Most of the work is done in Python, so Java's second compiler and parallel collector cost more than they save."""
-
-LOCAL: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""Of those on this machine alone: nothing listens to the outside, and workers find what this process has found."""
 
 
 def check() -> None:
@@ -45,31 +76,144 @@ def check() -> None:
         raise UserError("the pipeline needs Spark: install wireanalyze[pipeline]")
 
 
-class SparkFailed(UserError):
-    """Spark could not do it; its log says why."""
+def is_submitted() -> bool:
+    """Whether spark-submit has started this process, and Java."""
+    return SUBMITTED in os.environ
 
 
 @contextmanager
 def spark_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session that ends with the block. What Spark says goes to a log, which is kept if Spark fails."""
+    """A session of our own, which ends with the block. What Spark says goes to a log, which is kept if Spark fails.
+
+    Raises UserError if there is no Java, or the master can't be reached; SparkFailed for what Spark raises in it.
+    """
+    check_master(master)
     home = Path(tempfile.mkdtemp(prefix="wireanalyze-spark-"))
-    log = home / "spark.log"
-    settings = {**DEFAULTS, **(LOCAL if master.startswith("local") else {}), **conf, "spark.master": master}
-    settings.setdefault("spark.sql.warehouse.dir", str(home / "warehouse"))
     keep = False
     try:
-        with reported(log), _logged(log):
-            spark = _started(settings, shadow_home(home / "java", java(), log))
+        with _logged(home / LOG):
+            environment = _environment(master, conf, home)
+            gateway = Gateway(java(), home, _settings(master, conf, home), environment)
             try:
-                yield spark
+                with _forgotten(), reported(home / LOG), _session(master, gateway, environment) as spark:
+                    yield spark
+            except Exception as error:
+                if not gateway.alive:
+                    raise SparkFailed(f"Java has ended; what it said is in {home / LOG}") from error
+                raise
             finally:
-                spark.stop()
+                gateway.close()
     except SparkFailed:
         keep = True
         raise
     finally:
-        if not keep:
-            shutil.rmtree(home, ignore_errors=True)
+        _clear(home, keep)
+
+
+def _settings(master: str, conf: Mapping[str, str], home: Path) -> Mapping[str, str]:
+    settings = {**DEFAULTS, **(LOCAL if master.startswith("local") else {}), **conf, "spark.master": master}
+    settings.setdefault("spark.sql.warehouse.dir", str(home / "warehouse"))
+    if "SPARK_LOCAL_DIRS" not in os.environ:
+        settings.setdefault("spark.local.dir", str(home))
+    return settings
+
+
+def _environment(master: str, conf: Mapping[str, str], home: Path) -> Mapping[str, str]:
+    """What Java is started with, and Spark's Python side looks up."""
+    (jar,) = Path(spark_home(), "jars").glob("spark-core_*.jar")
+    found = {
+        "JAVA_HOME": str(shadow_home(home / "java", java(), home / LOG)),
+        "SPARK_HOME": spark_home(),
+        "SPARK_SCALA_VERSION": jar.name.split("_")[1].split("-")[0],
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_CONNECT_MODE": "0",
+    }
+    if master.startswith("local"):
+        found["SPARK_LOCAL_IP"] = "127.0.0.1"
+    else:
+        found["PYSPARK_PYTHON"] = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("local-cluster"):
+        # Its executors log below SPARK_HOME, and that is in the package.
+        found["SPARK_HOME"] = str(home / "spark")
+        (home / "spark").mkdir()
+        for name in ("jars", "python"):
+            (home / "spark" / name).symlink_to(os.path.join(spark_home(), name))
+    return found
+
+
+@contextmanager
+def _forgotten() -> Iterator[None]:
+    """In the end Spark's Python side forgets whom it talked to: another session will have another Java."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    try:
+        yield
+    finally:
+        if SparkContext._gateway is not None:
+            SparkContext._gateway.shutdown()
+        SparkSession._instantiatedSession = None
+        SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+
+
+@contextmanager
+def _told(environment: Mapping[str, str]) -> Iterator[None]:
+    """The environment as Spark's Python side looks it up when a session begins."""
+    before = {name: os.environ[name] for name in environment if name in os.environ}
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        for name in environment:
+            del os.environ[name]
+        os.environ.update(before)
+
+
+@contextmanager
+def _session(master: str, gateway: Gateway, environment: Mapping[str, str]) -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession
+
+    interrupted = signal.getsignal(signal.SIGINT)
+    with _told({**environment, SUBMITTED: str(gateway.port), "PYSPARK_GATEWAY_SECRET": gateway.secret}):
+        spark = SparkSession.builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        # Spark's handler cancels jobs through a connection that is in use; ending Java ends them as well.
+        signal.signal(signal.SIGINT, interrupted)
+    # Java ends without a farewell to whom it sends counts.
+    spark.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    try:
+        yield spark
+    finally:
+        if not master.startswith("local["):
+            spark.stop()
+
+
+@contextmanager
+def submitted_session() -> Iterator[SparkSession]:
+    """The session for which spark-submit has started Java; what Spark says goes where spark-submit lets it go."""
+    from pyspark.sql import SparkSession
+
+    with reported(None):
+        builder = SparkSession.builder
+        for name, value in QUERY.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def remote_session(url: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session on a server of Spark Connect. Raises UserError if nobody answers there."""
+    with reported(None):
+        spark = connected(url, {**QUERY, **conf})
+        try:
+            yield spark
+        finally:
+            spark.stop()
 
 
 @contextmanager
@@ -84,46 +228,10 @@ def _logged(log: Path) -> Iterator[None]:
         handler.close()
 
 
-@contextmanager
-def reported(log: Path) -> Iterator[None]:
-    """Makes of what Spark raises one sentence, and where to read on."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        raise SparkFailed(f"{_reason(error)}; what Spark says is in {log}") from error
-
-
-def _started(settings: Mapping[str, str], home: Path) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    environment = {
-        "JAVA_HOME": str(home),
-        "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        **({"SPARK_LOCAL_IP": "127.0.0.1"} if settings["spark.master"].startswith("local") else {}),
-    }
-    before, interrupted = dict(os.environ), signal.getsignal(signal.SIGINT)
-    os.environ.update(environment)
-    try:
-        builder = SparkSession.builder
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        return builder.getOrCreate()
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            # Spark's handler cancels jobs through a connection that is in use; ending the session ends them as well.
-            signal.signal(signal.SIGINT, interrupted)
-        for name in environment:
-            del os.environ[name]
-        os.environ.update({name: before[name] for name in environment if name in before})
-
-
-def _reason(error: Exception) -> str:
-    """What went wrong, in one sentence: of a worker's traceback the last line."""
-    lines = [line.strip(" :") for line in str(error).splitlines()]
-    told = [line for line in lines if ": " in line and not line.startswith(("File ", "at ", "Traceback"))]
-    return f"Spark could not finish: {(told or [*filter(None, lines)] or [type(error).__name__])[-1][:300]}"
+def _clear(home: Path, keep: bool) -> None:
+    """Removes the files of a session, but for its log if that is to be kept."""
+    for path in home.iterdir():
+        if not (keep and path.name == LOG):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink()
+    if not keep:
+        shutil.rmtree(home, ignore_errors=True)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 """Of the columns; in each file's metadata under VERSION_KEY."""
 
 VERSION_KEY = b"wireanalyze.tables"
@@ -22,6 +22,8 @@ PARTITIONED_BY = ("date", "protocol")
 
 ERROR = pa.struct([("code", pa.int64()), ("name", pa.string())])
 FINDING = pa.struct([(name, pa.string()) for name in ("severity", "code", "text")])
+TEXTS = pa.list_(pa.string())
+COUNTED = pa.struct([("bucket", pa.int32()), ("count", pa.int64())])
 
 
 class Column(NamedTuple):
@@ -50,6 +52,9 @@ MESSAGES: Sequence[Column] = (
     Column("version", pa.int32(), "the operation's version"),
     Column("correlation", pa.string(), "what an answer repeats of its request"),
     Column("client", pa.string(), "how the client calls itself"),
+    Column("topics", TEXTS, "topics that it is about, by name, or by id where no message tells the name"),
+    Column("groups", TEXTS, "groups of consumers and producers, and subscriptions"),
+    Column("paths", TEXTS, "paths of nodes"),
     Column("length", pa.int64(), "bytes on the wire"),
     Column("offset", pa.int64(), "of its first byte in its direction of the connection"),
     Column("latency_ns", pa.int64(), "on a response: from its request's completion to its own"),
@@ -72,6 +77,9 @@ EXCHANGES: Sequence[Column] = (
     Column("code", pa.int32(), "the operation's number"),
     Column("version", pa.int32(), "the operation's version"),
     Column("correlation", pa.string(), "what both repeat"),
+    Column("topics", TEXTS, "as in messages: what the request is about, else its answer"),
+    Column("groups", TEXTS, "the same"),
+    Column("paths", TEXTS, "the same"),
     Column("answered", pa.bool_(), "whether the capture has an answer"),
     Column("request_time_ns", pa.int64(), "when the request was complete"),
     Column("response_time_ns", pa.int64(), "when the answer was complete"),
@@ -134,11 +142,65 @@ RECORDS: Sequence[Column] = (
     Column("protocol", pa.string(), "the protocol"),
 )
 
-TABLES: Mapping[str, Sequence[Column]] = {"messages": MESSAGES, "exchanges": EXCHANGES}
-"""What the pipeline writes, and exports."""
+NAMES: Sequence[Column] = (
+    Column("capture", pa.string(), "as in messages"),
+    Column("kind", pa.string(), "what has the name: topic"),
+    Column("id", pa.string(), "what messages call it"),
+    Column("name", pa.string(), "the first name that a message told of it"),
+    Column("time_ns", pa.int64(), "of that message"),
+    Column("date", pa.date32(), "of time_ns, UTC"),
+    Column("protocol", pa.string(), "the protocol"),
+)
 
-EVERY: Mapping[str, Sequence[Column]] = {**TABLES, "streams": STREAMS, "findings": FINDINGS, "records": RECORDS}
-"""What exports write: one process knows a capture's streams and its damage, which a part of a run does not."""
+SUMMARIES: Sequence[Column] = (
+    Column("capture", pa.string(), "as in messages"),
+    Column("window_ns", pa.int64(), "when the window of time begins in which requests were complete"),
+    Column("role", pa.string(), "request: exchanges are counted; oneway, push: messages without an answer"),
+    Column("operation", pa.string(), "the protocol's own name"),
+    Column("version", pa.int32(), "the operation's version"),
+    Column("client", pa.string(), "how the client calls itself"),
+    Column("topic", pa.string(), "those about this topic; null: all of them, whatever they are about"),
+    Column("messages", pa.int64(), "how many requests, or messages without an answer"),
+    Column("answers", pa.int64(), "requests of which the capture has an answer"),
+    Column("errors", pa.int64(), "answers that report an error"),
+    Column("request_bytes", pa.int64(), "of these requests or messages, on the wire"),
+    Column("response_bytes", pa.int64(), "of their answers"),
+    Column("latency_sum_ns", pa.int64(), "the latencies of these answers together"),
+    Column("latency_max_ns", pa.int64(), "the greatest; null without an answer"),
+    Column("latency", pa.list_(COUNTED), "how many latencies are in which bucket, by bucket; others have none"),
+    Column("date", pa.date32(), "of window_ns, UTC"),
+    Column("protocol", pa.string(), "the protocol"),
+)
+
+FILES: Sequence[Column] = (
+    Column("capture", pa.string(), "as in messages"),
+    Column("file", pa.string(), "as in messages"),
+    Column("path", pa.string(), "where it was"),
+    Column("state", pa.string(), "read; damaged: read as far as that; passed over: no capture; quarantined: not read"),
+    Column("reason", pa.string(), "why it is not read; null if it is"),
+    Column("bytes", pa.int64(), "of the file"),
+    Column("format", pa.string(), "pcap, pcapng"),
+    Column("compression", pa.string(), "null without one"),
+    Column("packets", pa.int64(), "that were read"),
+    Column("first_time_ns", pa.int64(), "the lowest of their times"),
+    Column("last_time_ns", pa.int64(), "the highest"),
+    Column("date", pa.date32(), "of first_time_ns, UTC; 1970-01-01 without a packet"),
+    Column("protocol", pa.string(), "unknown: a file may have several"),
+)
+
+TABLES: Mapping[str, Sequence[Column]] = {
+    "messages": MESSAGES,
+    "exchanges": EXCHANGES,
+    "streams": STREAMS,
+    "findings": FINDINGS,
+    "records": RECORDS,
+    "summaries": SUMMARIES,
+    "names": NAMES,
+}
+"""What packets become; exports write the same."""
+
+EVERY: Mapping[str, Sequence[Column]] = {**TABLES, "files": FILES}
+"""What the pipeline writes."""
 
 
 def schema(table: str, *, fields: bool = True) -> pa.Schema:
@@ -149,7 +211,12 @@ def schema(table: str, *, fields: bool = True) -> pa.Schema:
 
 def ddl(table: str, *, fields: bool = True) -> str:
     """The same as Spark writes it."""
-    return ", ".join(f"`{field.name}` {_sql(field.type)}" for field in schema(table, fields=fields))
+    return sql(schema(table, fields=fields))
+
+
+def sql(columns: pa.Schema) -> str:
+    """Columns as Spark writes them."""
+    return ", ".join(f"`{field.name}` {_sql(field.type)}" for field in columns)
 
 
 _SQL = {

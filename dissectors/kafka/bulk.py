@@ -6,7 +6,7 @@ a Produce wants an answer is a little further on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -31,6 +31,9 @@ from dissectors.wire.bulk import (
     Carried,
     Column,
     Layout,
+    LogFields,
+    Logged,
+    Logs,
     Look,
     Named,
     Reporting,
@@ -131,6 +134,21 @@ class KafkaTwin(Twin):
         """By the usual layout."""
         layout = _usual(context)
         return None if layout is None else Reporting(layout)
+
+    def logs(self, context: Context) -> Logs | None:
+        """Produce and answers to Fetch and ShareFetch, by the usual layout."""
+        layout = _usual(context)
+        if layout is None:
+            return None
+        from dissectors.kafka.records.bulk import logs  # for tables of records alone
+
+        return logs(context, layout)
+
+    def logged(self, fields: LogFields) -> Iterator[Logged]:
+        """Batches of records."""
+        from dissectors.kafka.records.bulk import logged  # the same
+
+        return logged(fields)
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """The queue, oldest first."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from struct import unpack_from
 
@@ -109,6 +109,15 @@ class KafkaConversation(Conversation):
             return self.sasl.send()
         self.sasl.ask(body.values.get("mechanism"))
         return self.sasl.handshake()
+
+    def handles(self) -> Iterable[int]:
+        """See Conversation.handles."""
+        return [*(request.handle for request in self.waiting), *self.waiting_tokens]
+
+    def renumber(self, numbers: Mapping[int, int]) -> None:
+        """See Conversation.renumber."""
+        self.waiting = deque(request.renumbered(numbers) for request in self.waiting)
+        self.waiting_tokens = deque(numbers[handle] for handle in self.waiting_tokens)
 
     def ask(self, request: Waiting) -> None:
         """Puts a request at the end of the queue; the oldest goes when there are too many."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dissectors.api import Pick
     from dissectors.catalog import Catalog
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
-    from dissectors.payload import Asked, Payload
+    from dissectors.payload import Asked, Carriers, Payload
     from dissectors.watch import Watch
 
 
@@ -133,3 +133,9 @@ class Kafka(Dissector):
         from dissectors.kafka.payloads import payloads  # for exports alone
 
         return payloads(values)
+
+    def carriers(self) -> Carriers | None:
+        """Produce, answers to fetching, and what may hold or be one of these."""
+        from dissectors.kafka.payloads import carriers  # the same
+
+        return carriers()

@@ -8,9 +8,13 @@ around them. A message of magic 0 or 1 that is a wrapper holds others; its own v
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
-from dissectors.payload import Payload, Place, Record, Values, number
+from dissectors.api import Role
+from dissectors.kafka.embedded.rules import RECORDS
+from dissectors.kafka.header import ENVELOPE
+from dissectors.payload import Carriers, Payload, Place, Record, Values, number
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.inner import content, is_plain
 
@@ -19,7 +23,18 @@ _TOPIC = ("topic", "name", "topicId")
 _PARTITION = ("partitionIndex", "index", "partition")
 _UNKNOWN = "unknown"
 
+_ROLES = {False: (Role.REQUEST, Role.ONEWAY), True: (Role.RESPONSE,)}
+"""By whether it is the answer."""
+
 _Around = tuple[str | None, int | None]
+
+
+@cache
+def carriers() -> Carriers:
+    """See Dissector.carriers: records by API, an Envelope around any message, an answer that is only guessed at."""
+    sites = (*RECORDS, (ENVELOPE, False), (ENVELOPE, True))
+    named = {(key, role) for key, response in sites for role in _ROLES[response]}
+    return frozenset({*named, (None, Role.RESPONSE)})
 
 
 def payloads(values: Values) -> Iterator[Payload]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader
+from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Pick
 from dissectors.field import Tree
 from dissectors.pulsar.frame import values
 from dissectors.pulsar.header import MAXIMUM, PREFIX, command_of, sight
@@ -23,8 +23,8 @@ from dissectors.wire.message import folded
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
-    from dissectors.lesson import Lesson, Reference, Taught, Teacher
-    from dissectors.payload import Asked, Payload
+    from dissectors.lesson import Lesson, Path, Reference, Taught, Teacher
+    from dissectors.payload import Asked, Carriers, Payload
 
 
 class Pulsar(Dissector):
@@ -59,6 +59,12 @@ class Pulsar(Dissector):
         command, _, _ = command_of(message)
         reported = None if command is None or command.error is None else body.values.get(command.error)
         return body._replace(error=error_of(reported)) if isinstance(reported, int | str) else body
+
+    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
+        """Commands of frames with a payload, without it."""
+        from dissectors.pulsar.picks import picker  # decoding one message has no use for it
+
+        return picker(context, paths)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Sizes, command, metadata and payload with their places."""
@@ -99,3 +105,9 @@ class Pulsar(Dissector):
         from dissectors.pulsar.catalog import PulsarCatalog  # for who asks by name
 
         return PulsarCatalog()
+
+    def carriers(self) -> Carriers | None:
+        """SEND and MESSAGE."""
+        from dissectors.pulsar.payloads import carriers  # the same
+
+        return carriers()

@@ -40,6 +40,16 @@ _CHECKSUM = Struct(">HI")
 
 def values(message: bytes) -> dict[str, Any]:
     """The values of a frame. Raises one of emit.FAILURES where the frame is out of the ordinary."""
+    found, end = command_values(message)
+    if end < len(message):
+        if message[9] not in (SEND, MESSAGE):
+            raise Unfit
+        _payload_part(message, end, found)
+    return found
+
+
+def command_values(message: bytes) -> tuple[dict[str, Any], int]:
+    """The values of its command, and where that ends. Raises the same."""
     total, size = SIZES.unpack_from(message)
     command = commands().get(message[9])
     if command is None or not message.startswith(command.begin, COMMAND_AT) or total + 4 != len(message):
@@ -48,12 +58,7 @@ def values(message: bytes) -> dict[str, Any]:
     end = at + length
     if end != COMMAND_AT + size or end > len(message):
         raise Unfit
-    found = decode(message, at, end, command.message, DEPTH - 1)
-    if end < len(message):
-        if command.code not in (SEND, MESSAGE):
-            raise Unfit
-        _payload_part(message, end, found)
-    return found
+    return decode(message, at, end, command.message, DEPTH - 1), end
 
 
 def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:

@@ -42,7 +42,8 @@ def _makers() -> dict[int, _Maker]:
 
 def teachers() -> Iterator[Teacher]:
     """See Dissector.teachers. The same number may be told again on another connection, so no two are alike."""
-    return (Teacher(kind, code, Role.REQUEST) for code, maker in _makers().items() for kind, _ in maker.tells)
+    told = ((kind, code) for code, maker in _makers().items() for kind, _ in maker.tells)
+    return (Teacher(kind, code, Role.REQUEST, scoped=True) for kind, code in told)
 
 
 def lessons(taught: Taught) -> Iterator[Lesson]:

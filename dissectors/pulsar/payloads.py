@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dissectors.payload import Payload, Record, Values, number
+from dissectors.api import Role
+from dissectors.payload import Carriers, Payload, Record, Values, number
+from dissectors.pulsar.commands import MESSAGE, SEND
 from dissectors.wire.inner import content
 
 _UNKNOWN = "unknown"
+
+
+def carriers() -> Carriers:
+    """See Dissector.carriers; no other command has a payload behind it."""
+    return frozenset((code, role) for code in (SEND, MESSAGE, None) for role in Role)
 
 
 def payloads(values: Values) -> Iterator[Payload]:

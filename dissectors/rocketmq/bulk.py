@@ -92,6 +92,11 @@ class RocketMQTwin(Twin):
             return None
         return Reporting(Layout(INT32, INT32.size, (), (), whole=False))
 
+    def laden(self, prefix: Column, length: Column) -> Column:
+        """A frame that its header fills has no body."""
+        filled: Column = (be(prefix, 4, "i4").astype(np.int64) & 0xFF_FFFF) + HEAD == length
+        return ~filled
+
     def look(self, prefix: bytes, from_client: bool) -> Look:
         """What header() says."""
         return keyed(message_header(prefix, from_client))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader
+from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Pick
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
 from dissectors.rocketmq.header import MAXIMUM, PREFIX, message_header
@@ -19,7 +19,8 @@ from dissectors.rocketmq.probe import evidence, probe
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
-    from dissectors.payload import Asked, Payload
+    from dissectors.lesson import Path
+    from dissectors.payload import Asked, Carriers, Payload
 
 _PLAUSIBLE = 50
 
@@ -52,6 +53,12 @@ class RocketMQ(Dissector):
 
         return decode(message, context)
 
+    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
+        """Headers without their bodies."""
+        from dissectors.rocketmq.picks import picker  # decoding one message has no use for it
+
+        return picker(context, paths)
+
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""
         from dissectors.rocketmq.message import read
@@ -63,6 +70,12 @@ class RocketMQ(Dissector):
         from dissectors.rocketmq.info import info_line
 
         return info_line(body)
+
+    def carriers(self) -> Carriers | None:
+        """What names a topic, or holds messages that do."""
+        from dissectors.rocketmq.payloads import carriers  # the same
+
+        return carriers()
 
     def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
         """Bodies of messages."""

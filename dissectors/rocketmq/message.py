@@ -16,7 +16,7 @@ from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.body import body_kind, body_values, read_body
 from dissectors.rocketmq.codes import operations, response_name
-from dissectors.rocketmq.command import HEAD, MARK, read_command
+from dissectors.rocketmq.command import HEAD, MARK, Command, read_command
 from dissectors.rocketmq.command_fields import CODE, EXT, HEADER, HeaderClass, read_header, read_mark
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.json_values import SECRETS
@@ -40,18 +40,10 @@ def decode(message: bytes, context: Context) -> Body:
 
 
 def _decoded(message: bytes, context: Context) -> Body:
-    if MARK.unpack_from(message)[0] != len(message) - INT32.size:
-        raise Unfit
-    command = read_command(message)
     response = context.role is Role.RESPONSE
-    ext: dict[str, Any] = command.ext
     fields = header_class(context.code, response)
-    header: dict[str, object] = {}
-    if fields is not None:
-        for name, text in ext.items():
-            field = fields.get(name)
-            if field is not None and name not in SECRETS:
-                header[field.name] = text if field.convert is None else field.convert(text)
+    command, header = head_values(message, fields or {})
+    ext: dict[str, Any] = command.ext
     for name in SECRETS.intersection(ext):
         ext[name] = Secret(ext[name])
     values: dict[str, Any] = {
@@ -66,6 +58,19 @@ def _decoded(message: bytes, context: Context) -> Body:
         values["header"] = header
     values.update(body_values(message, command.stop, body_kind(context.code, response), header))
     return Body(values, _error(command.code, command.version, context), tuple(_doubts(context)))
+
+
+def head_values(message: bytes, fields: HeaderClass) -> tuple[Command, dict[str, object]]:
+    """The header of a frame, and what its class makes of extFields. Raises one of emit.FAILURES."""
+    if MARK.unpack_from(message)[0] != len(message) - INT32.size:
+        raise Unfit
+    command = read_command(message)
+    header: dict[str, object] = {}
+    for name, text in command.ext.items():
+        field = fields.get(name)
+        if field is not None and name not in SECRETS:
+            header[field.name] = text if field.convert is None else field.convert(text)
+    return command, header
 
 
 def _error(code: int, version: int | None, context: Context) -> tuple[int, str] | None:

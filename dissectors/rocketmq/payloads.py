@@ -7,13 +7,31 @@ compressed body is given as it was before; a batch that is stored as one message
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
-from dissectors.payload import Payload, Place, Record, Values, number
+from dissectors.api import Role
+from dissectors.payload import Carriers, Payload, Place, Record, Values, number
+from dissectors.rocketmq.body import body_kind
+from dissectors.rocketmq.codes import operations
+from dissectors.rocketmq.extfields import header_class
 from dissectors.wire.inner import content
 
 _UNKNOWN = "unknown"
+_STRUCTURED = ("messages", "batch", "json", "registration")
 _ITEMS, _BODY, _PLAIN = "messages", "body", "bodyUncompressed"
+
+
+@cache
+def carriers() -> Carriers:
+    """See Dissector.carriers: what names a topic, and what may be a list of messages."""
+    found = ((code, role) for code in (*operations(), None) for role in Role)
+    return frozenset(each for each in found if _carries(each[0], each[1] is Role.RESPONSE))
+
+
+def _carries(code: int | None, response: bool) -> bool:
+    fields = header_class(code, response) or {}
+    return body_kind(code, response) in _STRUCTURED or any(each.name == "topic" for each in fields.values())
 
 
 def payloads(values: Values) -> Iterator[Payload]:

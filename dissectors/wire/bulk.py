@@ -12,7 +12,7 @@ dissector's header() and its Conversation, and tests hold the two equal.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from dissectors.api import Context, Conversation, Dissector, MessageHeader, Role
 from dissectors.pairing import Key, Unanswered, Waiting
 from dissectors.slotted import slotted
-from dissectors.wire.plan import Step
+from dissectors.wire.plan import Leaf, Step
 from dissectors.wire.primitive import Fixed
 
 Column: TypeAlias = npt.NDArray[Any]
@@ -31,6 +31,9 @@ Carried: TypeAlias = tuple[Key, Waiting]
 
 NULL = -(2**31)
 """Stands for null in integer columns that may be null; no protocol's code, version or name number is this."""
+
+LADEN = 16
+"""Bytes that Twin.laden looks at."""
 
 NULL64 = -(2**63)
 """The same in 64-bit columns. Unsigned 64-bit numbers wrap."""
@@ -141,6 +144,57 @@ class Reporting:
     begin: tuple[int, bytes] = (0, b"")
 
 
+class LogFields(NamedTuple):
+    """Fields of n messages that hold records of logs, in the order of their places in `data`; 64 bytes follow the last.
+
+    message (int64): whose each is, at, size (int64): where it lies. length (int64, n): bytes of each message.
+    """
+
+    data: bytes
+    message: Column
+    at: Column
+    size: Column
+    length: Column
+
+
+@slotted(eq=False)
+class Logged:
+    """The records of messages `first` to before `stop`, in their order.
+
+    left (bool): which of these messages the dissector's own decoder must read; none of theirs are here. field (int64):
+    which of the fields each record is in. offset, time (int64): in the log, and in ms since 1970. key, key_length,
+    value_length (int64): where in `data` its key is, and bytes; a length of -1 is null.
+    """
+
+    first: int
+    stop: int
+    left: Column
+    data: bytes
+    field: Column
+    offset: Column
+    time: Column
+    key: Column
+    key_length: Column
+    value_length: Column
+
+
+@slotted(eq=False)
+class Logs:
+    """Where messages of one context have records of logs, for those that fit `layout` from begin to end.
+
+    topic, partition, records: fields of it; of the first two the last ones before some records are theirs. name: the
+    topic of its bytes; None where the message is left to its decoder. explained: whether this is an id that other
+    messages explain. A message in which some text is no UTF-8 is left to its decoder, too.
+    """
+
+    layout: Layout
+    topic: Leaf
+    partition: Leaf
+    records: Leaf
+    name: Callable[[bytes], str | None]
+    explained: bool
+
+
 def twin_of(dissector: Dissector) -> Twin | None:
     """A protocol's bulk twin; None where it has none."""
     if dissector.bulk is None:
@@ -198,6 +252,18 @@ class Twin(ABC):
         Of those that never do the layout has no field with the enum.
         """
         return None
+
+    def logs(self, context: Context) -> Logs | None:
+        """Where complete messages of such a context have records of logs; None where only decoding tells."""
+        return None
+
+    def laden(self, prefix: Column, length: Column) -> Column:
+        """Which of complete messages may carry records, by their first LADEN bytes (uint8) and their length; all."""
+        return np.ones(len(length), bool)
+
+    def logged(self, fields: LogFields) -> Iterator[Logged]:
+        """The records in fields that logs() has told of, as Dissector.payloads gives them, some messages at a time."""
+        raise NotImplementedError
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """Requests without answer, oldest first."""

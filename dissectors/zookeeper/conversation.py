@@ -9,6 +9,8 @@ A connection begins with a ConnectRequest and its answer, which names the sessio
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dissectors.api import HEADLESS, Conversation, MessageHeader, Outcome, Role, State
@@ -58,6 +60,22 @@ class ZooKeeperConversation(Unanswered, Conversation):
             outcome = self._from_server(prefix) if server and not self.worded else self._first_of_server(prefix)
             self.begun = client, True
         return outcome
+
+    def handles(self) -> Iterable[int]:
+        """See Conversation.handles."""
+        opening = () if self.opening is None else (self.opening.handle,)
+        return [*opening, *Unanswered.handles(self)]
+
+    def renumber(self, numbers: Mapping[int, int]) -> None:
+        """See Conversation.renumber; of what was answered only its place among what waits counts."""
+        Unanswered.renumber(self, numbers)
+        if self.opening is not None:
+            self.opening = self.opening.renumbered(numbers)
+        known = sorted(numbers)
+        self.latest, self.in_turn = (
+            numbers[known[before - 1]] + 1 if (before := bisect_left(known, handle)) else -1
+            for handle in (self.latest, self.in_turn)
+        )
 
     def _first_of_client(self, handle: int, prefix: bytes) -> Outcome:
         header = words.request(prefix)

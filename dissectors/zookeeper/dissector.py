@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dissectors.api import Pick
     from dissectors.catalog import Catalog
     from dissectors.lesson import Path
-    from dissectors.payload import Asked, Payload
+    from dissectors.payload import Asked, Carriers, Payload
 
 
 class ZooKeeper(Dissector):
@@ -80,6 +80,10 @@ class ZooKeeper(Dissector):
         from dissectors.zookeeper.payloads import payloads  # for exports alone
 
         return payloads(values, asked)
+
+    def carriers(self) -> Carriers | None:
+        """None: nodes are no logs."""
+        return frozenset()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

@@ -36,6 +36,9 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         ([str(CAPTURE), "--conf", "spark"], "'spark' is not NAME=VALUE"),
         ([str(CAPTURE), "--partitions", "0"], "0 is not in the range"),
         ([str(CAPTURE), "-d", "9092=nope"], "no protocol is called 'nope'"),
+        ([str(CAPTURE), "--master", "nonsense"], "'nonsense' is no Spark master: give local[N]"),
+        ([str(CAPTURE), "--remote", "host:15002"], "is no Spark Connect server: give sc://HOST:PORT"),
+        ([str(CAPTURE), "--master", "local", "--remote", "sc://host"], "--master and --remote exclude each other"),
         ([], "missing argument"),
     ],
 )
@@ -44,6 +47,20 @@ def test_wrong_usage(arguments: list[str], text: str, tmp_path: Path, capsys: py
     told = capsys.readouterr()
     assert (told.out, text in told.err, told.err.count("\n")) == ("", True, 1)
     assert not (tmp_path / "out").exists()
+
+
+@needs_spark
+def test_spark_submit_has_said_where_to_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(spark.SUBMITTED, "1")
+    assert run(["pipeline", str(CAPTURE), "-o", str(tmp_path / "out"), "--conf", "spark.x=y"]) == 2
+    assert "are spark-submit's own here: give them before the script" in capsys.readouterr().err
+
+
+def test_where_the_script_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", "--script"]) == 0
+    assert Path(capsys.readouterr().out.strip()).read_text().count("def main() -> int:") == 1
 
 
 @needs_spark

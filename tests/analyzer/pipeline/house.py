@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections import defaultdict
@@ -16,10 +17,13 @@ import pyarrow as pa
 
 from analyzer.capture.packets import Packets
 from analyzer.capture.records import RecordBlock
-from analyzer.pipeline.batches import Found
+from analyzer.pipeline.enrich import COLUMNS, named
+from analyzer.pipeline.found import Found
+from analyzer.pipeline.names import NAMES, first_told, names_of
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.single import export
 from analyzer.pipeline.sources import find
+from analyzer.pipeline.summaries import PARTS, SUMMARIES, merged
 from analyzer.pipeline.tables import TABLES, schema
 from tests.analyzer.capture.writers import NS, T0, Frame, ethernet, ipv4, ipv6, pcap, tcp, udp
 from tests.analyzer.wire import (
@@ -44,23 +48,37 @@ from tests.analyzer.wire import (
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "kafka"
-KEY = {"messages": "id", "exchanges": "request_id"}
+KEY = {"messages": "id", "exchanges": "request_id", "streams": "stream_id", "names": "id"}
 
 Rows = dict[str, list[dict[str, Any]]]
 
 
 def rows_by_table(found: Iterable[Found]) -> Rows:
-    """The rows of each table in the order of their keys, which must be unique."""
+    """The rows of each table in the order of their keys, which must be unique, as `export` has them."""
     batches: dict[str, list[pa.RecordBatch]] = defaultdict(list)
     for table, batch in found:
         batches[table].append(batch)
+    batches[NAMES] = list(first_told(batches[NAMES]))
+    names = names_of(batches[NAMES])
+    for table in COLUMNS:
+        batches[table] = [named(table, batch, names) for batch in batches[table]]
+    batches[SUMMARIES] += merged(batches.pop(PARTS, []), names)
     return {table: in_order(table, pa.Table.from_batches(batches[table], schema(table))) for table in TABLES}
 
 
 def in_order(table: str, rows: pa.Table) -> list[dict[str, Any]]:
+    """The number by which people know a message is that of one reading, so it is left out."""
+    if table not in KEY:
+        kept = rows.drop_columns(["number"]) if table == "findings" else rows
+        return sorted(kept.to_pylist(), key=lambda row: json.dumps(row, default=str))
     found = {(row["capture"], row[KEY[table]]): row for row in rows.to_pylist()}
     assert len(found) == rows.num_rows
     return [row for _, row in sorted(found.items())]
+
+
+def without_files(rows: Rows) -> Rows:
+    """The same but for findings that belong to a file: who reads pointers does not know of its damage."""
+    return {**rows, "findings": [row for row in rows["findings"] if row["stream_id"] is not None]}
 
 
 def single(folder: Path) -> Rows:

@@ -17,10 +17,23 @@ import pyarrow.compute
 
 from analyzer.pipeline import partition, pointers
 from analyzer.pipeline.batches import NOTES, Found
+from analyzer.pipeline.enrich import needed
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import scan
 from analyzer.pipeline.sources import CaptureFile, find
-from tests.analyzer.pipeline.house import KEY, Rows, cut, dealt, golden_frames, message, rows_by_table, single
+from analyzer.pipeline.splits import whole
+from analyzer.pipeline.tables import TABLES
+from tests.analyzer.pipeline.house import (
+    KEY,
+    Rows,
+    cut,
+    dealt,
+    golden_frames,
+    message,
+    rows_by_table,
+    single,
+    without_files,
+)
 from tests.analyzer.wire import CLIENT, Segment, frames, in_parts, opening, reordered, segments
 
 SORTED = [(name, "ascending") for name in ("connection", "place", "origin")]
@@ -28,8 +41,14 @@ SORTED = [(name, "ascending") for name in ("connection", "place", "origin")]
 
 def shuffled(files: tuple[CaptureFile, ...], partitions: int, batch: int) -> Iterable[list[pa.RecordBatch]]:
     """What Spark does between the two stages."""
-    numbers = pa.record_batch([list(range(len(files)))], ["id"])
-    found = pa.Table.from_batches(scan([numbers], files))
+    return dealt_out(scanned(files), partitions, batch)
+
+
+def scanned(files: tuple[CaptureFile, ...]) -> pa.Table:
+    return pa.Table.from_batches(scan(whole(files), files, Options()))
+
+
+def dealt_out(found: pa.Table, partitions: int, batch: int) -> Iterable[list[pa.RecordBatch]]:
     owner = pa.array([zlib.crc32(name) % partitions for name in found["connection"].to_pylist()])
     for number in range(partitions):
         mine = found.filter(pa.compute.equal(owner, number)).sort_by(SORTED).combine_chunks()
@@ -39,7 +58,7 @@ def shuffled(files: tuple[CaptureFile, ...], partitions: int, batch: int) -> Ite
 def run(folder: Path, partitions: int = 2, batch: int = 1000) -> list[Found]:
     files = find([str(folder)]).files
     parts = shuffled(files, partitions, batch)
-    return [found for part in parts for found in partition.rows(part, files, Options())]
+    return [found for part in parts for found in partition.rows(part, files, Options(), None, needed(TABLES))]
 
 
 def without_notes(found: list[Found]) -> Rows:
@@ -51,8 +70,9 @@ def test_the_tables_are_those_of_one_process(
     house: Path, expected: Rows, partitions: int, batch: int, enough: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partition, "ENOUGH", enough)
+    monkeypatch.setattr(partition, "MOST", 2 * enough)
     monkeypatch.setattr(pointers, "BATCH", batch)
-    assert without_notes(run(house, partitions, batch)) == expected
+    assert without_notes(run(house, partitions, batch)) == without_files(expected)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -166,5 +186,5 @@ def test_a_file_that_has_vanished(tmp_path: Path) -> None:
     (tmp_path / "a" / "1.pcap").unlink()
     (found,) = partition.rows(part, files, Options())
     assert (found.table, b"cannot open" in found.batch.column(0).to_pylist()[-1]) == (NOTES, True)
-    (scanned,) = scan([pa.record_batch([[0]], ["id"])], files)
+    (scanned,) = scan(whole(files), files, Options())
     assert b"cannot open" in scanned.column(3).to_pylist()[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -49,7 +50,88 @@ def test_a_file_is_read_once_whatever_it_is_called(tree: Path) -> None:
     (tree / "a" / "0.pcap").symlink_to(tree / "a" / "2.pcap")
     found = find([str(tree / "a" / "2.pcap"), str(tree / "a")]).files
     assert [file.name for file in found] == ["1.pcap.old", "2.pcap", "10.pcap"]
-    assert {file.folder for file in found} == {str(tree / "a")}
+    assert {file.capture_name for file in found} == {str(tree / "a")}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "captures"),
+    [
+        (r"/(\d+)\.pcap", {"1": ["a/1.pcap.old"], "2": ["a/2.pcap"], "10": ["a/10.pcap"]}),
+        (r"\.(pcap|cap)", {"cap": ["b/c/x.cap"], "pcap": ["a/1.pcap.old", "a/2.pcap", "a/10.pcap", "b/y.pcap"]}),
+        ("[ab]/", {"a/": ["a/1.pcap.old", "a/2.pcap", "a/10.pcap"], "b/": ["b/c/x.cap", "b/y.pcap"]}),
+        ("(z)?[.]pcap", {".pcap": ["a/1.pcap.old", "a/2.pcap", "a/10.pcap", "b/y.pcap"]}),
+    ],
+)
+def test_a_pattern_names_captures(
+    tree: Path, pattern: str, captures: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then files of several folders may be one, and the whole path is a file's name; what fits nowhere is told."""
+    monkeypatch.chdir(tree)
+    found = find(["a", "b"], pattern)
+    names = {file.capture_name: file.capture for file in found.files}
+    assert names == {name: number for number, name in enumerate(sorted(captures))}
+    relative = {name: [] for name in captures}  # type: dict[str, list[str]]
+    for file in found.files:
+        relative[file.capture_name].append(os.path.relpath(file.path, tree))
+        assert file.name == file.path
+    assert relative == captures
+    others = len(WHOLE) - len(found.files)
+    assert sum("does not match" in text for text in found.passed_over) == others
+
+
+def test_patterns_that_are_none_or_fit_nothing(tree: Path) -> None:
+    with pytest.raises(UserError, match="no regular expression"):
+        find([str(tree)], "(")
+    with pytest.raises(UserError, match="does not match ring"):
+        find([str(tree / "a" / "2.pcap")], "ring")
+    with pytest.raises(UserError, match="no capture was found"):
+        find([str(tree)], "ring")
+
+
+def test_uris(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of files are paths; others are left to Spark, but for what is a file by that very name."""
+    odd = tree / "b:" / "x y.pcap"
+    odd.parent.mkdir()
+    odd.write_bytes(EMPTY)
+    monkeypatch.chdir(tree)
+    local = [
+        f"file:{tree}/a/2.pcap",
+        f"file://{tree}/b/*.pcap",
+        f"file://localhost{tree}/b%3A/x%20y.pcap",
+        "b:/x y.pcap",
+    ]
+    found = find([*local, "hdfs://host/heap", "s3a://heap/2026/"])
+    assert [os.path.relpath(file.path, tree) for file in found.files] == ["a/2.pcap", "b/y.pcap", "b:/x y.pcap"]
+    assert found.remote == ("hdfs://host/heap", "s3a://heap/2026/")
+    assert find(["hdfs://host/heap"]).files == ()
+
+
+def test_what_is_known_of_a_file_when_it_is_found(tree: Path) -> None:
+    packed = tree / "a" / "3.pcap.gz"
+    packed.write_bytes(gzip.compress(EMPTY))
+    os.utime(packed, ns=(5, 1_700_000_000_123_456_789))
+    (file,) = find([str(packed)]).files
+    assert (file.size, file.changed, file.plain, file.found, file.remote) == (
+        *(packed.stat().st_size, 1_700_000_000_123_456_789),
+        *(False, False, False),
+    )
+    assert {(file.plain, file.found) for file in find([str(tree / "b")]).files} == {(True, True)}
+
+
+def test_what_looks_like_a_capture_in_a_folder_is_left_to_its_scan(tree: Path) -> None:
+    cut = tree / "a" / "cut.pcap"
+    cut.write_bytes(EMPTY[:20])
+    assert str(cut) in [file.path for file in find([str(tree)]).files]
+    with pytest.raises(UserError, match="ends within its pcap header"):
+        find([str(cut)])
+
+
+def test_what_vanishes_while_folders_are_looked_through(tree: Path) -> None:
+    """A link that leads nowhere stands for it."""
+    (tree / "a" / "gone.pcap").symlink_to("nowhere")
+    assert sum("gone.pcap: No such file" in text for text in find([str(tree)]).passed_over) == 1
+    with pytest.raises(UserError, match=r"cannot open .*gone\.pcap"):
+        find([str(tree / "a" / "gone.pcap")])
 
 
 def test_what_is_passed_over_in_a_folder_is_told(tree: Path) -> None:

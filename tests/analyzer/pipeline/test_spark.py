@@ -12,17 +12,16 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
-import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
-from analyzer.pipeline import Options, job, read
+from analyzer.pipeline import Options, commit, job, read
+from analyzer.pipeline.failures import reported
 from analyzer.pipeline.sources import find
-from analyzer.pipeline.spark import reported
-from analyzer.pipeline.tables import PARTITIONED_BY, TABLES, VERSION_KEY, schema
+from analyzer.pipeline.tables import EVERY, VERSION, VERSION_KEY, schema
 from analyzer.render.jsonable import Limits
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, Rows, cut, in_order
+from tests.analyzer.pipeline.written import written
 from tests.analyzer.wire import CLIENT, Talk, frames, segments
 
 if TYPE_CHECKING:
@@ -31,25 +30,16 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("spark")
 
 
-def written(folder: Path) -> Rows:
-    """The tables as another program reads them."""
-    found = {}
-    for table in TABLES:
-        kinds = pa.schema([(name, schema(table).field(name).type) for name in PARTITIONED_BY])
-        files = ds.dataset(folder / table, format="parquet", partitioning=ds.partitioning(kinds, flavor="hive"))
-        found[table] = in_order(table, files.to_table().select(schema(table).names))
-    return found
-
-
 @pytest.mark.parametrize("partitions", [1, 2, 7])
 def test_the_files_hold_what_one_process_finds(
     spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, partitions: int
 ) -> None:
-    report = job.run(spark, find([str(house)]).files, str(tmp_path), Options(), partitions)
+    found = find([str(house)])
+    report = job.run(spark, found, str(tmp_path), Options(partitions=partitions))
     assert written(tmp_path) == expected
-    assert report.rows == {table: len(rows) for table, rows in expected.items()}
-    assert [finding["code"] for finding in report.findings] == ["damaged-capture"]
-    assert sorted(os.listdir(tmp_path)) == sorted(TABLES)
+    assert report.rows == {**{table: len(rows) for table, rows in expected.items()}, "files": len(found.files)}
+    assert [finding["code"] for note in report.files for finding in note.findings] == ["damaged-capture"]
+    assert sorted(os.listdir(tmp_path)) == sorted([commit.LOCK, *EVERY])
 
 
 def test_frames_hold_the_same(spark: SparkSession, house: Path, expected: Rows) -> None:
@@ -63,7 +53,7 @@ def test_frames_hold_the_same(spark: SparkSession, house: Path, expected: Rows) 
 
 
 def test_spark_reads_what_was_written(spark: SparkSession, tmp_path: Path) -> None:
-    files = find([str(ROOT / "captures" / "kafka.pcap")]).files
+    files = find([str(ROOT / "captures" / "kafka.pcap")])
     job.run(spark, files, str(tmp_path), Options(fields=False))
     frame = spark.read.parquet(str(tmp_path / "messages"))
     assert sorted(frame.columns) == sorted(schema("messages", fields=False).names)
@@ -71,7 +61,7 @@ def test_spark_reads_what_was_written(spark: SparkSession, tmp_path: Path) -> No
     assert (str(row.date), row.protocol, row["count"] > 0) == ("2026-11-21", "kafka", True)
     for path in tmp_path.rglob("*.parquet"):
         assert pq.read_metadata(path).row_group(0).column(0).compression == "ZSTD"
-        assert pq.read_schema(path).metadata[VERSION_KEY] == b"1"
+        assert pq.read_schema(path).metadata[VERSION_KEY] == str(VERSION).encode()
 
 
 @pytest.mark.parametrize("shown", [False, True])
@@ -91,17 +81,6 @@ def test_decode_as(spark: SparkSession, tmp_path: Path) -> None:
         for told in ((), ((5, "kafka"),))
     ]
     assert found == [["unknown"], ["kafka"]]
-
-
-def test_a_file_that_vanishes_leaves_no_tables(spark: SparkSession, house: Path, tmp_path: Path) -> None:
-    gone = tmp_path / "in" / "gone.pcap"
-    gone.parent.mkdir()
-    gone.write_bytes((house / "v6" / "1.pcap").read_bytes())
-    files = find([str(gone.parent), str(house / "v6")]).files
-    gone.unlink()
-    with pytest.raises(UserError, match="cannot open"):
-        job.run(spark, files, str(tmp_path / "out"), Options())
-    assert os.listdir(tmp_path / "out") == []
 
 
 def test_tables_are_not_replaced_unasked(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""Columns of rows as Arrow arrays, without a Python object for any row.
+
+Theory. What the index tells of rows is a column of numbers (analyzer.row_columns), some of which stand for texts. Arrow
+takes the numbers as they are; of the few texts it makes an array and picks from it; texts that are put together of
+others it puts together itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analyzer import cells
+from analyzer.cells import Cells
+from analyzer.columns import Array, Bools, Ints
+from analyzer.pipeline.found import array_of
+from analyzer.row_columns import Column, Flags, Integers, Joined, Picked, Scoped
+from dissectors.wire.bulk import distinct
+
+
+def array(column: Column) -> pa.Array:
+    """The values of a column: numbers of its own width, flags, or texts."""
+    match column:
+        case Picked(texts, numbers):
+            used, places = distinct(numbers)
+            return array_of(texts.values(used), pa.string()).take(pa.array(places))
+        case Integers(numbers, null):
+            return pa.array(numbers, mask=null)
+        case Flags(flags):
+            return pa.array(flags)
+        case Joined(parts, null):
+            return nothing_where(joined([array(part) for part in parts]), null)
+        case Scoped():
+            return _scoped(column)
+        case _:
+            return array_of(column.values(), pa.string())
+
+
+def _scoped(column: Scoped) -> pa.Array:
+    texts = joined([array(column.scope), array(column.unsigned)])
+    return pc.if_else(pa.array(column.scoped), texts, array(column.signed).cast(pa.string()))
+
+
+def joined(parts: Sequence[pa.Array | pa.Scalar]) -> pa.Array:
+    """Texts, or numbers, of each row put together; null where one of them is."""
+    return pc.binary_join_element_wise(*(part.cast(pa.string()) for part in parts), "")
+
+
+def picked(texts: Sequence[str], numbers: Array) -> pa.Array:
+    """The text of each number, of few."""
+    return pa.array(texts, pa.string()).take(pa.array(numbers))
+
+
+def nothing_where(values: pa.Array, null: Bools) -> pa.Array:
+    """The same, but null where it says so; no flags are none."""
+    return pc.if_else(pa.array(null), None, values) if null.any() else values
+
+
+def texts_of(written: Cells) -> pa.Array:
+    """The text of each row of cells."""
+    offsets = np.zeros(len(written) + 1, np.int32)
+    np.cumsum(np.add.reduce((written != 0).view(np.uint8), axis=1, dtype=np.int32), out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(cells.text_of(written))]
+    return pa.StringArray.from_buffers(len(written), buffers[1], buffers[2])
+
+
+def sizes_of(texts: pa.Array) -> Ints:
+    """Bytes of each of a column of texts, none of which is null."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
+    return np.diff(offsets).astype(np.int64)

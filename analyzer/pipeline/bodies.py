@@ -1,0 +1,186 @@
+"""What bodies say of rows, as columns: each body decoded once, alike ones together.
+
+Theory. Stencils give texts of alike rows as cells (analyzer.stencils). Of a kind's errors and findings there is mostly
+one text for all its rows: it is read once and becomes a number. Lines for people and bodies as JSON become Arrow texts
+as they are; rows come kind by kind, for to bring them back into their order would be a copy more. What is like nothing
+is decoded row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from analyzer import cells
+from analyzer.cells import Cells
+from analyzer.columns import Ints
+from analyzer.pipeline.arrays import joined, texts_of
+from analyzer.pipeline.found import unicode
+from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.render.ndjson import MarkingWriter
+from analyzer.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
+from analyzer.stencils import Group, Said, Stencils
+from analyzer.text import one_line
+from dissectors.api import Body, Context, Dissector
+from dissectors.holes import Written
+
+TEXTS = ("info", "fields")
+"""Slots that differ from row to row; of the others there are few different ones."""
+
+_Kind = TypeVar("_Kind")
+
+
+class Kinds(Generic[_Kind]):
+    """Few different values, each with a number from 0."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[_Kind, int] = {}
+
+    def number(self, kind: _Kind) -> int:
+        """That of a value, given now if it is new."""
+        return self._numbers.setdefault(kind, len(self._numbers))
+
+    @property
+    def values(self) -> list[_Kind]:
+        """All of them, by number."""
+        return list(self._numbers)
+
+
+Errors: TypeAlias = Kinds[tuple[int, str] | None]
+Findings: TypeAlias = Kinds[tuple[tuple[str, str, str], ...]]
+"""Severity, code and text of each finding of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What bodies say of n rows: `texts` by slot, and for each row a number among `errors` and among `findings`.
+
+    rows: their numbers, alike ones one after the other.
+    """
+
+    rows: Ints
+    texts: dict[str, pa.Array]
+    numbers: dict[str, Ints]
+    errors: Errors
+    findings: Findings
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A Told in the making, group by group: `order` has the places of rows as they come."""
+
+    order: list[Ints] = field(default_factory=list)
+    texts: dict[str, list[pa.Array]] = field(default_factory=dict)
+    numbers: dict[str, list[Ints]] = field(default_factory=dict)
+
+
+class Bodies:
+    """Reads bodies of rows. Keeps the shapes that it has met; of rows nothing."""
+
+    def __init__(self, reader: Rows, slots: Collection[str], limits: Limits) -> None:
+        self._reader = reader
+        self._slots = [slot for slot in BODY_KEYS_IN_ORDER if slot in slots]
+        self._marking, self._json = MarkingWriter(limits), JsonWriter(limits)
+        self._stencils = Stencils(reader, self._said)
+
+    def of(self, rows: Ints) -> Told:
+        """What the bodies of `rows` say, in whatever order."""
+        self._marking.nested.forget()
+        errors, findings = Errors(), Findings()
+        draft, left = _Draft(), np.ones(len(rows), bool)
+        groups = self._stencils.groups(rows)[::-1]
+        while groups:  # what was read of a group goes with it
+            group = groups.pop()
+            left[group.places] = False
+            self._add_group(draft, group, errors, findings)
+        rest = np.flatnonzero(left)
+        if len(rest) or not draft.order:
+            self._add_plain(draft, rest, rows[rest], errors, findings)
+        return _put_together(draft, rows, errors, findings)
+
+    def _said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+        found: dict[str, Any] = {"error": said_error(body), "findings": said_findings(body), "fields": body.values}
+        said = {slot: self._marking.dumps(found[slot]).decode() for slot in self._slots if slot in found}
+        return {**said, "info": one_line(dissector.info(body, context))} if "info" in self._slots else said
+
+    def _add_group(self, draft: _Draft, group: Group, errors: Errors, findings: Findings) -> None:
+        places = group.places
+        draft.order.append(places)
+        for slot in self._slots:
+            parts = group.laid.template.texts[slot]
+            if slot in TEXTS:
+                draft.texts.setdefault(slot, []).append(_text(group, slot))
+                continue
+            constant = [part for part in parts if type(part) is bytes]
+            if len(constant) == len(parts):
+                number = np.full(len(places), _number(b"".join(constant), slot, errors, findings))
+            else:
+                texts = _text(group, slot).dictionary_encode()
+                numbers = [_number(text, slot, errors, findings) for text in texts.dictionary.to_pylist()]
+                number = np.array(numbers, np.int64)[texts.indices.to_numpy()]
+            draft.numbers.setdefault(slot, []).append(number)
+
+    def _add_plain(self, draft: _Draft, places: Ints, rows: Ints, errors: Errors, findings: Findings) -> None:
+        found: dict[str, list[Any]] = {slot: [] for slot in self._slots}
+        for row in self._decoded(rows):
+            if "error" in row:
+                error = row["error"]
+                found["error"].append(errors.number(None if error is None else (error["code"], unicode(error["name"]))))
+            if "findings" in row:
+                found["findings"].append(findings.number(_key(row["findings"])))
+            if "info" in row:
+                found["info"].append(row["info"].encode("utf-8", "backslashreplace"))
+            if "fields" in row:
+                found["fields"].append(self._json.dumps(row["fields"]))
+        draft.order.append(places)
+        for slot, values in found.items():
+            if slot in TEXTS:
+                draft.texts.setdefault(slot, []).append(pa.array(values, pa.string()))
+            else:
+                draft.numbers.setdefault(slot, []).append(np.array(values, np.int64))
+
+    def _decoded(self, rows: Ints) -> Iterator[dict[str, Any]]:
+        for part in chunks(self._reader.session, rows):
+            yield from self._reader.objects(self._slots, part)
+
+
+def _number(text: bytes | str, slot: str, errors: Errors, findings: Findings) -> int:
+    """The number of what a JSON text of a slot says."""
+    value = orjson.loads(text)
+    if slot == "findings":
+        return findings.number(_key(value))
+    return errors.number(None if value is None else (value["code"], value["name"]))
+
+
+def _key(findings: Sequence[dict[str, str]]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((each["severity"], each["code"], unicode(each["text"])) for each in findings)
+
+
+def _text(group: Group, slot: str) -> pa.Array:
+    """A slot of each row of a group; what is too long for cells is put between them."""
+    laid, count = group.laid, len(group.laid.rows)
+    known = len(laid.splices)
+    runs: list[list[bytes | Cells]] = [[]]
+    for mark, part in zip(laid.template.texts[slot], laid.parts(slot), strict=True):
+        if type(mark) is Written:
+            runs.append([])
+        else:
+            runs[-1].append(part)
+    found = [texts_of(cells.beside(run, count)) for run in runs]
+    if len(runs) == 1:
+        return found[0]
+    longer = [pa.array(mark.write(values), pa.string()) for mark, values in laid.splices[known:]]
+    between = [each for pair in zip(found, longer, strict=False) for each in pair]
+    return joined([*between, found[-1]])
+
+
+def _put_together(draft: _Draft, rows: Ints, errors: Errors, findings: Findings) -> Told:
+    # One slot after the other, so that no two copies of all are there at the same time.
+    texts = {slot: pa.concat_arrays(draft.texts.pop(slot)) for slot in list(draft.texts)}
+    numbers = {slot: np.concatenate(parts) for slot, parts in draft.numbers.items()}
+    return Told(rows[np.concatenate(draft.order)], texts, numbers, errors, findings)

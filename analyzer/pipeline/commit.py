@@ -1,0 +1,127 @@
+"""Tables appear whole, and at once as far as that can be: how what a run has written takes its place.
+
+Theory. Tasks write into a folder beside the tables whose name readers of Parquet pass over. When all is there, one step
+decides: until then a run that is killed has done nothing, from then on whoever comes next brings to its end what it
+began. For tables that are written once the step is to call that folder READY; for a batch of a ring capture it is to
+write the ledger (ledger.py), which names the number of the batch. What follows is made of renames that may be done
+again: what was moved is no longer where it is looked for. A lock keeps two runs apart, so what a dead one has left is
+nobody's.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+
+from analyzer.errors import UserError
+from analyzer.export.output import cannot_write
+
+STAGING, READY, BATCH, GONE, LOCK = "_staging-", "_ready", "_batch-", "_gone-", "_lock"
+"""What is in a folder of tables besides them."""
+
+
+@contextmanager
+def locked(folder: str) -> Iterator[None]:
+    """The folder (made if there is none) is ours while the block runs. Raises UserError if another run has it."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        descriptor = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(f"another run is writing {folder}: wait for its end") from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def staging(folder: str) -> str:
+    """A new folder for what is being written."""
+    path = os.path.join(folder, f"{STAGING}{uuid.uuid4().hex}")
+    os.mkdir(path)
+    return path
+
+
+def replace(folder: str, written: str, tables: Collection[str]) -> None:
+    """The tables of the folder `written`, which staging() gave, take the place of all that are there."""
+    for table in tables:
+        os.makedirs(os.path.join(written, table), exist_ok=True)
+    ready = os.path.join(folder, READY)
+    os.rename(written, ready)
+    _place(folder, ready)
+
+
+def offer(folder: str, written: str, number: int) -> None:
+    """The same folder becomes what the batch `number` will add, once the ledger says that there is such a batch."""
+    os.rename(written, os.path.join(folder, f"{BATCH}{number}"))
+
+
+def recover(folder: str, batches: int) -> None:
+    """Brings to its end what was decided, and takes away what was not. batches: how many the ledger knows."""
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name == READY:
+            _place(folder, path)
+        elif name.startswith(BATCH) and name.removeprefix(BATCH).isdigit():
+            if int(name.removeprefix(BATCH)) <= batches:
+                _add(folder, path)
+            else:
+                _away(folder, path)
+        elif name.startswith((STAGING, GONE)):
+            _away(folder, path)
+
+
+def _away(folder: str, path: str) -> None:
+    """Takes away what nobody needs; tasks of a run that was killed may be writing there for a moment."""
+    gone = os.path.join(folder, f"{GONE}{uuid.uuid4().hex}")
+    os.rename(path, gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def _place(folder: str, ready: str) -> None:
+    for table in sorted(os.listdir(ready)):
+        new, old = os.path.join(ready, table), os.path.join(folder, table)
+        if os.path.lexists(old):
+            os.rename(old, os.path.join(folder, f"{GONE}{uuid.uuid4().hex}"))
+        if os.listdir(new):
+            os.rename(new, old)
+        else:
+            os.rmdir(new)
+    os.rmdir(ready)
+    for name in os.listdir(folder):
+        if name.startswith(GONE):
+            _away(folder, os.path.join(folder, name))
+
+
+def _add(folder: str, batch: str) -> None:
+    """Files join those that are there; their names are those of no other batch."""
+    for place, _, names in os.walk(batch):
+        target = os.path.join(folder, os.path.relpath(place, batch))
+        if names:
+            os.makedirs(target, exist_ok=True)
+        for name in names:
+            os.rename(os.path.join(place, name), os.path.join(target, name))
+    shutil.rmtree(batch)
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Gives a file new content in one step, on the disk before it has its name."""
+    new = f"{path}.new"
+    with open(new, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, path)
+    with suppress(OSError):  # not every file system knows folders that are written to the disk
+        descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

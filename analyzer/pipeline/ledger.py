@@ -1,0 +1,218 @@
+"""What a ring capture has come to: batches that are done, files that were read, that wait, that could not be read.
+
+Theory. One small file is the state's heart, and replacing it is the step that makes a batch done (commit.py). It is
+written anew each time, so it knows only files that are still there: of a ring that turns for years it stays small. A
+file is known by its name, its size, its time and its first bytes; rings write new captures under old names.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from analyzer.errors import UserError
+from analyzer.pipeline.commit import write_whole
+
+VERSION = 1
+NAME = "ledger.json"
+HEAD = 4096
+"""First bytes by which a file is known again."""
+
+SETTLE = 60.0
+"""Seconds in which nothing was written to a capture's newest file, after which it counts as finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a file is known again: its size, its time of change (ns), the hash of its first bytes."""
+
+    size: int
+    changed: int
+    head: str
+
+    @classmethod
+    def of(cls, path: str, like: Mark | None = None) -> Self:
+        """The file as it is now. like: a mark of earlier; if the first bytes are the same, then also their hash."""
+        status = os.stat(path)
+        with open(path, "rb") as file:
+            head = file.read(HEAD if like is None else min(HEAD, like.size))
+        return cls(status.st_size, status.st_mtime_ns, hashlib.sha256(head).hexdigest()[:32])
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a file is not in the tables, or not whole; batch: in which this was found out."""
+
+    reason: str
+    batch: int
+    mark: Mark | None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """folder: of the tables. settings: what rows depend on besides the captures; they stay as they are.
+
+    batches: done so far. captures: number of each by name. read, waiting: files that are there, by path; waiting ones
+    were seen and left alone. quarantined: see Trouble. latest: by capture, the place in time it was read to, ns.
+    opened: the folder with the connections that go on, within that of the state. closed: nothing may follow.
+    """
+
+    folder: str
+    settings: str
+    batches: int = 0
+    captures: dict[str, int] = field(default_factory=dict)
+    read: dict[str, Mark] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+    quarantined: dict[str, Trouble] = field(default_factory=dict)
+    latest: dict[str, int] = field(default_factory=dict)
+    opened: str = ""
+    closed: bool = False
+
+    @classmethod
+    def load(cls, state: str, folder: str, settings: str) -> Self:
+        """The ledger of a state, or a new one. Raises UserError if it is of other tables or settings, or unreadable."""
+        path = os.path.join(state, NAME)
+        try:
+            with open(path, "rb") as file:
+                told = json.load(file)
+            if (version := told.pop("version")) != VERSION:
+                raise UserError(
+                    f"{path} is of version {version}, this program writes {VERSION}: go on with the one that wrote it"
+                )
+            found = cls(**told)
+            found.read = {path: Mark(**mark) for path, mark in told["read"].items()}
+            found.quarantined = {path: _trouble(**trouble) for path, trouble in told["quarantined"].items()}
+        except FileNotFoundError:
+            return cls(folder, settings)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UserError(f"cannot read {path} ({error}): name the folder that an earlier run was given") from error
+        if found.folder != folder:
+            raise UserError(
+                f"{state} goes on from the tables in {found.folder}: give -o {found.folder}, or another state"
+            )
+        if found.settings != settings:
+            raise UserError(
+                f"{state} was begun with other options ({found.settings}): give the same, or begin another one"
+            )
+        return found
+
+    def save(self, state: str) -> None:
+        """Replaces the ledger in one step. Raises OSError."""
+        write_whole(os.path.join(state, NAME), json.dumps({"version": VERSION, **asdict(self)}, indent=1).encode())
+
+    def capture(self, name: str) -> int:
+        """The number of a capture, given now if it is new."""
+        return self.captures.setdefault(name, len(self.captures))
+
+
+def _trouble(reason: str, batch: int, mark: Mapping[str, Any] | None) -> Trouble:
+    return Trouble(reason, batch, None if mark is None else Mark(**mark))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a batch does with files, by path: those it reads, leaves alone, has in quarantine now and why."""
+
+    new: Mapping[str, Mark]
+    waiting: tuple[str, ...]
+    lost: Mapping[str, str]
+
+
+def plan(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: bool) -> Plan:
+    """What is to be done with files. captures: the name of the capture of each path that was found."""
+    new: dict[str, Mark] = {}
+    waiting: list[str] = []
+    gone = [path for path in ledger.waiting if path not in captures and not _is_known(ledger, path)]
+    lost = dict.fromkeys(gone, "it vanished before it was read")
+    newest = _newest(captures)
+    for path, capture in captures.items():
+        try:
+            known = ledger.read.get(path) or _mark_of(ledger, path)
+            mark = Mark.of(path, known)
+        except OSError as error:
+            lost[path] = f"it cannot be read: {error.strerror or error}"
+            continue
+        if known == mark:
+            continue
+        if path in ledger.read and known is not None and mark.head == known.head:
+            lost[path] = _changed(known, mark)
+        elif not close and _is_unfinished(path, mark, settle, path == newest[capture]):
+            waiting.append(path)
+        else:
+            new[path] = mark if known is None else Mark.of(path)
+    return Plan(new, tuple(waiting), lost)
+
+
+def _is_known(ledger: Ledger, path: str) -> bool:
+    return path in ledger.read or path in ledger.quarantined
+
+
+def _mark_of(ledger: Ledger, path: str) -> Mark | None:
+    trouble = ledger.quarantined.get(path)
+    return None if trouble is None else trouble.mark
+
+
+def _changed(known: Mark, mark: Mark) -> str:
+    if mark.size > known.size:
+        return f"it has grown since it was read: its last {mark.size - known.size:,} bytes are not in the tables"
+    return "it has changed since it was read: what is new in it is not in the tables"
+
+
+def _newest(captures: Mapping[str, str]) -> dict[str, str]:
+    """Of each capture the file that was written to last."""
+    times: dict[str, tuple[int, str]] = {}
+    for path, capture in captures.items():
+        with suppress(OSError):
+            times[capture] = max(times.get(capture, (0, "")), (os.stat(path).st_mtime_ns, path))
+    return {capture: path for capture, (_, path) in times.items()}
+
+
+def _is_unfinished(path: str, mark: Mark, settle: float, newest: bool) -> bool:
+    """Whether more is to be expected: somebody has it open to write, or may have it and wrote not long ago."""
+    written = is_written(path)
+    fresh = time.time() - mark.changed / 1e9 < settle
+    return bool(written) or (fresh and (newest or written is None))
+
+
+def is_written(path: str) -> bool | None:
+    """Whether a process of this machine has the file open to write; None where the system does not tell.
+
+    A read lease (fcntl(2), Linux) is given only on a file that nobody writes, to its owner.
+    """
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return None
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def note(
+    ledger: Ledger, read: Mapping[str, Mark], troubles: Mapping[str, str], waiting: Sequence[str], batch: int
+) -> None:
+    """What a batch has done, into the ledger; files that are gone by now and were dealt with are forgotten."""
+    ledger.read.update(read)
+    for path, reason in troubles.items():
+        mark = None
+        with suppress(OSError):
+            mark = Mark.of(path)
+        ledger.quarantined[path] = Trouble(reason, batch, mark)
+        if mark is not None and path in ledger.read:
+            ledger.read[path] = mark
+    ledger.read = {path: mark for path, mark in ledger.read.items() if os.path.exists(path)}
+    ledger.waiting = list(waiting)
+    ledger.batches = batch

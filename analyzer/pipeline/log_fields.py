@@ -1,0 +1,189 @@
+"""Where messages have records of logs: the fields of many of them, found by one walk along their layout.
+
+Theory. A protocol's bulk twin says of a kind of message which fields hold records, and which ones around them their
+topic and partition (dissectors.wire.bulk.Logs). All messages of a kind are walked (analyzer.walk), which gives the
+places of these fields and reads hardly more than their lengths. Since a topic stands before the records in it, the last
+one before them is theirs. What does not fit its layout from begin to end is for its own decoder. Then the bytes of some
+messages at a time are put one behind the other, for their records to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.capture.store import Store
+from analyzer.columns import Array, Bools, Ints, given, ranks
+from analyzer.packed import packed, parts
+from analyzer.scattered import Scattered, placed
+from analyzer.session import Analysis
+from analyzer.walk import leaves_of, number, walked
+from dissectors.api import Context, Role, State
+from dissectors.wire.bulk import LogFields, Logs, Twin
+from dissectors.wire.plan import Array as Many
+from dissectors.wire.plan import Leaf, Step, Struct, Tags
+from dissectors.wire.primitive import Fixed, Sized
+
+BEHIND = bytes(64)
+"""What follows the last message."""
+
+_KIND = ("role", "code", "version")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Records fields of some messages, in order: message, place in it, size, topic (a number in `topics`), partition.
+
+    left: messages without any here, for their own decoder has to tell.
+    """
+
+    message: Ints
+    at: Ints
+    size: Ints
+    topic: Ints
+    partition: Ints
+    topics: list[str]
+    left: Bools
+
+
+def find(session: Analysis, twin: Twin, rows: Ints, named: Callable[[str], str]) -> Found:
+    """The fields of these rows, all of one protocol. named: the name of a topic whose id others explain."""
+    table = session.rows
+    numbers, keys = packed([table.column(name)[rows] for name in _KIND])
+    kinds = [_logs(twin, *kind) for kind in zip(*(column.tolist() for column in numbers), strict=True)]
+    left = np.array([kind is None for kind in kinds], bool)[keys] | (table.column("state")[rows] != State.COMPLETE)
+    length = table.column("length")[rows].astype(np.int64)
+    topics: dict[str, int] = {}
+    columns = [np.zeros((5, 0), np.int64)]
+    for key, places in parts(keys):
+        kind, mine = kinds[key], places[~left[places]]
+        if kind is None:
+            continue
+        for which, source, at in placed(session, rows[mine], 1):
+            those = mine[which]
+            eye = _Eye(kind)
+            good = walked(kind.layout, source, at, length[those], eye)
+            left[those[~good]] = True
+            (message, begin, *rest), odd = _fields(source, kind, eye, good, topics, named)
+            left[those[odd]] = True
+            columns.append(np.stack((those[message], begin - at[message], *rest)))
+    found = np.concatenate(columns, axis=1)
+    found = found[:, ~left[found[0]]]
+    message, begin, size, topic, partition = found[:, np.lexsort(found[1::-1])]
+    return Found(message, begin, size, topic, partition, list(topics), left)
+
+
+def read(session: Analysis, rows: Ints, found: Found, first: int, stop: int) -> LogFields:
+    """The fields of the messages `first` to before `stop` of `rows`, numbered from 0, with the bytes of these."""
+    some = slice(*np.searchsorted(found.message, (first, stop)).tolist())
+    message = found.message[some] - first
+    table, pieces = session.rows, session.engine.pieces
+    wanted = np.zeros(stop - first, bool)
+    wanted[message] = True
+    mine = rows[first:stop]
+    length = np.where(wanted, table.column("length")[mine], 0).astype(np.int64)
+    mine = mine[wanted]
+    count = table.column("count")[mine].astype(np.int64)
+    piece = np.repeat(table.column("pieces")[mine].astype(np.int64), count) + ranks(count)
+    data = session.source.store.joined(pieces.column("at")[piece], pieces.column("length")[piece], BEHIND)
+    return LogFields(data, message, found.at[some] + (np.cumsum(length) - length)[message], found.size[some], length)
+
+
+def _logs(twin: Twin, role: int, code: int, version: int) -> Logs | None:
+    return twin.logs(Context(Role(role), given(code), given(version)))
+
+
+class _Eye:
+    """Sees the fields that tell of records, and all texts; what is in tagged sections must not be there."""
+
+    def __init__(self, logs: Logs) -> None:
+        self._odd = {leaf for step in logs.layout.steps for leaf in _tagged(step)}
+        texts = {leaf for leaf in leaves_of(logs.layout.steps) if _is_text(leaf)}
+        self.texts = texts - self._odd
+        self._wanted = {logs.topic, logs.partition, logs.records, *self.texts, *self._odd}
+        self._seen: dict[Leaf, list[Array]] = {leaf: [] for leaf in self._wanted}
+
+    def wants(self, leaf: Leaf) -> bool:
+        """See Eye."""
+        return leaf in self._wanted
+
+    def see(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
+        """See Eye."""
+        width = leaf.primitive.size
+        self._seen[leaf].append(np.stack((rows, at, np.full(len(at), width) if size is None else size)))
+
+    def of(self, leaf: Leaf, good: Bools) -> tuple[Ints, Ints, Ints]:
+        """Message, place and size (below zero: null) of a field in good messages, by place."""
+        found = np.concatenate([np.zeros((3, 0), np.int64), *self._seen[leaf]], axis=1)
+        found = found[:, good[found[0]]]
+        rows, at, size = found[:, np.argsort(found[1])]
+        return rows, at, size
+
+
+def _tagged(step: Step) -> Iterator[Leaf]:
+    """The leaves of a step that stand in tagged sections."""
+    if isinstance(step, Tags):
+        yield from leaves_of(tuple(step.steps.values()))
+    elif isinstance(step, Many):
+        yield from _tagged(step.element)
+    elif isinstance(step, Struct):
+        for each in step.steps:
+            yield from _tagged(each)
+
+
+def _is_text(leaf: Leaf) -> bool:
+    return isinstance(leaf.primitive, Sized) and leaf.primitive.convert is bytes.decode
+
+
+def _fields(
+    source: Store | Scattered, logs: Logs, eye: _Eye, good: Bools, topics: dict[str, int], named: Callable[[str], str]
+) -> tuple[Array, Ints]:
+    """Message, place, size, topic and partition of each field with records; and messages that are left after all.
+
+    Messages are those that were walked.
+    """
+    left = [_without_text(source, *eye.of(leaf, good)) for leaf in eye.texts]
+    message, at, size = eye.of(logs.records, good)
+    held = size > 0
+    message, at, size = message[held], at[held], size[held]
+    _, topic_at, topic_size = eye.of(logs.topic, good)
+    _, partition_at, _ = eye.of(logs.partition, good)
+    used, which = np.unique(np.searchsorted(topic_at, at) - 1, return_inverse=True)
+    length = topic_size[used]
+    there = source.read_many(topic_at[used], np.maximum(length, 0))
+    said = [None if size < 0 else each for size, each in zip(length.tolist(), there, strict=True)]
+    numbers = {each: _number(each, logs, topics, named) for each in set(said)}
+    topic = np.array([numbers[each] for each in said], np.int64)[which]
+    left.append(message[topic < 0])
+    assert isinstance(logs.partition.primitive, Fixed)
+    numbered = source.gather(partition_at[np.searchsorted(partition_at, at) - 1], logs.partition.primitive.size)
+    partition = number(numbered, logs.partition.primitive.code)
+    return np.stack((message, at, size, topic, partition)), np.concatenate(left)
+
+
+def _number(data: bytes | None, logs: Logs, topics: dict[str, int], named: Callable[[str], str]) -> int:
+    """The number of a topic by its bytes; -1 where the message is left to its decoder, as with one that is null."""
+    name = None if data is None else logs.name(data)
+    if name is None:
+        return -1
+    name = named(name) if logs.explained else name
+    return topics.setdefault(name, len(topics))
+
+
+def _without_text(source: Store | Scattered, message: Ints, at: Ints, size: Ints) -> Ints:
+    """The messages in which one of these texts is none."""
+    there = size > 0
+    texts = source.read_many(at[there], size[there])
+    if b"".join(texts).isascii():
+        return message[:0]
+    return message[there][[not _is_utf8(text) for text in texts]]
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

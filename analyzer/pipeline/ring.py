@@ -1,0 +1,161 @@
+"""Runs over a ring capture: each reads what is new since the last one, and goes on with what that has left open.
+
+Theory. The state of a ring is a folder with a ledger (ledger.py) and what is known of connections that go on
+(states.py). Writing the ledger is the step that makes a batch done: tables wait beside the others until then, under the
+batch's number, and take their place afterwards; so a run that is killed at any moment has done its batch or has not,
+and the next one finds out which. A row is written when nothing that comes later can change it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analyzer.errors import UserError
+from analyzer.pipeline import commit, job, ledger
+from analyzer.pipeline.files import DAMAGED, QUARANTINED, FileNote
+from analyzer.pipeline.ledger import SETTLE, Ledger, Plan
+from analyzer.pipeline.names import NOBODY, Names
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.sources import CaptureFile, Sources
+from analyzer.pipeline.states import Carry, incoming
+from analyzer.pipeline.task import OPENED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OPEN = "open-"
+"""How the folder is called, with a batch's number, that has what the next one needs."""
+
+NAMED = "names.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """A ring capture. state: its folder. close: nothing will follow, so what is unfinished becomes rows.
+
+    settle: seconds after which a capture's newest file counts as finished.
+    """
+
+    state: str
+    close: bool = False
+    settle: float = SETTLE
+
+
+def run(spark: SparkSession, sources: Sources, folder: str, options: Options, ring: Ring) -> job.Report:
+    """Adds a batch to the tables. Raises UserError."""
+    folder, state = os.path.abspath(folder), os.path.abspath(ring.state)
+    if remote := [file.path for file in sources.files if file.remote]:
+        raise UserError(f"{remote[0]} is read through Spark, which does not tell whether it is finished: mount it")
+    with commit.locked(state), commit.locked(folder):
+        told = Ledger.load(state, folder, _settings(options, sources))
+        commit.recover(folder, told.batches)
+        _sweep(state, told)
+        if not told.batches:
+            job.check(folder, overwrite=False)
+        captures = {file.path: file.capture_name for file in sources.files}
+        todo = ledger.plan(told, captures, settle=ring.settle, close=ring.close)
+        if told.closed and todo.new:
+            raise UserError(f"{state} was closed before {min(todo.new)} came: begin another state, in another folder")
+        return _Run(spark, folder, state, options, ring, told).do(todo, sources.files)
+
+
+def _settings(options: Options, sources: Sources) -> str:
+    """What rows depend on."""
+    told = [f"{where}={protocol}" for where, protocol in options.decode_as]
+    about = {"fields": options.fields, "window": options.window, "capture": sources.pattern, "decode_as": told}
+    return json.dumps({**about, **options.limits._asdict()}, sort_keys=True)
+
+
+def _sweep(state: str, told: Ledger) -> None:
+    """Takes away what killed runs and batches of before have left."""
+    for name in os.listdir(state):
+        if name.startswith(OPEN) and name != told.opened:
+            shutil.rmtree(os.path.join(state, name))
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run, with the locks held."""
+
+    spark: SparkSession
+    folder: str
+    state: str
+    options: Options
+    ring: Ring
+    told: Ledger
+
+    def do(self, todo: Plan, found: Sequence[CaptureFile]) -> job.Report:
+        """The batch, or what is to be said where there is nothing to read."""
+        by_path = {file.path: file for file in found}
+        lost = [FileNote.lost(_file(path, by_path), reason) for path, reason in todo.lost.items()]
+        new = [replace(by_path[path], capture=self.told.capture(by_path[path].capture_name)) for path in todo.new]
+        if not new and not lost and (self.told.closed or not (self.ring.close and self.told.opened)):
+            ledger.note(self.told, {}, {}, todo.waiting, self.told.batches)
+            self.told.save(self.state)
+            return job.Report(waiting=todo.waiting)
+        report = self._batch(sorted(new, key=lambda file: found.index(by_path[file.path])), lost, todo)
+        report.waiting = todo.waiting
+        return report
+
+    def _batch(self, new: list[CaptureFile], lost: list[FileNote], todo: Plan) -> job.Report:
+        number = self.told.batches + 1
+        opened = f"{OPEN}{number}"
+        place = os.path.join(self.state, opened)
+        os.mkdir(place)
+        written = commit.staging(self.folder)
+        try:
+            carry = Carry(place, number, self.ring.close, self.told.latest)
+            part = f"{job.PART}-{number:06}"
+            batch = job.Batch(new, part, carry, self._opened(new), self._names())
+            report = job.fill(self.spark, batch, written, self.options, lost)
+            commit.write_whole(os.path.join(place, NAMED), json.dumps(report.names).encode())
+            commit.offer(self.folder, written, number)
+        except BaseException:
+            shutil.rmtree(written, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+        self._note(report, todo, number)
+        self.told.opened = opened
+        self.told.save(self.state)
+        commit.recover(self.folder, number)
+        _sweep(self.state, self.told)
+        return report
+
+    def _opened(self, new: Sequence[CaptureFile]) -> pa.RecordBatch | None:
+        """The connections that the batch before has left open."""
+        place = os.path.join(self.state, self.told.opened)
+        rows = os.path.join(place, OPENED)
+        if not self.told.opened or not os.path.isdir(rows):
+            return None
+        return incoming(pq.read_table(rows), place, new)
+
+    def _names(self) -> Names:
+        if not self.told.opened:
+            return NOBODY
+        with open(os.path.join(self.state, self.told.opened, NAMED), "rb") as file:
+            names: Names = json.load(file)
+        return names
+
+    def _note(self, report: job.Report, todo: Plan, number: int) -> None:
+        """What was done, into the ledger."""
+        read = {note.path: todo.new[note.path] for note in report.files if note.state != QUARANTINED}
+        troubles = {note.path: note.reason or "" for note in report.files if note.state in (DAMAGED, QUARANTINED)}
+        ledger.note(self.told, read, troubles, todo.waiting, number)
+        self.told.closed = self.ring.close
+        for note in report.files:
+            if note.last is not None:
+                self.told.latest[note.capture] = max(note.last, self.told.latest.get(note.capture, note.last))
+
+
+def _file(path: str, found: Mapping[str, CaptureFile]) -> CaptureFile:
+    """A file that is there, or was."""
+    folder, name = os.path.split(path)
+    return found.get(path) or CaptureFile(path, -1, folder, name, 0, 0)

@@ -1,0 +1,123 @@
+"""What a task of a run does with its partition: it makes the rows and writes them; only a list of files comes back.
+
+Theory. Rows do not travel through Spark: a task writes its files into the folder of the run, and whoever started the
+run gives them their place when all tasks are done. A task that is tried again writes files of other names, and those
+that nobody lists are taken away. Where executors cannot reach that folder, the files themselves come back, in pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analyzer.pipeline.found import NOTES
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.partition import rows
+from analyzer.pipeline.sink import Sink, Written
+from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.states import STATE, Carry
+from analyzer.pipeline.tables import TABLES
+
+DONE = "table STRING, path STRING, rows BIGINT, position BIGINT, data BINARY"
+"""`path`: within the folder of the run, null on a note. `data`: of the file from `position` on, or a note (JSON)."""
+
+SCHEMA = pa.schema(
+    [
+        *(("table", pa.string()), ("path", pa.string()), ("rows", pa.int64())),
+        *(("position", pa.int64()), ("data", pa.binary())),
+    ]
+)
+
+PIECE = 4 << 20
+"""Bytes of a file that come back at one time."""
+
+OPENED = "rows"
+"""The folder, in that of a batch's state, with what is known of the connections that go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What all tasks of a run share.
+
+    folder: of the run, where tables are written; None where executors cannot reach it. part: how the names of their
+    files begin. carry: for a batch of a ring capture.
+    """
+
+    files: Sequence[CaptureFile]
+    folder: str | None
+    part: str
+    options: Options
+    carry: Carry | None = None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A task: pointers, sorted by connection, to what is said of the files that it has written."""
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        assert task is not None
+        part = f"{self.part}-{task.partitionId():05}-{task.taskAttemptId()}"
+        with _place(self.folder) as folder:
+            yield from self._write(batches, folder, part)
+
+    def _write(self, batches: Iterable[pa.RecordBatch], folder: str, part: str) -> Iterator[pa.RecordBatch]:
+        sink, notes, opened = Sink(folder, part), list[bytes](), list[pa.RecordBatch]()
+        for found in rows(batches, self.files, self.options, self.carry, TABLES):
+            if found.table == NOTES:
+                notes += found.batch.column(0).to_pylist()
+            elif found.table == STATE:
+                opened.append(found.batch)
+            else:
+                sink.add(found)
+        listed = [_row(written) for written in sink.close()]
+        if opened and self.carry is not None:
+            listed.append(_row(_kept(self.carry.folder, opened, part)))
+        listed += [_row(None, 0, note) for note in notes]
+        if listed:
+            yield pa.RecordBatch.from_pylist(listed, SCHEMA)
+        if self.folder is None:
+            for each in listed:
+                if each["path"] is not None and each["table"] != STATE:
+                    yield from _pieces(folder, each)
+
+
+def _kept(folder: str, opened: list[pa.RecordBatch], part: str) -> Written:
+    """Writes the rows of connections that go on into the folder of the batch's state."""
+    path, table = os.path.join(OPENED, f"{part}.parquet"), pa.Table.from_batches(opened)
+    os.makedirs(os.path.join(folder, OPENED), exist_ok=True)
+    pq.write_table(table, os.path.join(folder, path), compression="zstd")
+    return Written(STATE, path, table.num_rows)
+
+
+@contextmanager
+def _place(folder: str | None) -> Iterator[str]:
+    if folder is not None:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="wireanalyze-") as own:
+        yield own
+
+
+def _row(written: Written | None, position: int = 0, data: bytes | None = None) -> dict[str, Any]:
+    table, path, rows = (None, None, None) if written is None else written
+    return {"table": table, "path": path, "rows": rows, "position": position, "data": data}
+
+
+def _pieces(folder: str, row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    with open(os.path.join(folder, row["path"]), "rb") as file:
+        while data := file.read(PIECE):
+            piece = {**row, "rows": None, "position": file.tell() - len(data), "data": data}
+            yield pa.RecordBatch.from_pylist([piece], SCHEMA)
+
+
+def note_of(data: bytes) -> dict[str, Any]:
+    """What a note says."""
+    said: dict[str, Any] = json.loads(data)
+    return said

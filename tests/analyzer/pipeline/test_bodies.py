@@ -1,0 +1,127 @@
+"""Columns of the tables hold what rows one by one say: the fast way against the plain one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
+
+from analyzer.columns import Ints
+from analyzer.pipeline import messages, portions
+from analyzer.pipeline.arrays import array
+from analyzer.pipeline.batches import tables
+from analyzer.pipeline.bodies import Bodies
+from analyzer.pipeline.chosen import Chosen
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.origins import Kept
+from analyzer.pipeline.portions import Portions
+from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.rows import BODY_KEYS_IN_ORDER, Rows
+from analyzer.session import Session
+from tests.analyzer.pipeline.house import EFFECTS, ROOT, cut, golden_frames
+
+GOLDEN = ROOT / "tests" / "golden"
+CAPTURES = [
+    *("captures/kafka-4.4.pcap.zst", "captures/mixed.pcapng", "tests/golden/kafka/k010_py_old.pcap.zst"),
+    *("tests/golden/kafka/k4_errors.pcap.zst", "tests/golden/rocketmq/m550_json_bcq_lab_bcq.pcap.zst"),
+]
+
+
+def plain(session: Session, rows: Ints, *, hindsight: bool = False) -> list[dict[str, object]]:
+    """The same by `Rows.objects`, which is the definition."""
+    writer = JsonWriter(Limits())
+    keys = (*messages.COPIED, *BODY_KEYS_IN_ORDER)
+    found = []
+    for row in Rows(session, hindsight=hindsight).objects(keys, rows):
+        correlation = row["correlation"]
+        text = None if correlation is None else str(correlation)
+        found.append({**row, "correlation": text, "fields": writer.dumps(row["fields"]).decode()})
+    return found
+
+
+def fast(session: Session, rows: Ints) -> list[dict[str, object]]:
+    """The columns of tables, row by row, in the order in which they were asked for."""
+    reader = Rows(session)
+    bodies = Bodies(reader, BODY_KEYS_IN_ORDER, Limits())
+    found: dict[int, dict[str, object]] = {}
+    for part in Portions(session, rows):
+        told = bodies.of(part)
+        columns = {key: array(reader.column(key, told.rows)).to_pylist() for key in messages.COPIED}
+        columns["correlation"] = [None if each is None else str(each) for each in columns["correlation"]]
+        columns |= {slot: texts.to_pylist() for slot, texts in told.texts.items()}
+        errors, findings = told.errors.values, told.findings.values
+        for place, row in enumerate(told.rows.tolist()):
+            error = errors[told.numbers["error"][place]]
+            said = findings[told.numbers["findings"][place]]
+            found[row] = {key: values[place] for key, values in columns.items()}
+            found[row]["error"] = None if error is None else {"code": error[0], "name": error[1]}
+            found[row]["findings"] = [dict(zip(("severity", "code", "text"), each, strict=True)) for each in said]
+    return [found[row] for row in rows.tolist()]
+
+
+@pytest.mark.parametrize("path", CAPTURES)
+def test_the_fast_way_says_what_the_plain_one_says(path: str) -> None:
+    with Session([ROOT / path]) as session:
+        rows = np.arange(len(session.load().rows))
+        expected = plain(session, rows)
+        assert fast(session, rows) == expected
+        assert len({row["operation"] for row in expected}) > 2
+
+
+@pytest.mark.parametrize("effect", ["lost", "snapped", "late"])
+def test_damaged_captures(effect: str, tmp_path: Path) -> None:
+    cut(tmp_path / "captures", golden_frames("k4_go_segment", EFFECTS[effect]), ["1.pcap"])
+    with Session([tmp_path / "captures" / "1.pcap"]) as session:
+        rows = np.arange(len(session.load().rows))
+        expected = plain(session, rows)
+        assert fast(session, rows) == expected
+        assert any(row["findings"] for row in expected) is (effect != "late")
+
+
+def test_findings_know_what_came_later(tmp_path: Path) -> None:
+    cut(tmp_path / "captures", golden_frames("k4_go_segment", EFFECTS["lost"]), ["1.pcap"])
+    with Session([tmp_path / "captures" / "1.pcap"]) as session:
+        rows = np.arange(len(session.load().rows))
+        expected = [
+            (row["id"], *each.values())
+            for row in plain(session, rows, hindsight=True)
+            for each in row["findings"]  # type: ignore[attr-defined]
+        ]
+        at_sight = [each for row in plain(session, rows) for each in row["findings"]]  # type: ignore[attr-defined]
+        chosen = Chosen.all(session)
+        batches = tables(session, Kept("", ["1.pcap"]), Options(), chosen, ["findings"])
+        found = [row for each in batches for row in each.batch.to_pylist() if row["id"] is not None]
+    assert sorted((row["id"], row["severity"], row["code"], row["text"]) for row in found) == sorted(expected)
+    assert len(at_sight) < len(expected)
+
+
+def by_one(rows: Ints, random: Random) -> Ints:
+    return rows[random.randrange(len(rows)) :][:1]
+
+
+def by_chance(rows: Ints, random: Random) -> Ints:
+    return rows[[random.random() < 0.3 for _ in rows]]
+
+
+@pytest.mark.parametrize("choose", [by_one, by_chance, lambda rows, _: rows[:0]])
+def test_portions_have_each_row_once(choose: Callable[[Ints, Random], Ints], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portions, "WINDOW", 300)
+    monkeypatch.setattr(portions, "MADE", 20_000)
+    with Session([ROOT / "captures" / "mixed.pcapng"]) as session:
+        every = np.arange(len(session.load().rows))
+        length = session.rows.column("length")
+        for rows in (every, choose(every, Random(1))):
+            given = Portions(session, rows)
+            for told in (False, True):
+                parts = []
+                for part in given:
+                    given.made(part, 30 * length[part])
+                    parts.append(part)
+                assert sorted(np.concatenate([*parts, rows[:0]]).tolist()) == rows.tolist()
+                made = [int((30 * length[part] + portions.ROW).sum()) for part in parts if len(part) > 1]
+                assert not told or max(made, default=0) <= 20_000

@@ -1,0 +1,60 @@
+"""What Spark raises, as people are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.pipeline.failures import LONGEST, SparkFailed, reason, reported
+
+WORKER = 'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "x.py", line 1\n'
+
+CASES = [
+    (WORKER + "analyzer.errors.UserError: no room: make some", "no room: make some"),
+    (WORKER + "analyzer.capture.errors.CaptureError: cannot open x\nmore: y", "cannot open x"),
+    (WORKER + "ModuleNotFoundError: No module named 'analyzer.pipeline'", "no Python package analyzer.pipeline: give"),
+    (
+        "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark",
+        "another Python (3.12) than this command (3.11)",
+    ),
+    (
+        'java.io.IOException: Cannot run program "./env/bin/python": error=2',
+        "have no ./env/bin/python: set PYSPARK_PYTHON",
+    ),
+    (WORKER + "OSError: [Errno 28] No space left on device: '/x'", "a disk is full"),
+    ("Job aborted.\njava.lang.OutOfMemoryError: Java heap space", "Java ran out of memory"),
+    ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "a worker was killed"),
+    (
+        "Lost task: ExecutorLostFailure (executor 1 exited) Reason: Command exited with code 137\nDriver stacktrace:",
+        "an executor was lost (Command exited with code 137)",
+    ),
+    ("org.apache.spark.SparkException: Could not parse Master URL: 'x'", "no Spark master answered"),
+    (
+        "java.net.BindException: Cannot assign requested address: Service\nat x",
+        "(Cannot assign requested address: Service)",
+    ),
+    (WORKER + "KeyError: 'x'", "KeyError: 'x'"),
+    ("LoginException: java.lang.NullPointerException: invalid null input: name\nat x", "a line in /etc/passwd"),
+    (WORKER + "KeyError: 'x'\n SQLSTATE: 38000", "KeyError: 'x'"),
+    ("one line", "one line"),
+    ("y: " + "x" * 500, "y: " + "x" * (LONGEST - 3)),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), CASES)
+def test_reasons(text: str, told: str) -> None:
+    assert told in reason(text)
+    assert "\n" not in reason(text)
+
+
+@pytest.mark.parametrize(
+    ("log", "where"), [(Path("spark.log"), "in spark.log"), (None, "of the driver and its executors")]
+)
+def test_where_to_read_on(log: Path | None, where: str) -> None:
+    pyspark = pytest.importorskip("pyspark.errors", reason="the extra wireanalyze[pipeline] is not installed")
+    with pytest.raises(SparkFailed, match=where), reported(log):
+        raise pyspark.PySparkException("it is: broken")
+    with pytest.raises(KeyError), reported(log):
+        raise KeyError

@@ -1,0 +1,164 @@
+"""What a batch does with the files of a ring, from the files themselves."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from analyzer.errors import UserError
+from analyzer.pipeline import ledger
+from analyzer.pipeline.ledger import Ledger, Mark, Plan, is_written, note, plan
+
+LONG_AGO = time.time() - 10_000
+
+
+def ring(folder: Path, *names: str) -> dict[str, str]:
+    """Files, the last of which was written to last, and all of them long ago."""
+    found = {}
+    for place, name in enumerate(names):
+        path = folder / name
+        path.write_bytes(name.encode() * 10)
+        os.utime(path, (LONG_AGO + place, LONG_AGO + place))
+        found[str(path)] = "ring"
+    return found
+
+
+def planned(told: Ledger, files: dict[str, str], *, close: bool = False) -> tuple[list[str], list[str], dict[str, str]]:
+    found: Plan = plan(told, files, settle=60, close=close)
+    lost = {os.path.basename(path): reason for path, reason in found.lost.items()}
+    return sorted(map(os.path.basename, found.new)), sorted(map(os.path.basename, found.waiting)), lost
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Ledger:
+    return Ledger(str(tmp_path / "tables"), "{}")
+
+
+def done(told: Ledger, files: dict[str, str], batch: int = 1) -> None:
+    found = plan(told, files, settle=60, close=False)
+    note(told, found.new, found.lost, found.waiting, batch)
+
+
+def test_what_is_finished_is_read_once(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2", "3")
+    assert planned(told, files) == (["1", "2", "3"], [], {})
+    done(told, files)
+    assert planned(told, files) == ([], [], {})
+    assert planned(told, {**files, **ring(tmp_path, "4")}) == (["4"], [], {})
+
+
+def test_the_newest_may_still_be_written(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    os.utime(tmp_path / "2")
+    assert planned(told, files) == (["1"], ["2"], {})
+    assert planned(told, files, close=True) == (["1", "2"], [], {})
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="this system has no leases")
+def test_what_is_open_to_write_is_left_alone(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2", "3")
+    with open(tmp_path / "1", "ab"):
+        assert is_written(str(tmp_path / "1"))
+        assert planned(told, files) == (["2", "3"], ["1"], {})
+    assert is_written(str(tmp_path / "1")) is False
+    assert planned(told, files) == (["1", "2", "3"], [], {})
+
+
+def test_where_nobody_tells_who_writes_a_fresh_file_is_left_alone(
+    tmp_path: Path, told: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(fcntl, "F_SETLEASE", raising=False)
+    files = ring(tmp_path, "1", "2", "3")
+    os.utime(tmp_path / "1")
+    os.utime(tmp_path / "2")
+    assert is_written(str(tmp_path / "1")) is None
+    assert planned(told, files) == (["3"], ["1", "2"], {})
+
+
+def test_a_name_that_is_used_again_is_a_new_file(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    done(told, files)
+    (tmp_path / "1").write_bytes(b"another capture")
+    os.utime(tmp_path / "1", (LONG_AGO + 50, LONG_AGO + 50))
+    assert planned(told, files) == (["1"], [], {})
+
+
+@pytest.mark.parametrize("more", [b"x", b"x" * 10_000])
+def test_what_has_grown_is_told(tmp_path: Path, told: Ledger, more: bytes) -> None:
+    files = ring(tmp_path, "1", "2")
+    done(told, files)
+    with open(tmp_path / "1", "ab") as file:
+        file.write(more)
+    new, waiting, lost = planned(told, files)
+    assert (new, waiting) == ([], [])
+    assert lost == {"1": f"it has grown since it was read: its last {len(more):,} bytes are not in the tables"}
+    done(told, files, 2)
+    assert planned(told, files) == ([], [], {})
+    assert told.quarantined[str(tmp_path / "1")].batch == 2
+
+
+def test_what_vanished_is_told_once(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2", "3")
+    os.utime(tmp_path / "3")
+    done(told, files)
+    (tmp_path / "3").unlink()
+    left = {path: name for path, name in files.items() if not path.endswith("3")}
+    assert planned(told, left) == ([], [], {"3": "it vanished before it was read"})
+    assert planned(told, files)[2]["3"].startswith("it cannot be read: No such file")
+    done(told, left, 2)
+    assert planned(told, left) == ([], [], {})
+    assert list(told.quarantined) == [str(tmp_path / "3")]
+
+
+def test_what_was_read_and_is_gone_is_forgotten(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    done(told, files)
+    (tmp_path / "1").unlink()
+    done(told, {str(tmp_path / "2"): "ring"}, 2)
+    assert list(told.read) == [str(tmp_path / "2")]
+    assert told.quarantined == {}
+
+
+def test_what_was_in_quarantine_is_read_when_it_has_changed(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    note(told, {}, {str(tmp_path / "1"): "it is no capture"}, (), 1)
+    assert planned(told, files) == (["2"], [], {})
+    (tmp_path / "1").write_bytes(b"a capture now")
+    os.utime(tmp_path / "1", (LONG_AGO - 50, LONG_AGO - 50))
+    assert planned(told, files) == (["1", "2"], [], {})
+
+
+def test_it_is_saved_and_read_again(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    os.utime(tmp_path / "2")
+    told.capture("ring")
+    note(told, {str(tmp_path / "1"): Mark.of(str(tmp_path / "1"))}, {str(tmp_path / "x"): "gone"}, list(files), 3)
+    told.latest["ring"] = 1 << 60
+    told.save(str(tmp_path))
+    assert Ledger.load(str(tmp_path), told.folder, told.settings) == told
+    assert Ledger.load(str(tmp_path / "other"), "a", "b") == Ledger("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("folder", "settings", "text", "sentence"),
+    [
+        ("other", "{}", None, "goes on from the tables in"),
+        (None, '{"fields": false}', None, "was begun with other options"),
+        (None, "{}", '{"version": 99}', "is of version 99"),
+        (None, "{}", "[]", "cannot read"),
+        (None, "{}", "{", "cannot read"),
+        (None, "{}", '{"version": 1, "batches": 1, "colour": 3}', "cannot read"),
+    ],
+)
+def test_a_state_of_something_else(
+    tmp_path: Path, told: Ledger, folder: str | None, settings: str, text: str | None, sentence: str
+) -> None:
+    told.save(str(tmp_path))
+    if text is not None:
+        (tmp_path / ledger.NAME).write_text(text)
+    with pytest.raises(UserError, match=sentence):
+        Ledger.load(str(tmp_path), folder or told.folder, settings)

@@ -1,0 +1,204 @@
+"""A ring capture in runs, on Spark: whatever is killed, vanishes or is being written, no row is lost or doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
+pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
+
+import pyarrow.compute as pc
+
+from analyzer.errors import UserError
+from analyzer.pipeline import commit, job, ring
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.ring import Ring
+from analyzer.pipeline.sources import Sources, find
+from tests.analyzer.pipeline.house import Rows, cut, golden_frames, single
+from tests.analyzer.pipeline.written import table, written
+from tests.analyzer.wire import in_parts, reordered, segments
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+FILES = 8
+SUMMED = ("messages", "answers", "errors", "request_bytes", "response_bytes", "latency_sum_ns")
+
+
+def build(folder: Path, seed: int = 1) -> None:
+    """A ring of files, cut anywhere, with packets in disorder."""
+    random = Random(seed)
+    packets = golden_frames("k4_sweep_rest", lambda talk, _: reordered(segments(talk, in_parts(random)), random))
+    cut(folder, packets, [f"ring_{number:05}.pcap" for number in range(FILES)])
+    for place, path in enumerate(sorted(folder.iterdir())):
+        os.utime(path, (place, place))
+
+
+def sources(*folders: Path) -> Sources:
+    return find(map(str, folders), needed=False)
+
+
+def added_up(rows: Rows) -> Rows:
+    """Summaries of batches are to be summed up; what files say is not what they say together."""
+    sums: dict[str, dict[str, int]] = {}
+    for row in rows["summaries"]:
+        key = json.dumps({name: row[name] for name in ("window_ns", "role", "operation", "version", "client", "topic")})
+        found = sums.setdefault(key, dict.fromkeys(SUMMED, 0))
+        for name in SUMMED:
+            found[name] += row[name]
+        for each in row["latency"] or ():
+            bucket = f"bucket {each['bucket']}"
+            found[bucket] = found.get(bucket, 0) + each["count"]
+    return {**rows, "summaries": [{"key": key, **counts} for key, counts in sorted(sums.items())]}
+
+
+def moved(rows: Rows, folder: Path) -> Rows:
+    """The same as if the capture lay in another folder."""
+    return {
+        name: [{**row, "capture": str(folder)} if "capture" in row else row for row in part]
+        for name, part in rows.items()
+    }
+
+
+def test_batches_make_the_tables_of_one_process(spark: SparkSession, tmp_path: Path) -> None:
+    """Each batch finds some more files, and those of before are gone."""
+    build(tmp_path / "whole")
+    expected = moved(added_up(single(tmp_path / "whole")), tmp_path / "ring")
+    live, tables, state = tmp_path / "ring", tmp_path / "tables", Ring(str(tmp_path / "state"))
+    live.mkdir()
+    files = sorted((tmp_path / "whole").iterdir())
+    seen = []
+    for some in (files[:3], files[3:4], files[4:], []):
+        for path in live.iterdir():
+            path.unlink()
+        for path in some:
+            path.rename(live / path.name)
+        last = Ring(state.state, close=not some)
+        report = ring.run(spark, sources(live), str(tables), Options(partitions=len(some) + 1), last)
+        seen.append([note.name for note in report.files])
+        assert not report.waiting
+        ring.run(spark, sources(live), str(tables), Options(), state) if some else None
+    assert seen == [[path.name for path in some] for some in (files[:3], files[3:4], files[4:], [])]
+    assert added_up(written(tables)) == expected
+    assert [name for name in os.listdir(tables) if name.startswith("_")] == [commit.LOCK]
+    assert not ring.run(spark, sources(live), str(tables), Options(), Ring(state.state, close=True)).files
+    build(live / "more")
+    with pytest.raises(UserError, match=r"was closed before .* came"):
+        ring.run(spark, sources(live), str(tables), Options(), state)
+
+
+def test_the_file_that_is_being_written_waits(spark: SparkSession, tmp_path: Path) -> None:
+    build(tmp_path / "ring")
+    newest = max((tmp_path / "ring").iterdir())
+    newest.touch()
+    tables, state = tmp_path / "tables", Ring(str(tmp_path / "state"))
+    report = ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+    assert report.waiting == (str(newest),)
+    assert len(report.files) == FILES - 1
+    newest.unlink()
+    report = ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+    assert [(note.path, note.state, note.reason) for note in report.files] == [
+        (str(newest), "quarantined", "it vanished before it was read")
+    ]
+    assert not ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state).files
+    told = table(tables, "files")
+    assert told.num_rows == FILES
+    assert told.filter(pc.equal(told["state"], "quarantined"))["path"].to_pylist() == [str(newest)]
+
+
+def test_files_that_vanish_or_are_damaged_are_in_quarantine(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(tmp_path / "ring")
+    gone, damaged, foreign = sorted((tmp_path / "ring").iterdir())[:3]
+    damaged.write_bytes(damaged.read_bytes()[:-7])
+    (tmp_path / "ring" / "notes.txt").write_text("no capture")
+    foreign.write_bytes(foreign.read_bytes()[:24] + b"\xff" * 40)
+    found = sources(tmp_path / "ring")
+    gone.unlink()
+    report = job.run(spark, found, str(tmp_path / "tables"), Options())
+    by_path = {note.path: note for note in report.files}
+    assert by_path[str(gone)].state == "quarantined"
+    assert "No such file" in (by_path[str(gone)].reason or "")
+    assert by_path[str(damaged)].state == "damaged"
+    assert by_path[str(foreign)].state in ("quarantined", "damaged")
+    told = table(tmp_path / "tables", "files")
+    assert told.filter(pc.equal(told["state"], "read")).num_rows == FILES - 3
+    assert report.rows["messages"] == table(tmp_path / "tables", "messages").num_rows > 0
+
+
+def test_another_ring_is_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+    build(tmp_path / "ring")
+    state = Ring(str(tmp_path / "state"))
+    ring.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), state)
+    for folder, options, sentence in (
+        ("other", Options(), "goes on from the tables in"),
+        ("tables", Options(fields=False), "was begun with other options"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            ring.run(spark, sources(tmp_path / "ring"), str(tmp_path / folder), options, state)
+    with pytest.raises(UserError, match="has tables already"):
+        ring.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), Ring(str(tmp_path / "new")))
+
+
+def killed(command: Sequence[str], seconds: float) -> bool:
+    """Runs it, and kills it after a while, with all that it started; False if it ended before."""
+    alone = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=alone)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        return True
+    finally:
+        assert process.stderr is not None
+        said = process.stderr.read() if process.returncode > 0 else b""
+        process.stderr.close()
+    assert process.returncode == 0, said.decode()
+    return False
+
+
+def kill_and_go_on(folder: Path, kills: int, seed: int) -> None:
+    random = Random(seed)
+    build(folder / "ring", seed)
+    base = [sys.executable, "-m", "analyzer.cli", "pipeline", str(folder / "ring"), "-o", str(folder / "tables")]
+    command = [*base, "--state", str(folder / "state"), "--master", "local[2]", "--close"]
+    longest = 0.0
+    while kills:
+        began = time.monotonic()
+        kills -= 1
+        if not killed(command, random.uniform(2, longest or 14)):
+            longest = time.monotonic() - began
+            break
+    else:
+        assert not killed(command, 300)
+    assert added_up(written(folder / "tables")) == added_up(single(folder / "ring"))
+    with commit.locked(str(folder / "tables")):
+        commit.recover(str(folder / "tables"), 1)
+    assert [name for name in os.listdir(folder / "tables") if name.startswith("_")] == [commit.LOCK]
+
+
+@pytest.mark.parametrize("seed", range(1))
+def test_killed_at_any_moment(tmp_path: Path, seed: int) -> None:
+    """Three times in one batch."""
+    kill_and_go_on(tmp_path, 3, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_killed_many_times(tmp_path: Path, seed: int) -> None:
+    kill_and_go_on(tmp_path, 4, seed)

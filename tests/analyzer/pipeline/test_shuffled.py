@@ -1,0 +1,53 @@
+"""Payload that travels: the same rows, and nobody opens a file but the scan."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
+
+import pyarrow as pa
+
+from analyzer.pipeline import partition, pointers
+from analyzer.pipeline.batches import NOTES, Found
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.scan import scan
+from analyzer.pipeline.sources import CaptureFile, find
+from tests.analyzer.pipeline.heaps import cut_up
+from tests.analyzer.pipeline.test_partition import dealt_out
+
+
+def tables(found: list[Found]) -> dict[str, list[str]]:
+    """The rows of tables as texts, in any order."""
+    rows: dict[str, list[str]] = {}
+    for table, batch in found:
+        if table != NOTES:
+            rows.setdefault(table, []).extend(json.dumps(row, default=str) for row in batch.to_pylist())
+    return {table: sorted(texts) for table, texts in rows.items()}
+
+
+def rows_of(files: tuple[CaptureFile, ...], scanned: pa.Table, options: Options, batch: int) -> list[Found]:
+    return [found for part in dealt_out(scanned, 3, batch) for found in partition.rows(part, files, options)]
+
+
+def test_rows_are_the_same_when_payload_travels(house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of splits, of fragments, of compressed files; the captures are gone when rows are made."""
+    monkeypatch.setattr(pointers, "HEAVY", 900)
+    monkeypatch.setattr(partition, "ENOUGH", 50)
+    shutil.copytree(house, tmp_path / "house")
+    files = find([str(tmp_path / "house")]).files
+    there, travelling = Options(), Options(shuffled=True)
+    plain, shuffled = (
+        pa.Table.from_batches(scan(cut_up(files, 20_000), files, options)) for options in (there, travelling)
+    )
+    expected = tables(rows_of(files, plain, there, 37))
+    shutil.rmtree(tmp_path / "house")
+    found = rows_of(files, shuffled, travelling, 37)
+    notes = [json.loads(note) for each in found if each.table == NOTES for note in each.batch.column(0).to_pylist()]
+    assert {note.get("error") for note in notes} == {None}
+    assert tables(found) == expected
+    assert len(expected["messages"]) > 1000
