@@ -33,7 +33,7 @@ from analyzer.pipeline.suspending import Depot, Fate, resumed, suspended
 from analyzer.row_findings import Facts
 from analyzer.session import Analysis
 from analyzer.streams import SILENCE_NS
-from dissectors.api import Dissector, Role, State
+from dissectors.api import Conversation, Dissector, Role, State
 
 MOST_WAITING = 1 << 16
 MOST_BYTES = 64 << 20
@@ -115,6 +115,13 @@ class Carrier:
         self._written += back.written
         if state is not None:
             self._counts[back.stream] = state.counts
+
+    def may_cut(self, connection: bytes) -> bool:
+        """Whether a connection can go on in another part: its conversation may not tell what it speaks of."""
+        engine = self.session.engine
+        streams = [engine.current(flow)[0] for flow, name in self.names.items() if name == connection]
+        conversations = [found.conversation for each in streams if (found := engine.connection(each)) is not None]
+        return all(each is None or type(each).handles is not Conversation.handles for each in conversations)
 
     def ended(self) -> list[int]:
         """The streams that have ended by now."""

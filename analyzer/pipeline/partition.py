@@ -112,15 +112,15 @@ class Part:
             count = self._mine(ahead, last if full else None)
             if not count:
                 return
-            if full and self._count >= MOST:
-                self._cut(last)
+            if full and self._count >= MOST and self._cut(last):
                 return
             pointers = self._queue.take(count)
             yield self._block(pointers)
             last = pointers.names[pointers.connection[-1]]
 
-    def _cut(self, connection: bytes) -> None:
-        """The last connection is too large for the part, which ends in the middle of it."""
+    def _cut(self, connection: bytes) -> bool:
+        """Whether the part ends in the middle of its last connection, which is too large for it."""
+        return False
 
     def _mine(self, ahead: Pointers, last: bytes | None) -> int:
         """How many of those ahead belong here: those of this capture, or of connection `last` if that is given."""
@@ -203,8 +203,10 @@ class CarriedPart(Part):
             self.carrier.idle(*idle.popleft())
         yield from super().blocks()
 
-    def _cut(self, connection: bytes) -> None:
-        self.carrier.cut = connection
+    def _cut(self, connection: bytes) -> bool:
+        if self.carrier.may_cut(connection):
+            self.carrier.cut = connection
+        return self.carrier.cut is not None
 
     def _block(self, pointers: Pointers) -> PacketBlock:
         starts = [0, *pointers.changes()]

@@ -22,6 +22,7 @@ from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, find
 from analyzer.pipeline.states import ROW, STATE, Carry, incoming
 from analyzer.pipeline.tables import TABLES
+from dissectors.kafka.conversation import KafkaConversation
 from tests.analyzer.capture.writers import NS, T0, Frame
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, answer, message, talk
 from tests.analyzer.pipeline.test_partition import dealt_out, scanned
@@ -180,6 +181,25 @@ def test_what_is_left(tmp_path: Path) -> None:
     assert (silent["uses"], silent["stream_id"], silent["path"]) == (1, None, None)
     written = [row["id"] for table, batch in run.found if table == "messages" for row in batch.to_pylist()]
     assert "10.0.0.1:40000>10.0.0.2:9092/c/0" in written
+
+
+def test_a_conversation_that_tells_no_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is never cut in the middle, and is not carried from batch to batch."""
+    monkeypatch.delattr(KafkaConversation, "handles")
+    monkeypatch.setattr(partition, "ENOUGH", 10)
+    monkeypatch.setattr(partition, "MOST", 20)
+    packets = frames([*opening(), *data_segments(talk(*range(50)).writes)])
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    path = write(folder / "1.pcap", packets)
+    expected = at_once(folder)
+    (part,) = dealt_out(scanned(find([str(folder)]).files), 1, 7)
+    found = list(partition.rows(part, find([str(folder)]).files, Options(), named=NEEDED))
+    assert complaints(found) == []
+    assert texts(found)["messages"] == expected["messages"]
+    run = Run(tmp_path / "state", Random(1))
+    run.batch([path])
+    assert "cannot be carried from batch to batch" in complaints(run.found)[0]
 
 
 def test_too_many_that_wait_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

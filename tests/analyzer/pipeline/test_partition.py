@@ -65,7 +65,9 @@ def without_notes(found: list[Found]) -> Rows:
     return rows_by_table(each for each in found if each.table != NOTES)
 
 
-@pytest.mark.parametrize(("partitions", "batch", "enough"), [(1, 1 << 16, 1 << 17), (2, 100, 1), (7, 13, 50)])
+@pytest.mark.parametrize(
+    ("partitions", "batch", "enough"), [(1, 1 << 16, 1 << 17), (2, 100, 1), (7, 13, 50), (64, 1 << 16, 1 << 17)]
+)
 def test_the_tables_are_those_of_one_process(
     house: Path, expected: Rows, partitions: int, batch: int, enough: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
