@@ -80,6 +80,13 @@ class StretchPackets:
         return self._input.hopper
 
     @property
+    def standing(self) -> Standing:
+        """Where it has come to: whoever reads on from there has the same capture."""
+        there, info = self.hopper.standing(), self.info
+        place = self._begin.place if info.last is None else max(self._begin.place, info.last)
+        return there._replace(records=self.before + info.packets, place=place)
+
+    @property
     def damaged(self) -> bool:
         """Whether its packets end before the stretch does."""
         return self._input.damaged

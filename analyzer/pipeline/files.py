@@ -27,7 +27,7 @@ NO_DAY = 0
 class FileNote:
     """What is known of one file. first, last: the lowest and highest time of its packets, ns; None where there is none.
 
-    reason: why it is not whole in the tables. findings: severity, code and text of each.
+    reason: why it is not whole in the tables. findings: severity, code and text of each. end: see notes.SplitNote.
     """
 
     path: str
@@ -42,6 +42,7 @@ class FileNote:
     first: int | None = None
     last: int | None = None
     findings: Sequence[Mapping[str, str]] = ()
+    end: Sequence[Any] | None = None
 
     @classmethod
     def of(cls, file: CaptureFile, said: Mapping[str, Any]) -> Self:
@@ -63,6 +64,7 @@ class FileNote:
             said["first"],
             said["last"],
             said["findings"],
+            said["end"],
         )
 
     @classmethod

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from analyzer.capture.records import Standing, Stretch
@@ -23,15 +24,23 @@ SCANNED, WORKED_OFF, MOST_A_TASK = 4 << 20, 16 << 20, 2 << 30
 """Bytes of captures that are worth a task that scans, and one that makes rows; and what is too much for either."""
 
 
-def split_up(spark: SparkSession, files: Sequence[CaptureFile], options: Options) -> list[Split]:
-    """The splits of files; those that are larger than one are hopped over, each by one task."""
+def split_up(
+    spark: SparkSession,
+    files: Sequence[CaptureFile],
+    options: Options,
+    begins: Mapping[int, Standing] = MappingProxyType({}),
+) -> list[Split]:
+    """The splits of files; those that are larger than one are hopped over, each by one task.
+
+    begins: where to read on in files of which the beginning was read before; they are one split each.
+    """
     import pyarrow as pa
 
     from analyzer.pipeline.splits import Split, hop, huge, splits
 
-    large = huge(files, options.split)
+    large = [number for number in huge(files, options.split) if number not in begins]
     if not large:
-        return splits(files, {})
+        return splits(files, {}, begins)
 
     def hop_over(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -46,7 +55,7 @@ def split_up(spark: SparkSession, files: Sequence[CaptureFile], options: Options
         found = Split.of(row.split)
         assert found.stretch.begin is not None
         cuts.setdefault(found.file, []).append(found.stretch.begin)
-    return splits(files, {file: sorted(each) for file, each in cuts.items()})
+    return splits(files, {file: sorted(each) for file, each in cuts.items()}, begins)
 
 
 def scanned(

@@ -16,11 +16,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from analyzer.capture.records import Standing
 from analyzer.errors import UserError
 from analyzer.pipeline import commit, files
 from analyzer.pipeline.files import FileNote
 from analyzer.pipeline.finishing import Place, finish
-from analyzer.pipeline.frames import sorted_pointers
+from analyzer.pipeline.frames import sorted_pointers, split_up
 from analyzer.pipeline.names import NOBODY, Names
 from analyzer.pipeline.notes import merged
 from analyzer.pipeline.options import Options
@@ -60,7 +61,8 @@ class Report:
 class Batch:
     """What a run reads: files, and of a ring capture how it goes on with the batch before.
 
-    opened: the rows of connections that it left open. names: of topics that were told before.
+    opened: the rows of connections that it left open. names: of topics that were told before. begins: where to read on,
+    by path, in files of which the beginning was read before.
     """
 
     files: Sequence[CaptureFile]
@@ -68,6 +70,7 @@ class Batch:
     carry: Carry | None = None
     opened: pa.RecordBatch | None = None
     names: Names = field(default_factory=lambda: NOBODY)
+    begins: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def check(folder: str, *, overwrite: bool) -> None:
@@ -122,7 +125,11 @@ def _done(spark: SparkSession, batch: Batch, folder: str, options: Options) -> I
     if not batch.files and batch.opened is None:
         return
     work = Work(batch.files, None if options.shuffled else folder, batch.part, options, batch.carry)
-    done = sorted_pointers(spark, batch.files, options, opened=batch.opened).mapInArrow(work, DONE)
+    begins = {
+        place: Standing(*batch.begins[file.path]) for place, file in enumerate(batch.files) if file.path in batch.begins
+    }
+    splits = split_up(spark, batch.files, options, begins)
+    done = sorted_pointers(spark, batch.files, options, splits, batch.opened).mapInArrow(work, DONE)
     if not options.shuffled:
         yield from done.collect()
         return

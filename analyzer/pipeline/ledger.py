@@ -60,8 +60,9 @@ class Ledger:
     """folder: of the tables. settings: what rows depend on besides the captures; they stay as they are.
 
     batches: done so far. captures: number of each by name. read, waiting: files that are there, by path; waiting ones
-    were seen and left alone. quarantined: see Trouble. latest: by capture, the place in time it was read to, ns.
-    opened: the folder with the connections that go on, within that of the state. closed: nothing may follow.
+    were seen and left alone. ends: where reading has come to in those that were read (records.Standing). quarantined:
+    see Trouble. latest: by capture, the place in time it was read to, ns. opened: the folder with the connections that
+    go on, within that of the state. closed: nothing may follow.
     """
 
     folder: str
@@ -69,6 +70,7 @@ class Ledger:
     batches: int = 0
     captures: dict[str, int] = field(default_factory=dict)
     read: dict[str, Mark] = field(default_factory=dict)
+    ends: dict[str, Sequence[Any]] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     quarantined: dict[str, Trouble] = field(default_factory=dict)
     latest: dict[str, int] = field(default_factory=dict)
@@ -118,9 +120,13 @@ def _trouble(reason: str, batch: int, mark: Mapping[str, Any] | None) -> Trouble
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a batch does with files, by path: those it reads, leaves alone, has in quarantine now and why."""
+    """What a batch does with files, by path: those it reads, leaves alone, has in quarantine now and why.
+
+    grown: of those that it reads, where it reads on, for their beginning was read before.
+    """
 
     new: Mapping[str, Mark]
+    grown: Mapping[str, Sequence[Any]]
     waiting: tuple[str, ...]
     lost: Mapping[str, str]
 
@@ -128,6 +134,7 @@ class Plan:
 def plan(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: bool) -> Plan:
     """What is to be done with files. captures: the name of the capture of each path that was found."""
     new: dict[str, Mark] = {}
+    grown: dict[str, Sequence[Any]] = {}
     waiting: list[str] = []
     gone = [path for path in ledger.waiting if path not in captures and not _is_known(ledger, path)]
     lost = dict.fromkeys(gone, "it vanished before it was read")
@@ -139,15 +146,17 @@ def plan(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: b
         except OSError as error:
             lost[path] = f"it cannot be read: {error.strerror or error}"
             continue
-        if known == mark:
+        same = path in ledger.read and known is not None and mark.head == known.head
+        if known == mark or (same and known is not None and mark.size == known.size):
             continue
-        if path in ledger.read and known is not None and mark.head == known.head:
+        if same and known is not None and (mark.size < known.size or path not in ledger.ends):
             lost[path] = _changed(known, mark)
         elif not close and _is_unfinished(path, mark, settle, path == newest[capture]):
             waiting.append(path)
         else:
+            grown |= {path: ledger.ends[path]} if same else {}
             new[path] = mark if known is None else Mark.of(path)
-    return Plan(new, tuple(waiting), lost)
+    return Plan(new, grown, tuple(waiting), lost)
 
 
 def _is_known(ledger: Ledger, path: str) -> bool:
@@ -202,10 +211,14 @@ def is_written(path: str) -> bool | None:
 
 
 def note(
-    ledger: Ledger, read: Mapping[str, Mark], troubles: Mapping[str, str], waiting: Sequence[str], batch: int
+    ledger: Ledger, read: Mapping[str, Mark], ends: Mapping[str, Sequence[Any]], troubles: Mapping[str, str], batch: int
 ) -> None:
-    """What a batch has done, into the ledger; files that are gone by now and were dealt with are forgotten."""
+    """What a batch has done, into the ledger; files that are gone by now and were dealt with are forgotten.
+
+    ends: of files that were read, where reading has come to, if it can be gone on with.
+    """
     ledger.read.update(read)
+    ledger.ends = {path: end for path, end in {**ledger.ends, **ends}.items() if path in ends or path not in read}
     for path, reason in troubles.items():
         mark = None
         with suppress(OSError):
@@ -214,5 +227,5 @@ def note(
         if mark is not None and path in ledger.read:
             ledger.read[path] = mark
     ledger.read = {path: mark for path, mark in ledger.read.items() if os.path.exists(path)}
-    ledger.waiting = list(waiting)
+    ledger.ends = {path: end for path, end in ledger.ends.items() if path in ledger.read}
     ledger.batches = batch

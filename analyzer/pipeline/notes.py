@@ -18,9 +18,9 @@ class SplitNote:
     """One split's, or with merged() a whole file's.
 
     file: path. begin: records before it. packets: in it, TCP or not; first, last: the lowest and highest of their times
-    (ns). bytes: of the file. early: whether packets end before the file does. findings: severity, code and text of
-    each. error: why the file could not be read, or not to its end. passed_over: the same of a file of a folder that is
-    no capture.
+    (ns). bytes: of the file. early: whether packets end before the file does. end: where reading has come to, if it can
+    be gone on with (records.Standing). findings: severity, code and text of each. error: why the file could not be
+    read, or not to its end. passed_over: the same of a file of a folder that is no capture.
     """
 
     file: str
@@ -32,6 +32,7 @@ class SplitNote:
     format: str | None = None
     compression: str | None = None
     early: bool = False
+    end: Sequence[Any] | None = None
     findings: Sequence[Mapping[str, str]] = ()
     error: str | None = None
     passed_over: str | None = None
@@ -52,6 +53,7 @@ class SplitNote:
             format=info.format,
             compression=info.compression,
             early=packets.damaged,
+            end=None if info.compression else packets.standing,
             findings=findings,
         )
 
@@ -77,6 +79,7 @@ def _both(one: SplitNote, other: SplitNote) -> SplitNote:
         format=one.format or other.format,
         compression=one.compression or other.compression,
         early=one.early or other.early,
+        end=other.end,
         findings=[*one.findings, *(each for each in other.findings if each not in one.findings)],
         error=one.error or other.error,
         passed_over=one.passed_over or other.passed_over,

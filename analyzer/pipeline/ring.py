@@ -98,7 +98,8 @@ class _Run:
         lost = [FileNote.lost(_file(path, by_path), reason) for path, reason in todo.lost.items()]
         new = [replace(by_path[path], capture=self.told.capture(by_path[path].capture_name)) for path in todo.new]
         if not new and not lost and (self.told.closed or not (self.ring.close and self.told.opened)):
-            ledger.note(self.told, {}, {}, todo.waiting, self.told.batches)
+            ledger.note(self.told, {}, {}, {}, self.told.batches)
+            self.told.waiting = list(todo.waiting)
             self.told.save(self.state)
             return job.Report(waiting=todo.waiting)
         report = self._batch(sorted(new, key=lambda file: found.index(by_path[file.path])), lost, todo)
@@ -114,7 +115,7 @@ class _Run:
         try:
             carry = Carry(place, number, self.ring.close, self.told.latest)
             part = f"{job.PART}-{number:06}"
-            batch = job.Batch(new, part, carry, self._opened(new), self._names())
+            batch = job.Batch(new, part, carry, self._opened(new), self._names(), todo.grown)
             report = job.fill(self.spark, batch, written, self.options, lost)
             commit.write_whole(os.path.join(place, NAMED), json.dumps(report.names).encode())
             commit.offer(self.folder, written, number)
@@ -148,7 +149,9 @@ class _Run:
         """What was done, into the ledger."""
         read = {note.path: todo.new[note.path] for note in report.files if note.state != QUARANTINED}
         troubles = {note.path: note.reason or "" for note in report.files if note.state in (DAMAGED, QUARANTINED)}
-        ledger.note(self.told, read, troubles, todo.waiting, number)
+        ends = {note.path: note.end for note in report.files if note.path in read and note.end is not None}
+        ledger.note(self.told, read, ends, troubles, number)
+        self.told.waiting = list(todo.waiting)
         self.told.closed = self.ring.close
         for note in report.files:
             if note.last is not None:

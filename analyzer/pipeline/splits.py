@@ -19,6 +19,9 @@ from analyzer.capture.records import Standing, Stretch
 from analyzer.capture.stretches import LOOK, StretchPackets
 from analyzer.pipeline.sources import CaptureFile
 
+ANEW: Mapping[int, Standing] = {}
+"""All files are read from their beginning."""
+
 MOST_EARLIER = 4
 """Files before its own that a split may look back into, for the first pieces of datagrams."""
 
@@ -90,16 +93,20 @@ def hop(file: CaptureFile, split: int) -> list[Standing]:
     return found
 
 
-def splits(files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[Standing]]) -> list[Split]:
-    """The splits of all files that this machine's tasks open, in order; cuts: what hop() gave, by file."""
+def splits(
+    files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[Standing]], begins: Mapping[int, Standing] = ANEW
+) -> list[Split]:
+    """The splits of all files that this machine's tasks open, in order.
+
+    cuts: what hop() gave, by file. begins: where to read on in files of which the beginning was read before.
+    """
     found: list[Split] = []
     for number, file in enumerate(files):
         if file.remote and not file.too_large:
             continue
-        begins = [None, *cuts.get(number, ())]
         end = file.size if file.plain else None
         ends = [*(each.position for each in cuts.get(number, ())), end]
-        for begin, stop in zip(begins, ends, strict=True):
+        for begin, stop in zip([begins.get(number), *cuts.get(number, ())], ends, strict=True):
             found.append(Split(number, Stretch(begin, stop), _earlier(number, begin, files, cuts)))
     return found
 
@@ -109,7 +116,7 @@ def _earlier(
 ) -> tuple[tuple[int, Stretch], ...]:
     found: list[tuple[int, Stretch]] = []
     if begin is not None:
-        back = _before(cuts[number], begin.records)
+        back = _before(cuts.get(number, ()), begin.records)
         found.append((number, Stretch(back, begin.position)))
         if back is not None:
             return tuple(found)

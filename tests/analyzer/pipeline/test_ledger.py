@@ -38,9 +38,10 @@ def told(tmp_path: Path) -> Ledger:
     return Ledger(str(tmp_path / "tables"), "{}")
 
 
-def done(told: Ledger, files: dict[str, str], batch: int = 1) -> None:
+def done(told: Ledger, files: dict[str, str], batch: int = 1, *, ends: bool = False) -> None:
     found = plan(told, files, settle=60, close=False)
-    note(told, found.new, found.lost, found.waiting, batch)
+    note(told, found.new, {path: [7] for path in found.new} if ends else {}, found.lost, batch)
+    told.waiting = list(found.waiting)
 
 
 def test_what_is_finished_is_read_once(tmp_path: Path, told: Ledger) -> None:
@@ -87,8 +88,30 @@ def test_a_name_that_is_used_again_is_a_new_file(tmp_path: Path, told: Ledger) -
     assert planned(told, files) == (["1"], [], {})
 
 
+def test_what_has_grown_is_read_on(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    (tmp_path / "1").write_bytes(bytes(9_000))
+    os.utime(tmp_path / "1", (LONG_AGO, LONG_AGO))
+    done(told, files, ends=True)
+    with open(tmp_path / "1", "ab") as file:
+        file.write(b"more")
+    assert planned(told, files) == ([], ["1"], {})
+    os.utime(tmp_path / "1", (LONG_AGO, LONG_AGO))
+    assert planned(told, files) == (["1"], [], {})
+    assert plan(told, files, settle=60, close=False).grown == {str(tmp_path / "1"): [7]}
+    os.truncate(tmp_path / "1", 8_000)
+    assert planned(told, files)[2] == {"1": "it has changed since it was read: what is new in it is not in the tables"}
+
+
+def test_what_was_touched_is_not_new(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    done(told, files)
+    os.utime(tmp_path / "1")
+    assert planned(told, files) == ([], [], {})
+
+
 @pytest.mark.parametrize("more", [b"x", b"x" * 10_000])
-def test_what_has_grown_is_told(tmp_path: Path, told: Ledger, more: bytes) -> None:
+def test_what_has_grown_and_cannot_be_read_on_is_told(tmp_path: Path, told: Ledger, more: bytes) -> None:
     files = ring(tmp_path, "1", "2")
     done(told, files)
     with open(tmp_path / "1", "ab") as file:
@@ -125,7 +148,7 @@ def test_what_was_read_and_is_gone_is_forgotten(tmp_path: Path, told: Ledger) ->
 
 def test_what_was_in_quarantine_is_read_when_it_has_changed(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
-    note(told, {}, {str(tmp_path / "1"): "it is no capture"}, (), 1)
+    note(told, {}, {}, {str(tmp_path / "1"): "it is no capture"}, 1)
     assert planned(told, files) == (["2"], [], {})
     (tmp_path / "1").write_bytes(b"a capture now")
     os.utime(tmp_path / "1", (LONG_AGO - 50, LONG_AGO - 50))
@@ -136,7 +159,9 @@ def test_it_is_saved_and_read_again(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
     os.utime(tmp_path / "2")
     told.capture("ring")
-    note(told, {str(tmp_path / "1"): Mark.of(str(tmp_path / "1"))}, {str(tmp_path / "x"): "gone"}, list(files), 3)
+    path = str(tmp_path / "1")
+    note(told, {path: Mark.of(path)}, {path: [90, 2, 17, ["<"]]}, {str(tmp_path / "x"): "gone"}, 3)
+    told.waiting = list(files)
     told.latest["ring"] = 1 << 60
     told.save(str(tmp_path))
     assert Ledger.load(str(tmp_path), told.folder, told.settings) == told

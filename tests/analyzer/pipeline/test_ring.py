@@ -119,6 +119,29 @@ def test_the_file_that_is_being_written_waits(spark: SparkSession, tmp_path: Pat
     assert told.filter(pc.equal(told["state"], "quarantined"))["path"].to_pylist() == [str(newest)]
 
 
+@pytest.mark.parametrize("at", [0.3, 0.7])
+def test_a_file_that_grows_is_read_on(spark: SparkSession, tmp_path: Path, at: float) -> None:
+    """It was quiet for long, and then it goes on, in the middle of a record."""
+    build(tmp_path / "ring")
+    expected = added_up(single(tmp_path / "ring"))
+    newest = max((tmp_path / "ring").iterdir())
+    whole = newest.read_bytes()
+    tables, state = tmp_path / "tables", Ring(str(tmp_path / "state"))
+    for data in (whole[: int(len(whole) * at)], whole):
+        newest.write_bytes(data)
+        os.utime(newest, (1, len(data)))
+        ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+    ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), Ring(state.state, close=True))
+    found = added_up(written(tables))
+    told = [row for row in found["findings"] if row["code"] != "damaged-capture"]
+    assert _begun_anywhere({**found, "findings": told}) == _begun_anywhere(expected)
+
+
+def _begun_anywhere(rows: Rows) -> Rows:
+    """A message of which an earlier run has read the first packet does not tell its number."""
+    return {**rows, "messages": [{**row, "first_record": None} for row in rows["messages"]]}
+
+
 def test_files_that_vanish_or_are_damaged_are_in_quarantine(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

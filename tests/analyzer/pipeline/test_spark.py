@@ -15,7 +15,7 @@ pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
-from analyzer.pipeline import Options, commit, job, read
+from analyzer.pipeline import Options, commit, finishing, job, read
 from analyzer.pipeline.failures import reported
 from analyzer.pipeline.sources import find
 from analyzer.pipeline.tables import EVERY, VERSION, VERSION_KEY, schema
@@ -40,6 +40,16 @@ def test_the_files_hold_what_one_process_finds(
     assert report.rows == {**{table: len(rows) for table, rows in expected.items()}, "files": len(found.files)}
     assert [finding["code"] for note in report.files for finding in note.findings] == ["damaged-capture"]
     assert sorted(os.listdir(tmp_path)) == sorted([commit.LOCK, *EVERY])
+
+
+def test_what_is_large_is_finished_by_tasks(
+    spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names for ids and sums of sums, which this process does itself where there is little."""
+    monkeypatch.setattr(finishing, "SMALL", 0)
+    monkeypatch.setattr(finishing, "A_TASK", 1 << 14)
+    job.run(spark, find([str(house)]), str(tmp_path), Options(partitions=3))
+    assert written(tmp_path) == expected
 
 
 def test_frames_hold_the_same(spark: SparkSession, house: Path, expected: Rows) -> None:
