@@ -14,10 +14,11 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
-from analyzer.pipeline import Options, Tables, read
+from analyzer.pipeline import Options, Tables, job, read
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.enrich import needed, whole
 from analyzer.pipeline.origins import Counted
+from analyzer.pipeline.sources import find
 from analyzer.pipeline.tables import EVERY, TABLES, schema
 from analyzer.session import Session
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, cut, frames_of
@@ -127,3 +128,15 @@ def test_the_notebook(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> N
     assert {row.operation: row["count"] for row in place["slow"].collect()} == slow
     assert slow
     assert place["late"] == sum(row["code"] == "unanswered" for table, row in rows if table == "findings")
+
+
+def test_questions_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
+    job.run(spark, find([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
+    spoken, other = ([line for line in block.splitlines() if line] for block in blocks("README.md", "sql"))
+    assert [re.sub(r"'tables/(\w+)/\*/\*/\*\.parquet'", r"parquet.`tables/\1`", line) for line in other] == spoken
+    slow, versions, topics = (spark.sql(line.replace("`tables/", f"`{tmp_path}/")).collect() for line in spoken)
+    assert slow[0].ms == max(row.ms for row in slow if row.ms is not None) > 0
+    assert {row.operation for row in slow} >= {"Fetch", "Produce", "Metadata"}
+    assert all(row.oldest <= row.newest for row in versions if row.oldest is not None)
+    assert topics
+    assert all(row.topic and row.requests >= row.errors for row in topics)
