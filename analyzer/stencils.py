@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -28,6 +28,7 @@ from analyzer.templates import Bytestore, Joined, Laid, Template
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
 from dissectors.holes import BEGIN, END, Marked, Shape
+from dissectors.wire.bulk import NULL
 
 WORTH = 24
 """Rows below which a shape costs more than decoding them. Long ones count more, by WORTH_BYTES."""
@@ -74,26 +75,52 @@ class Kind:
     poor: int = 0
 
 
-class Stencils:
-    """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body."""
+class Shapes:
+    """The shapes that were met, by kinds of messages; `count`: of them, as MOST_SHAPES counts."""
 
-    def __init__(self, reader: Rows, say: Say) -> None:
+    def __init__(self) -> None:
+        self.kinds: OrderedDict[Hashable, Kind] = OrderedDict()
+        self.count = 0
+
+    def of(self, key: Hashable) -> Kind:
+        """What is known of a kind."""
+        kind = self.kinds.setdefault(key, Kind())
+        self.kinds.move_to_end(key)
+        return kind
+
+    def trim(self) -> None:
+        """Forgets the kinds that were met longest ago, if there is too much."""
+        while self.count > MOST_SHAPES:
+            self.count -= sum(template.cost for template in self.kinds.popitem(last=False)[1].templates)
+
+
+class Stencils:
+    """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body.
+
+    shapes: those that another one has kept, also of another analysis, whose `say` makes the same texts.
+    """
+
+    def __init__(self, reader: Rows, say: Say, shapes: Shapes | None = None) -> None:
         self._reader, self._session, self._say = reader, reader.session, say
-        self._kinds: OrderedDict[tuple[int, ...], Kind] = OrderedDict()
-        self._count = 0
+        self._shapes = Shapes() if shapes is None else shapes
 
     def groups(self, rows: Ints) -> list[Group]:
         """Groups of places in `rows`; what is in none is like nothing."""
         found: list[Group] = []
         for key, places in self._alike(rows):
-            kind = self._kinds.setdefault(key, Kind())
-            self._kinds.move_to_end(key)
+            kind = self._shapes.of(self._kind(key))
             if kind.templates or kind.poor < MOST_POOR:
                 found += self._of_a_kind(kind, rows, places, findings_of(key[-1]))
-        while self._count > MOST_SHAPES:
-            self._count -= sum(template.cost for template in self._kinds.popitem(last=False)[1].templates)
+        self._shapes.trim()
         _read_nested([group.laid for group in found])
         return [group for group in found if len(group.laid.rows)]
+
+    def _kind(self, key: tuple[int, ...]) -> Hashable:
+        """The same without what is only this analysis's number of something."""
+        *numbers, extra, protocol, several, remarks = key
+        engine = self._session.engine
+        extras = None if extra == NULL else tuple(sorted(engine.extras[extra].items()))
+        return *numbers, extras, engine.dissector(protocol), several, remarks
 
     def _alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
         """Places of whole rows of the same kind, where there are enough of them to look for a shape."""
@@ -117,7 +144,7 @@ class Stencils:
     def _of_a_kind(self, kind: Kind, rows: Ints, places: Ints, remarks: tuple[Finding, ...]) -> Iterator[Group]:
         source, at, length = self._bytes(rows[places])
         kind.templates.sort(key=lambda template: -template.hits)
-        self._count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
+        self._shapes.count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
         del kind.templates[MOST_OF_A_KIND:]
         known, poor = iter(list(kind.templates)), 0
         while len(places) and (template := next(known, None)) is not None:
@@ -135,7 +162,7 @@ class Stencils:
                 if enough and _worth(length[laid.rows]) >= WORTH // 4:
                     poor, done = 0, laid.rows
                     kind.templates.append(made)
-                    self._count += made.cost
+                    self._shapes.count += made.cost
                     yield Group(places, laid)
                     made.hits += len(done)
             if len(done) == 1:

@@ -13,8 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer import cells
-from analyzer.cells import Cells
 from analyzer.columns import Array, Bools, Ints
 from analyzer.pipeline.found import array_of
 from analyzer.row_columns import Column, Flags, Integers, Joined, Picked, Scoped
@@ -49,7 +47,7 @@ def joined(parts: Sequence[pa.Array | pa.Scalar]) -> pa.Array:
     return pc.binary_join_element_wise(*(part.cast(pa.string()) for part in parts), "")
 
 
-def picked(texts: Sequence[str], numbers: Array) -> pa.Array:
+def picked(texts: Sequence[str | None], numbers: Array) -> pa.Array:
     """The text of each number, of few."""
     return pa.array(texts, pa.string()).take(pa.array(numbers))
 
@@ -59,12 +57,13 @@ def nothing_where(values: pa.Array, null: Bools) -> pa.Array:
     return pc.if_else(pa.array(null), None, values) if null.any() else values
 
 
-def texts_of(written: Cells) -> pa.Array:
-    """The text of each row of cells."""
-    offsets = np.zeros(len(written) + 1, np.int32)
-    np.cumsum(np.add.reduce((written != 0).view(np.uint8), axis=1, dtype=np.int32), out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(cells.text_of(written))]
-    return pa.StringArray.from_buffers(len(written), buffers[1], buffers[2])
+def texts_of(text: bytes, sizes: Ints) -> pa.Array:
+    """Texts that lie one behind the other, of so many bytes each. Raises UnicodeDecodeError."""
+    if not text.isascii():
+        text.decode()
+    offsets = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return pa.StringArray.from_buffers(len(sizes), pa.py_buffer(offsets), pa.py_buffer(text))
 
 
 def sizes_of(texts: pa.Array) -> Ints:

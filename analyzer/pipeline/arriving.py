@@ -3,19 +3,29 @@
 Theory. Rows come sorted by connection, and in it by time. Notes have no connection and so come first; a state comes
 before the packets of its connection, but in the same Arrow batch only if no batch ends between them. So a state whose
 connection has no packet is known as idle once a later connection has come.
+
+Bundles (pointers.py) are unpacked a few at a time, so that what is in memory does not depend on how many Spark gives at
+once.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns import Ints
-from analyzer.pipeline.pointers import Pointers, capture_of
+from analyzer.pipeline.bundles import offsets_of
+from analyzer.pipeline.merging import Merger, Pointers
+from analyzer.pipeline.pointers import capture_of, packets_of
 from analyzer.pipeline.states import Left
+
+PORTION = 8 << 20
+"""Bytes of rows that are unpacked at a time, unless one row has more."""
+
+UNPACKED = 128
+"""What a packet weighs beside its bytes: a block of an analysis should have some ten thousand at most."""
 
 
 class Queue:
@@ -25,7 +35,8 @@ class Queue:
     """
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
-        self._batches = iter(batches)
+        self._batches = _portions(batches)
+        self._merger = Merger()
         self._ahead: Pointers | None = None
         self._left: dict[bytes, Left] = {}
         self._unmet: list[bytes] = []
@@ -36,11 +47,12 @@ class Queue:
         """The next pointers, at least one; None at the end."""
         while self._ahead is None and (batch := next(self._batches, None)) is not None:
             # Notes have no connection, and so are sorted before all packets.
-            notes = int(np.searchsorted(_lengths(batch.column(0)) > 0, True))
+            notes = int(np.searchsorted(np.diff(offsets_of(batch.column(0))) > 0, True))
             self.notes += batch.column(3)[:notes].to_pylist()
             if notes < len(batch):
                 self._ahead = self._pointers(batch.slice(notes))
         if self._ahead is None:
+            self._ahead = self._merger.add(None, None)
             self._settle(set(), b"")
         return self._ahead
 
@@ -67,19 +79,20 @@ class Queue:
         self._left[connection] = left
 
     def _pointers(self, batch: pa.RecordBatch) -> Pointers | None:
-        """Those of a batch without notes; its states are put aside."""
-        states = np.flatnonzero(batch.column(2).to_numpy() < 0)
+        """The packets that are ahead with a batch without notes; its states are put aside."""
+        place, origin = (batch.column(each).to_numpy() for each in (1, 2))
+        last = None if origin[-1] < 0 else (int(place[-1]), int(origin[-1]))
+        states = np.flatnonzero(origin < 0)
         if not len(states) and not self._unmet:
-            return Pointers.of(batch)
+            return self._merger.add(Pointers.of(batch), last)
         chosen = pa.array(states)
         for column in zip(*(batch.column(place).take(chosen).to_pylist() for place in (0, 3)), strict=True):
             self._left[column[0]] = Left.of(column[1])
             self._unmet.append(column[0])
-        last = batch.column(0)[-1].as_py()
-        rest = batch.filter(pa.array(batch.column(2).to_numpy() >= 0)) if len(states) else batch
+        rest = batch.filter(pa.array(origin >= 0)) if len(states) else batch
         found = Pointers.of(rest) if len(rest) else None
-        self._settle(set() if found is None else set(found.names), last)
-        return found
+        self._settle(set() if found is None else set(found.names), batch.column(0)[-1].as_py())
+        return self._merger.add(found, last)
 
     def _settle(self, met: set[bytes], last: bytes) -> None:
         """Of the states without packets so far: which are `met` now, which are idle; of `last` nobody knows."""
@@ -88,7 +101,13 @@ class Queue:
         self.idle += [(name, self._left.pop(name)) for name in unmet if name != last]
 
 
-def _lengths(column: pa.Array) -> Ints:
-    """Of each value of a binary column."""
-    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1]
-    return np.diff(offsets).astype(np.int64)
+def _portions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches of at least one row, none of which has much more than others."""
+    for batch in batches:
+        weight = np.diff(offsets_of(batch.column(3))) + UNPACKED * packets_of(batch)
+        before = np.concatenate(([0], np.cumsum(weight)))
+        first = 0
+        while first < len(batch):
+            last = max(int(np.searchsorted(before, before[first] + PORTION, "right")) - 1, first + 1)
+            yield batch.slice(first, last - first)
+            first = last

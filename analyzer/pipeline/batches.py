@@ -6,7 +6,7 @@ until the exchanges are made (bodies.py). A table's columns are made by a module
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 from analyzer.columns import Ints
 from analyzer.pipeline import exchanges, findings, messages, names, streams
 from analyzer.pipeline.arrays import array, sizes_of
-from analyzer.pipeline.bodies import Bodies
+from analyzer.pipeline.bodies import Bodies, Learned
 from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.exchanges import Reported
 from analyzer.pipeline.found import MOST, NOTES, Columns, Found, batch_of, days, unicode
@@ -26,6 +26,7 @@ from analyzer.pipeline.records import records
 from analyzer.pipeline.subjects import Subjects
 from analyzer.pipeline.summaries import ALONE, PARTS, Summing
 from analyzer.pipeline.tables import TABLES
+from analyzer.render.jsonable import Limits
 from analyzer.rows import Rows
 from analyzer.session import Analysis
 from dissectors.api import Role
@@ -37,6 +38,9 @@ __all__ = ["NOTES", "Columns", "Found", "batch_of", "days", "tables", "unicode"]
 LOOKED_AT = 1 << 18
 """Rows of which errors are looked for at one time."""
 
+Learn = Callable[[tuple[str, ...], Limits], Learned]
+"""Slots and limits to what was learned of bodies with them."""
+
 
 def tables(
     session: Analysis,
@@ -44,13 +48,14 @@ def tables(
     options: Options,
     chosen: Chosen | None = None,
     named: Collection[str] = TABLES,
+    learn: Learn = Learned,
 ) -> Iterator[Found]:
     """The rows of an analysis that was read to its end, as those of the tables that are named.
 
-    chosen: what is written of it; None: all.
+    chosen: what is written of it; None: all. learn: gives what is known already of bodies.
     """
     allow(options.decompressed)
-    maker = _Maker(session, origins, options, Chosen.all(session) if chosen is None else chosen, named)
+    maker = _Maker(session, origins, options, Chosen.all(session) if chosen is None else chosen, named, learn)
     if "names" in named and (told := names.told(session)) is not None:
         yield from maker.batches("names", iter([told]))
     yield from maker.messages()
@@ -69,9 +74,15 @@ class _Maker:
     """Makes the tables of one analysis; has what all of them need."""
 
     def __init__(
-        self, session: Analysis, origins: Origins, options: Options, chosen: Chosen, named: Collection[str]
+        self,
+        session: Analysis,
+        origins: Origins,
+        options: Options,
+        chosen: Chosen,
+        named: Collection[str],
+        learn: Learn,
     ) -> None:
-        self.session, self.chosen = session, chosen
+        self.session, self.chosen, self._learn = session, chosen, learn
         self._origins, self._options, self._named = origins, options, named
         self._reader, self._reported = Rows(session), Reported()
         self._subjects = Subjects(session, np.union1d(chosen.messages, chosen.requests))
@@ -88,8 +99,9 @@ class _Maker:
         """What bodies are read for: the messages, and their findings."""
         if not self._named_slots():
             return
-        bodies = Bodies(self._reader, self._named_slots(), self._options.limits)
-        portions = Portions(self.session, self.chosen.messages)
+        learned = self._learn(self._named_slots(), self._options.limits)
+        bodies = Bodies(self._reader, learned)
+        portions = Portions(self.session, self.chosen.messages, learned.grows)
         for rows in portions:
             told = bodies.of(rows)
             portions.made(told.rows, sum(map(sizes_of, told.texts.values()), np.zeros(len(rows), np.int64)))

@@ -1,16 +1,17 @@
 """What bodies say of rows, as columns: each body decoded once, alike ones together.
 
 Theory. Stencils give texts of alike rows as cells (analyzer.stencils). Of a kind's errors and findings there is mostly
-one text for all its rows: it is read once and becomes a number. Lines for people and bodies as JSON become Arrow texts
-as they are; rows come kind by kind, for to bring them back into their order would be a copy more. What is like nothing
-is decoded row by row.
+one text for all its rows: it is read once and becomes a number. Lines for people and bodies as JSON are
+collected as bytes and put together once, as the buffer of an Arrow array; rows come kind by kind, for to bring them
+back into their order would be a copy more. What is like nothing is decoded row by row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from itertools import accumulate, chain, pairwise, repeat, starmap
+from typing import Any, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 import orjson
@@ -19,12 +20,12 @@ import pyarrow as pa
 from analyzer import cells
 from analyzer.cells import Cells
 from analyzer.columns import Ints
-from analyzer.pipeline.arrays import joined, texts_of
+from analyzer.pipeline.arrays import texts_of
 from analyzer.pipeline.found import unicode
 from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.ndjson import MarkingWriter
 from analyzer.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
-from analyzer.stencils import Group, Said, Stencils
+from analyzer.stencils import Group, Said, Shapes, Stencils
 from analyzer.text import one_line
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Written
@@ -70,23 +71,50 @@ class Told:
     findings: Findings
 
 
+class _Texts(NamedTuple):
+    """Texts of so many bytes each (n): all of them, in whatever pieces."""
+
+    pieces: list[bytes]
+    sizes: Ints
+
+    @classmethod
+    def of(cls, texts: list[bytes]) -> Self:
+        """Each in a piece of its own."""
+        return cls(texts, np.fromiter(map(len, texts), np.int64, len(texts)))
+
+    def array(self) -> pa.Array:
+        """The same in one piece."""
+        return texts_of(b"".join(self.pieces), self.sizes)
+
+
 @dataclass(slots=True)
 class _Draft:
     """A Told in the making, group by group: `order` has the places of rows as they come."""
 
     order: list[Ints] = field(default_factory=list)
-    texts: dict[str, list[pa.Array]] = field(default_factory=dict)
+    texts: dict[str, list[_Texts]] = field(default_factory=dict)
     numbers: dict[str, list[Ints]] = field(default_factory=dict)
 
 
-class Bodies:
-    """Reads bodies of rows. Keeps the shapes that it has met; of rows nothing."""
+class Learned:
+    """What is known of bodies besides rows: the shapes that were met, and how much messages of a kind become.
 
-    def __init__(self, reader: Rows, slots: Collection[str], limits: Limits) -> None:
-        self._reader = reader
-        self._slots = [slot for slot in BODY_KEYS_IN_ORDER if slot in slots]
-        self._marking, self._json = MarkingWriter(limits), JsonWriter(limits)
-        self._stencils = Stencils(reader, self._said)
+    It is of use for the next analysis too, where the same slots are asked for within the same limits.
+    """
+
+    def __init__(self, slots: tuple[str, ...], limits: Limits) -> None:
+        self.slots = tuple(slot for slot in BODY_KEYS_IN_ORDER if slot in slots)
+        self.marking, self.json, self.shapes = MarkingWriter(limits), JsonWriter(limits), Shapes()
+        self.grows: dict[tuple[int, ...], float] = {}
+
+
+class Bodies:
+    """Reads bodies of rows, of which it keeps nothing."""
+
+    def __init__(self, reader: Rows, learned: Learned) -> None:
+        self._reader, self._slots = reader, learned.slots
+        self._marking, self._json = learned.marking, learned.json
+        self._stencils = Stencils(reader, self._said, learned.shapes)
 
     def of(self, rows: Ints) -> Told:
         """What the bodies of `rows` say, in whatever order."""
@@ -120,7 +148,7 @@ class Bodies:
             if len(constant) == len(parts):
                 number = np.full(len(places), _number(b"".join(constant), slot, errors, findings))
             else:
-                texts = _text(group, slot).dictionary_encode()
+                texts = _text(group, slot).array().dictionary_encode()
                 numbers = [_number(text, slot, errors, findings) for text in texts.dictionary.to_pylist()]
                 number = np.array(numbers, np.int64)[texts.indices.to_numpy()]
             draft.numbers.setdefault(slot, []).append(number)
@@ -140,7 +168,7 @@ class Bodies:
         draft.order.append(places)
         for slot, values in found.items():
             if slot in TEXTS:
-                draft.texts.setdefault(slot, []).append(pa.array(values, pa.string()))
+                draft.texts.setdefault(slot, []).append(_Texts.of(values))
             else:
                 draft.numbers.setdefault(slot, []).append(np.array(values, np.int64))
 
@@ -161,7 +189,7 @@ def _key(findings: Sequence[dict[str, str]]) -> tuple[tuple[str, str, str], ...]
     return tuple((each["severity"], each["code"], unicode(each["text"])) for each in findings)
 
 
-def _text(group: Group, slot: str) -> pa.Array:
+def _text(group: Group, slot: str) -> _Texts:
     """A slot of each row of a group; what is too long for cells is put between them."""
     laid, count = group.laid, len(group.laid.rows)
     known = len(laid.splices)
@@ -171,16 +199,39 @@ def _text(group: Group, slot: str) -> pa.Array:
             runs.append([])
         else:
             runs[-1].append(part)
-    found = [texts_of(cells.beside(run, count)) for run in runs]
     if len(runs) == 1:
-        return found[0]
-    longer = [pa.array(mark.write(values), pa.string()) for mark, values in laid.splices[known:]]
-    between = [each for pair in zip(found, longer, strict=False) for each in pair]
-    return joined([*between, found[-1]])
+        written = cells.beside(runs[0], count)
+        return _Texts([cells.text_of(written)], cells.sizes_of(written))
+    columns, sizes = [], np.zeros(count, np.int64)
+    longer = [_Texts.of(mark.write(values)) for mark, values in laid.splices[known:]]
+    for run, nested in zip(runs, [*longer, None], strict=True):
+        texts, size = _each(run, count)
+        columns.append(texts)
+        sizes += size
+        if nested is not None:
+            columns.append(nested.pieces)
+            sizes += nested.sizes
+    return _Texts(list(chain.from_iterable(zip(*columns, strict=False))), sizes)
+
+
+def _each(run: list[bytes | Cells], count: int) -> tuple[Iterable[bytes], Ints | int]:
+    """The text of each row by itself, and its size; of one that is the same in all rows there is no end."""
+    constant = [part for part in run if type(part) is bytes]
+    if len(constant) == len(run):
+        text = b"".join(constant)
+        return repeat(text), len(text)
+    written = cells.beside(run, count)
+    text, sizes = cells.text_of(written), cells.sizes_of(written)
+    return map(text.__getitem__, starmap(slice, pairwise(accumulate(sizes.tolist(), initial=0)))), sizes
+
+
+def _joined(parts: Iterable[_Texts]) -> _Texts:
+    pieces, sizes = zip(*parts, strict=True)
+    return _Texts(list(chain.from_iterable(pieces)), np.concatenate(sizes))
 
 
 def _put_together(draft: _Draft, rows: Ints, errors: Errors, findings: Findings) -> Told:
     # One slot after the other, so that no two copies of all are there at the same time.
-    texts = {slot: pa.concat_arrays(draft.texts.pop(slot)) for slot in list(draft.texts)}
+    texts = {slot: _joined(draft.texts.pop(slot)).array() for slot in list(draft.texts)}
     numbers = {slot: np.concatenate(parts) for slot, parts in draft.numbers.items()}
     return Told(rows[np.concatenate(draft.order)], texts, numbers, errors, findings)

@@ -6,6 +6,7 @@ words and have a remedy; of all else the last line of the innermost traceback sa
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,14 @@ LOG = "spark.log"
 
 LONGEST = 300
 """Characters of a reason that is not ours."""
+
+
+FULL = (
+    "a disk is full, that of the tables or that of Spark's own files: make room, or name another folder with "
+    "--conf spark.local.dir=DIR"
+)
+TOO_LARGE = "a file has become larger than this system allows (ulimit -f): raise that, or give more --partitions"
+"""Known by their words from Spark, and by their numbers from this process."""
 
 
 class Cause(NamedTuple):
@@ -41,10 +50,15 @@ KNOWN: Sequence[Cause] = (
         r'Cannot run program "([^"]+)"',
         "the executors have no {0}: set PYSPARK_PYTHON to the path of their Python",
     ),
+    Cause(r"No space left on device|Disk quota exceeded", FULL),
+    Cause(r"File too large", TOO_LARGE),
     Cause(
-        r"No space left on device",
-        "a disk is full, that of the tables or that of Spark's own files: make room, or name another folder with "
-        "--conf spark.local.dir=DIR",
+        r"increase heap size using the --driver-memory",
+        "Java has less memory than Spark starts with: give it more (--conf spark.driver.memory=1g)",
+    ),
+    Cause(
+        r"EOFException occurred while reading the port number",
+        "a worker ended before it had begun: it was killed, or PYSPARK_PYTHON is no Python with Spark",
     ),
     Cause(
         r"java\.lang\.OutOfMemoryError|Java heap space",
@@ -94,6 +108,18 @@ def reported(log: Path | None) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         where = "the logs of the driver and its executors say more" if log is None else f"what Spark says is in {log}"
         raise SparkFailed(f"Spark could not finish: {reason(str(error)) or type(error).__name__}; {where}") from error
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Makes a sentence of a write of this process for which there was no room; such an error names no file."""
+    try:
+        yield
+    except OSError as error:
+        told = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EFBIG: TOO_LARGE}.get(error.errno or 0)
+        if told is None:
+            raise
+        raise UserError(told) from error
 
 
 def reason(text: str) -> str:

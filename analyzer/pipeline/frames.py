@@ -99,12 +99,12 @@ def tasks(files: Sequence[CaptureFile], worth: int, usual: int) -> int:
 
 def cores(spark: SparkSession) -> int:
     """Tasks that run at a time. Spark Connect does not say, but deals out a range to as many."""
-    from pyspark.sql.functions import spark_partition_id
+    from pyspark.sql.functions import max, spark_partition_id
 
-    try:
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
         return int(spark.sparkContext.defaultParallelism)
-    except AttributeError:
-        return spark.range(1 << 16).select(spark_partition_id()).distinct().count()
+    (last,) = spark.range(1 << 16).select(spark_partition_id().alias("part")).agg(max("part")).collect()[0]
+    return int(last) + 1
 
 
 def sorted_pointers(

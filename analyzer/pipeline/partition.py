@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +24,17 @@ from analyzer.decode_as import known_of, together
 from analyzer.errors import UserError
 from analyzer.pipeline.arriving import Queue
 from analyzer.pipeline.batches import NOTES, Found, tables
+from analyzer.pipeline.bodies import Learned
 from analyzer.pipeline.carrier import Carrier, Desk, desk_of
 from analyzer.pipeline.library import Gone, Library
+from analyzer.pipeline.merging import Pointers
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Grown, Kept
-from analyzer.pipeline.pointers import BEHIND, RECORD, RECORDS, Pointers, capture_of, ends_of
+from analyzer.pipeline.pointers import BEHIND, RECORD, RECORDS, capture_of, ends_of
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.states import STATE, Carry
 from analyzer.pipeline.tables import TABLES
+from analyzer.pipeline.worker import settle
 from analyzer.session import Analysis
 from dissectors.finding import Finding
 
@@ -38,6 +42,9 @@ ENOUGH, MOST = 1 << 17, 1 << 18
 """Packets of a part, and at most where its last connection has more."""
 
 _LIBRARY = Library()
+
+_learned = lru_cache(maxsize=1)(Learned)
+"""What bodies have taught this process, for one kind of run."""
 
 
 def rows(
@@ -51,7 +58,7 @@ def rows(
 
     carry: this is one of several batches; then also the state that is left for the next one (states.STATE).
     """
-    _collect_seldom()
+    settle()
     queue = Queue(batches)
     known, _ = known_of(together(options.decode_as))
     try:
@@ -80,18 +87,12 @@ def _parts(
         with Analysis(part, known, orders=orders) as session:
             part.carrier = carrier = Carrier(desk, session, part, origins)
             session.load(carrier.ended)
-            yield from tables(session, origins, options, carrier.chosen(), named)
+            yield from tables(session, origins, options, carrier.chosen(), named, _learned)
             yield Found(STATE, carrier.states(queue.put_back))
         # An analysis holds itself (its engine's walker, its part's carrier), and is too large to wait for a full round.
         del part, carrier, session
         gc.collect()
         _LIBRARY.trim()
-
-
-def _collect_seldom() -> None:
-    """Decoded values are trees without cycles; looking for cycles costs a tenth of the time."""
-    gc.freeze()
-    gc.set_threshold(200_000, 50, 50)
 
 
 class Part:
@@ -163,10 +164,9 @@ class Part:
         sources = np.array([self._source(number) for number in used.tolist()], np.int64)
         at[~behind] |= sources[back] << SHIFT
         if bool(behind.any()):
-            begin = pointers.begin[behind]
             # With what lies between the payloads, in one piece: that is the records of their packets.
-            first, last = int(begin[0]), int(begin[-1] + pointers.behind[behind][-1])
-            at[behind] = begin - first + self._append(pointers.data[first:last])
+            first, last = pointers.span()
+            at[behind] = pointers.begin[behind] - first + self._append(pointers.data[first:last])
         return at
 
     def _source(self, file: int) -> int:

@@ -1,7 +1,7 @@
 """Payload cut out of captures, many packets at once and none of them in Python.
 
 Theory. Between two payloads lies what is no payload. So the part of a capture that has them all is an Arrow column as
-it stands, in which every other value is wanted; Arrow copies these.
+it stands, in which every other value is wanted; Arrow copies these, in whatever order they are asked for.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from analyzer.columns import Ints
 
 def cut_out(at: Ints, length: Ints, store: Store) -> pa.Array:
     """The bytes at locations `at` (n, at least one), as many as `length` says; they do not overlap."""
-    parts, source = [], at >> SHIFT
-    for each in np.unique(source).tolist():
-        rows = np.flatnonzero(source == each)
-        rows = rows[np.argsort(at[rows], kind="stable")]
-        parts.append((rows, _rising(at[rows], length[rows], store)))
-    if len(parts) == 1 and bool((parts[0][0][:-1] < parts[0][0][1:]).all()):
-        return parts[0][1]
+    source = at >> SHIFT
+    rows = [np.flatnonzero(source == each) for each in np.unique(source).tolist()]
+    parts = [_of_one_source(at[mine], length[mine], store) for mine in rows]
+    if len(parts) == 1:
+        return parts[0]
     order = np.empty(len(at), np.int64)
-    order[np.concatenate([rows for rows, _ in parts])] = np.arange(len(at))
-    return pa.concat_arrays([found for _, found in parts]).take(pa.array(order))
+    order[np.concatenate(rows)] = np.arange(len(at))
+    return pa.concat_arrays(parts).take(pa.array(order))
 
 
-def _rising(at: Ints, length: Ints, store: Store) -> pa.Array:
-    """The same where all lie in one source, one behind the other."""
-    first = int(at[0])
-    edges = np.stack((at, at + length), axis=1).ravel() - first
+def _of_one_source(at: Ints, length: Ints, store: Store) -> pa.Array:
+    order = np.argsort(at, kind="stable")
+    rising = at[order]
+    first = int(rising[0])
+    edges = np.stack((rising, rising + length[order]), axis=1).ravel() - first
     edges = np.maximum.accumulate(edges)
     data = store.window(first, int(edges[-1]))
     buffers = [None, pa.py_buffer(edges), pa.py_buffer(data)]
     every = pa.Array.from_buffers(pa.large_binary(), len(edges) - 1, buffers)
-    return every.take(pa.array(np.arange(0, len(edges) - 1, 2))).cast(pa.binary())
+    places = np.empty(len(at), np.int64)
+    places[order] = np.arange(0, len(edges) - 1, 2)
+    return every.take(pa.array(places)).cast(pa.binary())

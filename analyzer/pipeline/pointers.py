@@ -1,9 +1,11 @@
-"""What Spark carries of a packet: which connection, which place in time, and where its payload lies.
+"""What Spark carries of packets: which connection, which place in time, and where their payload lies.
 
 Theory. Four columns are all that Spark has to know: it groups by `connection` and sorts by `place` and `origin`;
-`packet` is a record of fixed width that only the two ends look into. So the Java side copies four values a packet
-instead of fifteen. Payload that lies in no file (reassembled IP fragments), or in one that the other end may not be
-able to open, follows its record. A row without a connection is no packet but a note (JSON) about a file; notes take
+`packet` is a bundle (bundles.py) that only the two ends look into: the packets of one connection out of one piece of
+a file, in the order of the file. `place` and `origin` are those of its first packet, and no other packet of the
+bundle comes before that; so bundles of one file follow one another, and those of several files are merged where they
+arrive (merging.py). Payload that lies in no file (reassembled IP fragments), or in one that the other end may not be
+able to open, follows the records. A row without a connection is no bundle but a note (JSON) about a file; notes take
 the same road, so that they come exactly once.
 
 `connection` begins with capture and ports, because sorting compares the first eight bytes cheaply.
@@ -14,18 +16,16 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from analyzer.capture.packets import FlowTable, PacketBlock
-from analyzer.capture.rows import gather_rows
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns import Ints
+from analyzer.columns import Ints, order_by, ranks, runs
+from analyzer.pipeline.bundles import bundled, counts, followed, offsets_of
 from analyzer.pipeline.payloads import cut_out
 
 COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY"
@@ -36,22 +36,28 @@ RECORD = (1 << RECORDS) - 1
 BATCH = 1 << 16
 """Packets in one Arrow batch."""
 
+MOST = 1 << 12
+"""Packets in one bundle: who merges bundles has one of each file that has packets at that time."""
+
 HEAVY = 8 << 20
 """Bytes of payload in one Arrow batch, unless one packet has more; the offsets of a batch end at 2 GiB."""
 
 PACKET = np.dtype(
     [
         ("time", "<i8"),
+        ("late", "<i8"),
         ("position", "<i8"),
         ("seq", "<u4"),
         ("ack", "<u4"),
         ("length", "<i4"),
         ("captured", "<i4"),
+        ("after", "<u4"),
         ("flags", "u1"),
         ("forward", "u1"),
     ]
 )
-"""`position`: of the payload in its file (unpacked), BEHIND if it follows. `forward`: the lower end sent it."""
+"""`late`: by how much its place exceeds its time, ns. `position`: of the payload in its file (unpacked), BEHIND if it
+follows. `after`: its record number less that of the bundle's first packet. `forward`: the lower end sent it."""
 
 BEHIND = -1
 SCHEMA = pa.schema(
@@ -69,35 +75,47 @@ class Connections:
         self._names: list[bytes] = []
         self._lower: list[int] = []
 
-    def of(self, flow: npt.NDArray[np.int32]) -> tuple[pa.Array, npt.NDArray[np.int64]]:
-        """For n packets' flows: their connection, and which side of the flow is its lower end."""
+    def of(self, flow: npt.NDArray[np.int32]) -> pa.Array:
+        """The connection of each flow."""
         for number in range(len(self._names), len(self._flows)):
             ends = [(self._flows.address(number, side), self._flows.port(number, side)) for side in (0, 1)]
             (low, low_port), (high, high_port) = sorted(ends)
             self._names.append(_HEAD.pack(self._capture, low_port, high_port) + low + high)
             self._lower.append(int(ends[0] > ends[1]))
-        used, back = np.unique(flow, return_inverse=True)
-        names = pa.array([self._names[number] for number in used.tolist()], pa.binary())
-        return names.take(pa.array(back)), np.array(self._lower, np.int64)[flow]
+        return pa.array([self._names[number] for number in flow.tolist()], pa.binary())
+
+    def lower(self, flow: npt.NDArray[np.int32]) -> Ints:
+        """Which side of each flow is its connection's lower end; of() has seen the flow."""
+        return np.array(self._lower, np.int64)[flow]
 
 
 def packed(
     block: PacketBlock, place: Ints, file: int, connections: Connections, store: Store, *, shuffled: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The pointers of a block of one file, which is source 0 of its store; `place` for each of its packets.
+    """The bundles of a block of one file, which is source 0 of its store; `place` for each of its packets.
 
     shuffled: all payload follows.
     """
     for rows in _portions(block, shuffled=shuffled):
-        names, lower = connections.of(block.flow[rows])
-        packets = np.empty(len(names), PACKET)
+        order = order_by(block.flow[rows]) + rows.start
+        flow = block.flow[order]
+        begin, end = runs(flow)
+        begin = np.flatnonzero(ranks(end - begin) % MOST == 0)
+        count = np.diff(begin, append=len(order))
+        names, places, number, at = connections.of(flow[begin]), place[order], block.number[order], block.at[order]
+        packets = np.empty(len(order), PACKET)
         for name in ("time", "seq", "ack", "length", "captured", "flags"):
-            packets[name] = getattr(block, name)[rows]
-        at = block.at[rows]
+            packets[name] = getattr(block, name)[order]
+        packets["late"] = places - packets["time"]
+        packets["after"] = number - np.repeat(number[begin], count)
         packets["position"] = BEHIND if shuffled else np.where(at >> SHIFT == 0, at & POSITION, BEHIND)
-        packets["forward"] = block.direction[rows] == lower
-        origin = file << RECORDS | block.number[rows]
-        yield pa.record_batch([names, place[rows], origin, _records(packets, at, store)], schema=SCHEMA)
+        packets["forward"] = block.direction[order] == connections.lower(flow)
+        bundles = bundled(packets, count)
+        behind = packets["position"] == BEHIND
+        if bool(behind.any()):
+            payloads = cut_out(at[behind], packets["captured"][behind].astype(np.int64), store)
+            bundles = followed(bundles, payloads, np.add.reduceat(behind, begin, dtype=np.int64))
+        yield pa.record_batch([names, places[begin], file << RECORDS | number[begin], bundles], schema=SCHEMA)
 
 
 def _portions(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
@@ -110,68 +128,15 @@ def _portions(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
         first, before = last, int(carried[last - 1])
 
 
-def _records(packets: npt.NDArray[Any], at: Ints, store: Store) -> pa.Array:
-    """The column `packet`."""
-    offsets = np.arange(len(packets) + 1, dtype=np.int32) * PACKET.itemsize
-    records = pa.Array.from_buffers(
-        pa.binary(), len(packets), [None, pa.py_buffer(offsets), pa.py_buffer(packets.tobytes())]
-    )
-    behind = np.flatnonzero(packets["position"] == BEHIND)
-    if not len(behind):
-        return records
-    payloads = cut_out(at[behind], packets["captured"][behind].astype(np.int64), store)
-    if len(behind) < len(packets):
-        rows = np.zeros(len(packets), np.int64)
-        rows[behind] = np.arange(1, len(behind) + 1)
-        payloads = pa.concat_arrays([pa.array([b""], pa.binary()), payloads]).take(pa.array(rows))
-    return pc.binary_join_element_wise(records, payloads, b"")
-
-
 def note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
     """Something to be told of a file."""
     return pa.record_batch([[b""], [0], [file << RECORDS], [json.dumps(what).encode()]], schema=SCHEMA)
 
 
-@dataclass(slots=True)
-class Pointers:
-    """Pointers of n packets, unpacked: `connection` counts in `names`.
-
-    `data` has the payloads that follow: in `begin` where each would start, in `behind` how many bytes it has (n).
-    """
-
-    names: list[bytes]
-    connection: npt.NDArray[np.int32]
-    origin: Ints
-    packets: npt.NDArray[Any]
-    data: memoryview
-    begin: Ints
-    behind: Ints
-
-    def __len__(self) -> int:
-        return len(self.origin)
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch) -> Self:
-        """What packed() put into a batch; no notes among them."""
-        names = batch.column(0).dictionary_encode()
-        column = batch.column(3)
-        offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1].astype(np.int64)
-        data = memoryview(column.buffers()[2])
-        packets = gather_rows(data, offsets[:-1], PACKET.itemsize).view(PACKET)[:, 0]
-        begin = offsets[:-1] + PACKET.itemsize
-        numbers, origin = names.indices.to_numpy(), batch.column(2).to_numpy()
-        return cls(names.dictionary.to_pylist(), numbers, origin, packets, data, begin, offsets[1:] - begin)
-
-    def take(self, first: int, last: int) -> Self:
-        """The rows from `first` to before `last`."""
-        rows = slice(first, last)
-        connection, origin, packets = self.connection[rows], self.origin[rows], self.packets[rows]
-        return type(self)(self.names, connection, origin, packets, self.data, self.begin[rows], self.behind[rows])
-
-    def changes(self) -> list[int]:
-        """Rows at which another connection begins than the row before has."""
-        found: list[int] = (np.flatnonzero(np.diff(self.connection)) + 1).tolist()
-        return found
+def packets_of(batch: pa.RecordBatch) -> Ints:
+    """How many packets each row has: none where it is a note, or the state of a connection (states.py)."""
+    bundles = (np.diff(offsets_of(batch.column(0))) > 0) & (batch.column(2).to_numpy() >= 0)
+    return np.where(bundles, counts(batch.column(3)), 0)
 
 
 def capture_of(connection: bytes) -> int:

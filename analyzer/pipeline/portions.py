@@ -20,7 +20,7 @@ from analyzer.session import Analysis
 WINDOW, WINDOW_BYTES = 1 << 18, 128 << 20
 """Rows among which alike ones are brought together, and bytes of their messages: what stays in the page cache."""
 
-ROWS, MADE = 1 << 16, 16 << 20
+ROWS, MADE = 1 << 16, 12 << 20
 """Rows of a portion at most, and bytes that are to be made of it."""
 
 READ = 16 << 20
@@ -36,11 +36,13 @@ _KIND = ("protocol", "role", "code", "version")
 
 
 class Portions:
-    """Row numbers, some at a time, each once; to be told what became of them."""
+    """Row numbers, some at a time, each once; to be told what became of them.
 
-    def __init__(self, session: Analysis, rows: Ints) -> None:
-        self._session, self._rows = session, rows
-        self._grows: dict[tuple[int, ...], float] = {}
+    grows: how many times longer messages of a kind have become; what is told here is kept in it.
+    """
+
+    def __init__(self, session: Analysis, rows: Ints, grows: dict[tuple[int, ...], float]) -> None:
+        self._session, self._rows, self._grows = session, rows, grows
 
     def __iter__(self) -> Iterator[Ints]:
         at = 0

@@ -12,12 +12,13 @@ import os
 import shutil
 import struct
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from analyzer.pipeline.homes import OWNER, owned, sweep
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +29,9 @@ PERIOD = 0.25
 
 RECENT = 10.0
 """Seconds over which bytes a second are averaged."""
+
+PREFIX = "_progress-"
+"""How the folder for counts begins, among the tables; readers of Parquet pass over it."""
 
 _COUNTS = struct.Struct("<qqq")
 
@@ -61,10 +65,12 @@ def count(folder: str | None, *, packets: int = 0, bytes: int = 0, messages: int
 
 def counted(pointers: Iterable[pa.RecordBatch], bytes: int, folder: str | None) -> Iterator[pa.RecordBatch]:
     """What a scan gives, counted as it passes; when it is over, `bytes` were scanned."""
+    from analyzer.pipeline.pointers import packets_of
+
     for batch in pointers:
-        count(folder, packets=len(batch))
+        count(folder, packets=int(packets_of(batch).sum()))
         yield batch
-    count(folder, packets=-1, bytes=bytes)  # the last one was a note
+    count(folder, bytes=bytes)
 
 
 class Counted:
@@ -77,6 +83,8 @@ class Counted:
     def look(self) -> Counts:
         """Everything that was counted until now."""
         for name in os.listdir(self._folder):
+            if name.startswith(OWNER):
+                continue
             with open(os.path.join(self._folder, name), "rb") as counts:
                 counts.seek(self._read.get(name, 0))
                 data = counts.read()
@@ -147,19 +155,21 @@ def bar(spark: SparkSession, folder: str) -> Iterator[str | None]:
     None, and nothing is shown, if stderr is no terminal.
     """
     if not sys.stderr.isatty():
+        sweep(PREFIX, folder)
         yield None
         return
     os.makedirs(folder, exist_ok=True)
-    counts = tempfile.mkdtemp(prefix="_progress-", dir=folder)
-    over = threading.Event()
-    shown = threading.Thread(target=_show, args=(watched(spark), Counted(counts), over), daemon=True)
-    shown.start()
-    try:
-        yield counts
-    finally:
-        over.set()
-        shown.join()
-        shutil.rmtree(counts, ignore_errors=True)
+    with owned(PREFIX, folder) as home:
+        counts = str(home)
+        over = threading.Event()
+        shown = threading.Thread(target=_show, args=(watched(spark), Counted(counts), over), daemon=True)
+        shown.start()
+        try:
+            yield counts
+        finally:
+            over.set()
+            shown.join()
+            shutil.rmtree(counts, ignore_errors=True)
 
 
 def _show(tasks: Watched, counted: Counted, over: threading.Event) -> None:

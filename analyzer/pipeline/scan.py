@@ -27,10 +27,12 @@ from analyzer.pipeline.notes import SplitNote
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import Connections, note, packed
 from analyzer.pipeline.splits import Split
+from analyzer.pipeline.worker import settle
 
 
 def scan(splits: Iterable[Split], files: Sequence[CaptureFile], options: Options) -> Iterator[pa.RecordBatch]:
     """The pointers of splits, and a note about each."""
+    settle()
     for split in splits:
         file = files[split.file]
         earlier = [Earlier(files[number].path, stretch) for number, stretch in split.earlier]

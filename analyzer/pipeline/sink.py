@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from analyzer.pipeline.found import Found
 from analyzer.pipeline.tables import PARTITIONED_BY
 
-GROUP = 32 << 20
-WAITING = 128 << 20
+GROUP = 16 << 20
+WAITING = 64 << 20
 """Bytes of a row group, and of all that waits, in memory."""
 
 UNLIKE = {

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import logging
 import os
+import pwd
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from analyzer.pipeline.failures import LOG, SparkFailed, reported
+from analyzer.pipeline.failures import LOG, SparkFailed, no_room, reported
 from analyzer.pipeline.gateway import Gateway, spark_home
+from analyzer.pipeline.homes import owned
 from analyzer.pipeline.java import java, shadow_home
 from analyzer.pipeline.reach import check_master, connected
 
@@ -38,9 +39,9 @@ SUBMITTED = "PYSPARK_GATEWAY_PORT"
 
 QUERY: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
-    # Pointers are small; where payload travels with them, the bytes of a batch are bounded, too.
+    # A row has the pointers of up to thousands of packets, and maybe their payload; so what counts are bytes.
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 16),
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
     # The plan is stages of a width that is said, with little to do in Java: nothing to adapt, nothing to compile.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -59,15 +60,19 @@ DEFAULTS: Mapping[str, str] = {
     "spark.python.worker.faulthandler.enabled": "false",
     # Modules of the folder in which the command is run are not for workers.
     "spark.executorEnv.PYTHONSAFEPATH": "1",
+    # Arrow's usual allocator keeps what it has freed: half of a worker's memory.
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "jemalloc",
 }
 """Settings of sessions of our own, unless --conf says otherwise."""
 
-LOCAL: Mapping[str, str] = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.executorEnv.PYTHONPATH": str(ROOT),
-}
-"""Of those on this machine alone: nothing listens to the outside, and workers find what this process has found."""
+LOOPBACK: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""Of those on this machine alone: nothing listens to the outside."""
+
+LOCAL: Mapping[str, str] = {**LOOPBACK, "spark.executorEnv.PYTHONPATH": str(ROOT)}
+"""Of those that have no executors but Java itself: workers find what this process has found."""
+
+PREFIX = "wireanalyze-spark-"
+"""How the folder of a session begins, in the temporary folder and where Spark was told to sort."""
 
 
 def check() -> None:
@@ -88,33 +93,52 @@ def spark_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession
     Raises UserError if there is no Java, or the master can't be reached; SparkFailed for what Spark raises in it.
     """
     check_master(master)
-    home = Path(tempfile.mkdtemp(prefix="wireanalyze-spark-"))
-    keep = False
-    try:
-        with _logged(home / LOG):
-            environment = _environment(master, conf, home)
-            gateway = Gateway(java(), home, _settings(master, conf, home), environment)
-            try:
-                with _forgotten(), reported(home / LOG), _session(master, gateway, environment) as spark:
-                    yield spark
-            except Exception as error:
-                if not gateway.alive:
-                    raise SparkFailed(f"Java has ended; what it said is in {home / LOG}") from error
-                raise
-            finally:
-                gateway.close()
-    except SparkFailed:
-        keep = True
-        raise
-    finally:
-        _clear(home, keep)
+    with ExitStack() as homes, no_room():
+        home = homes.enter_context(owned(PREFIX))
+        keep = False
+        try:
+            with _logged(home / LOG):
+                environment = {**_environment(master, conf, home), **_sorting(conf, homes)}
+                gateway = Gateway(java(), home, _settings(master, conf, environment, home), environment)
+                try:
+                    with _forgotten(), reported(home / LOG), _session(master, gateway, environment) as spark:
+                        yield spark
+                except Exception as error:
+                    if not gateway.alive:
+                        raise SparkFailed(f"Java has ended; what it said is in {home / LOG}") from error
+                    raise
+                finally:
+                    gateway.close()
+        except SparkFailed:
+            keep = True
+            raise
+        finally:
+            _clear(home, keep)
 
 
-def _settings(master: str, conf: Mapping[str, str], home: Path) -> Mapping[str, str]:
-    settings = {**DEFAULTS, **(LOCAL if master.startswith("local") else {}), **conf, "spark.master": master}
+def _is_local(master: str) -> bool:
+    """Whether Java does all itself; the master local-cluster starts executors, as a cluster does."""
+    return master == "local" or master.startswith("local[")
+
+
+def _sorting(conf: Mapping[str, str], homes: ExitStack) -> Mapping[str, str]:
+    """Where Spark sorts if that was said: folders of ours there, for Java is ended before it can clear them."""
+    named = os.environ.get("SPARK_LOCAL_DIRS") or conf.get("spark.local.dir")
+    if not named:
+        return {}
+    chosen = []
+    for parent in named.split(","):
+        chosen.append(str(homes.enter_context(owned(PREFIX, parent.strip()))))
+        homes.callback(shutil.rmtree, chosen[-1], ignore_errors=True)
+    return {"SPARK_LOCAL_DIRS": ",".join(chosen)}
+
+
+def _settings(master: str, conf: Mapping[str, str], environment: Mapping[str, str], home: Path) -> Mapping[str, str]:
+    here = LOCAL if _is_local(master) else LOOPBACK if master.startswith("local-cluster[") else {}
+    settings = {**DEFAULTS, **here, **conf, "spark.master": master}
     settings.setdefault("spark.sql.warehouse.dir", str(home / "warehouse"))
-    if "SPARK_LOCAL_DIRS" not in os.environ:
-        settings.setdefault("spark.local.dir", str(home))
+    if "SPARK_LOCAL_DIRS" not in environment:
+        settings["spark.local.dir"] = str(home)
     return settings
 
 
@@ -131,7 +155,7 @@ def _environment(master: str, conf: Mapping[str, str], home: Path) -> Mapping[st
     }
     if master.startswith("local"):
         found["SPARK_LOCAL_IP"] = "127.0.0.1"
-    else:
+    if not _is_local(master):
         found["PYSPARK_PYTHON"] = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON", sys.executable)
     if master.startswith("local-cluster"):
         # Its executors log below SPARK_HOME, and that is in the package.
@@ -176,6 +200,7 @@ def _session(master: str, gateway: Gateway, environment: Mapping[str, str]) -> I
 
     interrupted = signal.getsignal(signal.SIGINT)
     with _told({**environment, SUBMITTED: str(gateway.port), "PYSPARK_GATEWAY_SECRET": gateway.secret}):
+        _name_user(master)
         spark = SparkSession.builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
         # Spark's handler cancels jobs through a connection that is in use; ending Java ends them as well.
@@ -185,8 +210,29 @@ def _session(master: str, gateway: Gateway, environment: Mapping[str, str]) -> I
     try:
         yield spark
     finally:
-        if not master.startswith("local["):
+        if not _is_local(master):
             spark.stop()
+
+
+def _name_user(master: str) -> None:
+    """Gives the user a name where the system knows none (any number is a user in a container): Hadoop asks for one.
+
+    Raises UserError where executors on this machine would ask, too: each would end, and another begin, for ever.
+    """
+    from pyspark import SparkContext
+
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        if master.startswith("local-cluster["):
+            raise UserError(
+                f"user {os.geteuid()} has no name on this machine, and executors ask for it: give it a line in "
+                "/etc/passwd, or run on --master local"
+            ) from None
+        SparkContext._ensure_initialized()
+        assert SparkContext._jvm is not None
+        users = SparkContext._jvm.org.apache.hadoop.security.UserGroupInformation
+        users.setLoginUser(users.createRemoteUser(os.environ.get("HADOOP_USER_NAME") or str(os.geteuid())))
 
 
 @contextmanager

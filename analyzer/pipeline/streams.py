@@ -16,7 +16,7 @@ from analyzer.session import Analysis
 from analyzer.streams import UNKNOWN_SIDE
 from dissectors.wire.bulk import distinct
 
-_ENDS = pa.array(["client", "server", None], pa.string())
+_ENDS = ("client", "server", None)
 _SIDES = (("client", FROM_CLIENT), ("server", FROM_SERVER))
 
 
@@ -34,7 +34,7 @@ def columns(session: Analysis, chosen: Chosen) -> Iterator[Columns]:
             found[name] = [session.endpoint(each, side) for each in used.tolist()]
         closer, client = (streams.column(name)[used].astype(np.int64) for name in ("closer", "client"))
         ends = np.where(closer == UNKNOWN_SIDE, 2, np.where(closer == np.maximum(client, 0), 0, 1))
-        found["closed_by"] = _ENDS.take(pa.array(ends))
+        found["closed_by"] = picked(_ENDS, ends)
         begin = streams.column("begin")[used]
         found |= {"first_time_ns": begin, "last_time_ns": streams.column("end")[used]}
         found |= {"packets": streams.column("packets")[used], "date": days(begin)}

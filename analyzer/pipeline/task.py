@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from analyzer.pipeline.found import NOTES
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.partition import rows
+from analyzer.pipeline.progress import count
 from analyzer.pipeline.sink import Sink, Written
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.states import STATE, Carry
@@ -76,6 +77,8 @@ class Work:
                 opened.append(found.batch)
             else:
                 sink.add(found)
+                if found.table == "messages":
+                    count(self.options.counts, messages=len(found.batch))
         listed = [_row(written) for written in sink.close()]
         if opened and self.carry is not None:
             listed.append(_row(_kept(self.carry.folder, opened, part)))

@@ -419,9 +419,9 @@ def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pyte
     monkeypatch.setattr(Stencils, "groups", lambda self, rows: (made.append(self), groups(self, rows))[1])
     with opened(tmp_path, shapes(60, 3)) as session:
         hold_equal(session, ("rows",), most=40)
-    kept = [template for kind in made[-1]._kinds.values() for template in kind.templates]
+    kept = [template for kind in made[-1]._shapes.kinds.values() for template in kind.templates]
     assert taken.rows > 200
-    assert sum(template.cost for template in kept) == made[-1]._count <= 20
+    assert sum(template.cost for template in kept) == made[-1]._shapes.count <= 20
 
 
 def test_a_field_of_a_thousand_batches(tmp_path: Path, taken: Taken) -> None:

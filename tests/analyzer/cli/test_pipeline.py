@@ -85,11 +85,16 @@ def test_a_run(tmp_path: Path) -> None:
     done = subprocess.run(
         [*command, "--overwrite"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
-    assert (done.returncode, done.stdout) == (0, "1,241 packets in 1 files: 324 exchanges, 648 messages\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "1,241 packets in 1 files: 324 exchanges, 648 messages, 95 records, 37 streams, 1 names, 160 summaries\n",
+    )
     assert done.stderr.startswith("wireanalyze: note: ")
     assert "README.md is not a capture" in done.stderr
     assert done.stderr.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
-    files = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet"))
-    assert files == [f"out/{table}/date=2026-11-21/protocol=kafka" for table in ("exchanges", "messages")]
+    folders = {str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet")}
+    tables = ("exchanges", "messages", "names", "records", "streams", "summaries")
+    kafka = {f"out/{table}/date=2026-11-21/protocol=kafka" for table in tables}
+    assert folders == {*kafka, "out/files/date=2026-11-21/protocol=unknown"}
     assert not old.exists()

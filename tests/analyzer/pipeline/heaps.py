@@ -13,10 +13,12 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
+import numpy as np
 import pyarrow as pa
 
 from analyzer.pipeline.notes import merged
 from analyzer.pipeline.options import Options
+from analyzer.pipeline.pointers import BEHIND, PACKET
 from analyzer.pipeline.scan import scan
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.splits import Split, hop, splits
@@ -102,12 +104,36 @@ def cut_up(files: Sequence[CaptureFile], size: int) -> list[Split]:
 def scanned(
     files: Sequence[CaptureFile], chosen: Iterable[Split], options: Options | None = None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The pointers of splits in their order behind the shuffle, and what is said of the files."""
-    every = pa.Table.from_batches(scan(chosen, files, options or Options())).to_pylist()
-    pointers = sorted(
-        (row for row in every if row["connection"]), key=lambda row: (row["connection"], row["place"], row["origin"])
-    )
-    return pointers, merged(json.loads(row["packet"]) for row in every if not row["connection"])
+    """The packets of splits in their order behind the shuffle, and what is said of the files."""
+    every = pa.Table.from_batches(scan(chosen, files, options or Options()))
+    packets = sorted(unbundled(every), key=lambda row: (row["connection"], row["place"], row["origin"]))
+    return packets, merged(notes_in(every))
+
+
+def notes_in(rows: pa.Table) -> list[dict[str, Any]]:
+    """What is said in rows of bundles and notes."""
+    pairs = zip(rows["connection"].to_pylist(), rows["packet"].to_pylist(), strict=True)
+    return [json.loads(packet) for connection, packet in pairs if not connection]
+
+
+def unbundled(rows: pa.Table) -> list[dict[str, Any]]:
+    """The packets in rows of bundles and notes, in their order, as if each were a bundle, and without its count."""
+    found = []
+    for row in rows.to_pylist():
+        if not row["connection"]:
+            continue
+        (count,) = struct.unpack_from("<I", row["packet"])
+        records = np.frombuffer(row["packet"], PACKET, count, 4).copy()
+        rest = row["packet"][4 + records.nbytes :]
+        for record in records:
+            size = int(record["captured"]) if record["position"] == BEHIND else 0
+            place, origin = int(record["time"] + record["late"]), row["origin"] + int(record["after"])
+            record["after"] = 0
+            packet = record.tobytes() + rest[:size]
+            found.append({"connection": row["connection"], "place": place, "origin": origin, "packet": packet})
+            rest = rest[size:]
+        assert not rest
+    return found
 
 
 def write_all(folder: Path, contents: Sequence[bytes], suffix: str = "pcap") -> None:

@@ -15,7 +15,7 @@ from analyzer.columns import Ints
 from analyzer.pipeline import messages, portions
 from analyzer.pipeline.arrays import array
 from analyzer.pipeline.batches import tables
-from analyzer.pipeline.bodies import Bodies
+from analyzer.pipeline.bodies import Bodies, Learned
 from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Kept
@@ -23,6 +23,7 @@ from analyzer.pipeline.portions import Portions
 from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.rows import BODY_KEYS_IN_ORDER, Rows
 from analyzer.session import Session
+from analyzer.stencils import Stencils
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, cut, golden_frames
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -44,12 +45,13 @@ def plain(session: Session, rows: Ints, *, hindsight: bool = False) -> list[dict
     return found
 
 
-def fast(session: Session, rows: Ints) -> list[dict[str, object]]:
+def fast(session: Session, rows: Ints, learned: Learned | None = None) -> list[dict[str, object]]:
     """The columns of tables, row by row, in the order in which they were asked for."""
     reader = Rows(session)
-    bodies = Bodies(reader, BODY_KEYS_IN_ORDER, Limits())
+    learned = Learned(tuple(BODY_KEYS_IN_ORDER), Limits()) if learned is None else learned
+    bodies = Bodies(reader, learned)
     found: dict[int, dict[str, object]] = {}
-    for part in Portions(session, rows):
+    for part in Portions(session, rows, learned.grows):
         told = bodies.of(part)
         columns = {key: array(reader.column(key, told.rows)).to_pylist() for key in messages.COPIED}
         columns["correlation"] = [None if each is None else str(each) for each in columns["correlation"]]
@@ -71,6 +73,20 @@ def test_the_fast_way_says_what_the_plain_one_says(path: str) -> None:
         expected = plain(session, rows)
         assert fast(session, rows) == expected
         assert len({row["operation"] for row in expected}) > 2
+
+
+def test_what_one_capture_has_taught_is_right_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    template = Stencils._template
+    monkeypatch.setattr(Stencils, "_template", lambda *asked: (made.append(asked[1]), template(*asked))[1])
+    learned, met = Learned(tuple(BODY_KEYS_IN_ORDER), Limits()), []
+    for path in (*CAPTURES[:3], *CAPTURES[:3]):
+        with Session([ROOT / path]) as session:
+            rows = np.arange(len(session.load().rows))
+            before = len(made)
+            assert fast(session, rows, learned) == plain(session, rows)
+            met.append(len(made) - before)
+    assert (met[0] > 0, met[2] > 0, met[3], met[5]) == (True, True, 0, 0)
 
 
 @pytest.mark.parametrize("effect", ["lost", "snapped", "late"])
@@ -116,7 +132,7 @@ def test_portions_have_each_row_once(choose: Callable[[Ints, Random], Ints], mon
         every = np.arange(len(session.load().rows))
         length = session.rows.column("length")
         for rows in (every, choose(every, Random(1))):
-            given = Portions(session, rows)
+            given = Portions(session, rows, {})
             for told in (False, True):
                 parts = []
                 for part in given:

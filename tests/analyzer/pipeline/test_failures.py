@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from analyzer.pipeline.failures import LONGEST, SparkFailed, reason, reported
+from analyzer.errors import UserError
+from analyzer.pipeline.failures import LONGEST, SparkFailed, no_room, reason, reported
 
 WORKER = 'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "x.py", line 1\n'
 
@@ -23,6 +25,13 @@ CASES = [
         "have no ./env/bin/python: set PYSPARK_PYTHON",
     ),
     (WORKER + "OSError: [Errno 28] No space left on device: '/x'", "a disk is full"),
+    (WORKER + "OSError: [Errno 122] Disk quota exceeded", "a disk is full"),
+    ("java.io.IOException: File too large", "larger than this system allows"),
+    ("Please increase heap size using the --driver-memory option or", "less memory than Spark starts with"),
+    (
+        "x.SparkException: EOFException occurred while reading the port number from",
+        "a worker ended before it had begun",
+    ),
     ("Job aborted.\njava.lang.OutOfMemoryError: Java heap space", "Java ran out of memory"),
     ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "a worker was killed"),
     (
@@ -58,3 +67,11 @@ def test_where_to_read_on(log: Path | None, where: str) -> None:
         raise pyspark.PySparkException("it is: broken")
     with pytest.raises(KeyError), reported(log):
         raise KeyError
+
+
+@pytest.mark.parametrize(("number", "told"), [(errno.ENOSPC, "disk is full"), (errno.EFBIG, "ulimit -f")])
+def test_no_room_for_what_this_process_writes(number: int, told: str) -> None:
+    with pytest.raises(UserError, match=told), no_room():
+        raise OSError(number, "words")
+    with pytest.raises(FileNotFoundError), no_room():
+        raise FileNotFoundError(errno.ENOENT, "words")

@@ -12,11 +12,14 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
+import pyarrow as pa
+
 from analyzer.errors import UserError
 from analyzer.pipeline import remote
 from analyzer.pipeline.frames import scanned, sorted_pointers, split_up
 from analyzer.pipeline.notes import merged
 from analyzer.pipeline.options import Options
+from analyzer.pipeline.scan import scan
 from analyzer.pipeline.sources import Sources, find
 from tests.analyzer.capture.writers import pcap
 from tests.analyzer.pipeline import heaps
@@ -29,12 +32,9 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 
 def rows_of(frame: DataFrame) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """Pointers and notes."""
-    import json
-
-    every = frame.toArrow().to_pylist()
-    notes = merged(json.loads(row["packet"]) for row in every if not row["connection"])
-    return [row for row in every if row["connection"]], notes
+    """Packets and notes."""
+    every = frame.toArrow()
+    return heaps.unbundled(every), merged(heaps.notes_in(every))
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_splits_come_back_whole_from_spark(spark: SparkSession, heap: Path) -> N
     assert chosen == heaps.cut_up(files, 4000)
     assert len(chosen) > 2 * len(files)
     rows, _ = rows_of(scanned(spark, files, options, chosen))
-    assert rows == sorted(rows, key=lambda row: row["origin"])  # type: ignore[arg-type,return-value]
+    assert rows == heaps.unbundled(pa.Table.from_batches(scan(chosen, files, options)))
     by_capture = [[row for row in rows if int(row["origin"]) >> 40 in of] for of in ({0, 1, 2}, {3})]  # type: ignore[call-overload]
     assert [plain(part) for part in by_capture] == [as_one_process_reads(files[:3]), as_one_process_reads(files[3:])]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,14 +19,14 @@ import pyarrow as pa
 from analyzer.capture import stretches
 from analyzer.pipeline import pointers
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.pointers import BEHIND, PACKET
+from analyzer.pipeline.pointers import BEHIND, PACKET, SCHEMA, packets_of
 from analyzer.pipeline.scan import scan, scan_contents
 from analyzer.pipeline.sources import CaptureFile, find
 from analyzer.pipeline.splits import whole
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.test_fragments import pieces4
 from tests.analyzer.capture.writers import NS, T0, Frame, pcap, segment, tcp
-from tests.analyzer.pipeline.heaps import FORMATS, cut_up, scanned, traffic, write_all
+from tests.analyzer.pipeline.heaps import FORMATS, cut_up, notes_in, scanned, traffic, unbundled, write_all
 
 SHUFFLED = Options(shuffled=True)
 Plain = tuple[int, int, int, int, int, bytes]
@@ -106,10 +107,25 @@ def test_batches_with_payload_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     write_all(tmp_path / "a", [pcap(straight(traffic(Random(1), 100)))])
     files = find([str(tmp_path)]).files
     batches = [batch for batch in scan(whole(files), files, SHUFFLED) if batch.column(0)[0].as_py()]
-    for batch in batches:
-        payload = sum(map(len, batch.column(3).to_pylist())) - PACKET.itemsize * len(batch)
-        assert payload <= 1000 or len(batch) == 1
-    assert sum(map(len, batches)) == len(as_one_process_reads(files)) > 2 * len(batches)
+    packets = [int(packets_of(batch).sum()) for batch in batches]
+    for batch, count in zip(batches, packets, strict=True):
+        payload = sum(len(row["packet"]) - PACKET.itemsize for row in unbundled(pa.Table.from_batches([batch])))
+        assert payload <= 1000 or count == 1
+    assert sum(packets) == len(as_one_process_reads(files)) > 2 * len(batches)
+
+
+def test_what_a_bundle_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packets of one connection in the order of their file, bounded; its first packet comes before all others."""
+    monkeypatch.setattr(pointers, "MOST", 4)
+    write_all(tmp_path / "a", [pcap(straight(traffic(Random(1), 100)))])
+    files = find([str(tmp_path)]).files
+    every = pa.Table.from_batches(scan(whole(files), files, Options())).to_pylist()
+    bundles = [unbundled(pa.Table.from_pylist([row], SCHEMA)) for row in every if row["connection"]]
+    keys = [[(row["place"], row["origin"]) for row in bundle] for bundle in bundles]
+    assert [key[0] for key in keys] == [(row["place"], row["origin"]) for row in every if row["connection"]]
+    assert all(key == sorted(key) for key in keys)
+    assert max(map(len, bundles)) == 4
+    assert len(bundles) < sum(map(len, bundles)) / 3
 
 
 @pytest.mark.parametrize(
@@ -201,10 +217,10 @@ def test_contents_are_scanned_like_files(tmp_path: Path) -> None:
     ]
     batch = pa.record_batch([[file.path for file in files], pa.array(contents, pa.binary())], ["path", "content"])
     numbers = {file.path: number for number, file in enumerate(files)}
-    table = pa.Table.from_batches(scan_contents([batch], numbers, files)).to_pylist()
+    table = pa.Table.from_batches(scan_contents([batch], numbers, files))
     near = find([str(tmp_path / "a" / f"{number}.pcap") for number in (0, 3)]).files
-    assert plain([row for row in table if row["connection"]]) == plain(scanned(near, whole(near), SHUFFLED)[0])
-    said = [row["packet"].decode() for row in table if not row["connection"]]
+    assert plain(unbundled(table)) == plain(scanned(near, whole(near), SHUFFLED)[0])
+    said = [json.dumps(each) for each in notes_in(table)]
     assert ["far://away/" in each and str(tmp_path) not in each for each in said] == [True] * 4
     assert ["is not a capture" in said[1], "ends within its pcap header" in said[2]] == [True, True]
     assert "damaged-capture" in said[3]

@@ -14,24 +14,18 @@ import pyarrow as pa
 
 from analyzer.pipeline import partition, pointers
 from analyzer.pipeline.batches import NOTES, Found
+from analyzer.pipeline.enrich import needed
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import scan
 from analyzer.pipeline.sources import CaptureFile, find
+from analyzer.pipeline.tables import TABLES
 from tests.analyzer.pipeline.heaps import cut_up
-from tests.analyzer.pipeline.test_partition import dealt_out
-
-
-def tables(found: list[Found]) -> dict[str, list[str]]:
-    """The rows of tables as texts, in any order."""
-    rows: dict[str, list[str]] = {}
-    for table, batch in found:
-        if table != NOTES:
-            rows.setdefault(table, []).extend(json.dumps(row, default=str) for row in batch.to_pylist())
-    return {table: sorted(texts) for table, texts in rows.items()}
+from tests.analyzer.pipeline.test_partition import dealt_out, without_notes
 
 
 def rows_of(files: tuple[CaptureFile, ...], scanned: pa.Table, options: Options, batch: int) -> list[Found]:
-    return [found for part in dealt_out(scanned, 3, batch) for found in partition.rows(part, files, options)]
+    parts = dealt_out(scanned, 3, batch)
+    return [found for part in parts for found in partition.rows(part, files, options, None, needed(TABLES))]
 
 
 def test_rows_are_the_same_when_payload_travels(house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,10 +38,10 @@ def test_rows_are_the_same_when_payload_travels(house: Path, tmp_path: Path, mon
     plain, shuffled = (
         pa.Table.from_batches(scan(cut_up(files, 20_000), files, options)) for options in (there, travelling)
     )
-    expected = tables(rows_of(files, plain, there, 37))
+    expected = without_notes(rows_of(files, plain, there, 37))
     shutil.rmtree(tmp_path / "house")
     found = rows_of(files, shuffled, travelling, 37)
     notes = [json.loads(note) for each in found if each.table == NOTES for note in each.batch.column(0).to_pylist()]
     assert {note.get("error") for note in notes} == {None}
-    assert tables(found) == expected
+    assert without_notes(found) == expected
     assert len(expected["messages"]) > 1000

@@ -1,0 +1,72 @@
+"""Folders that a run makes for itself and takes away again, also those of runs that were killed.
+
+Theory. Who makes such a folder holds a lock on a file in it, and a lock ends with its process, however that ends. So a
+folder whose lock is free has no owner any more, and whoever comes next takes it away. A folder without such a file is
+nobody's to take: it is being made, or was kept on purpose.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from analyzer.errors import UserError
+from analyzer.export.output import cannot_write
+
+OWNER = "owner"
+"""The file that is locked. It says on which machine: locks of others are not always known."""
+
+
+@contextmanager
+def owned(prefix: str, parent: str | None = None) -> Iterator[Path]:
+    """A new folder whose name begins with `prefix`, ours while the block runs; it is not removed.
+
+    parent: where; by default in the temporary folder. Folders there that have lost their owners are removed first.
+    Raises UserError if there is none that can be written.
+    """
+    try:
+        where = parent or tempfile.gettempdir()
+        sweep(prefix, where)
+        home = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
+    except OSError as error:
+        if parent is not None:
+            raise cannot_write(parent, error) from error
+        raise UserError("there is no temporary folder that can be written: name one, TMPDIR=DIR") from error
+    descriptor = os.open(home / f"{OWNER}.new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.write(descriptor, _machine())
+        os.rename(home / f"{OWNER}.new", home / OWNER)  # it has its name when it is locked, not before
+        yield home
+    finally:
+        os.close(descriptor)
+
+
+def sweep(prefix: str, parent: str) -> None:
+    """Removes the folders in `parent` that owned() made for processes of this user which are gone."""
+    with suppress(OSError):
+        for name in os.listdir(parent):
+            if name.startswith(prefix):
+                _remove_if_left(os.path.join(parent, name))
+
+
+def _remove_if_left(home: str) -> None:
+    with suppress(OSError):
+        if os.lstat(home).st_uid != os.geteuid():
+            return
+        descriptor = os.open(os.path.join(home, OWNER), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if os.read(descriptor, 256) == _machine():
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(home, ignore_errors=True)
+        finally:
+            os.close(descriptor)
+
+
+def _machine() -> bytes:
+    return os.fsencode(os.uname().nodename)
