@@ -1,6 +1,6 @@
 # Needs Python 3.11 or later, make and a package registry; nothing else. Everything lives in .venv, see CONTRIBUTING.md.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo picture test test-full bench bench-quick profile lint format lock clean
+.PHONY: help setup demo picture test test-full bench bench-quick bench-pipeline profile lint format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -17,6 +17,7 @@ help:
 	@echo "make test         set up, then all checks and the tests of every day (under 10 minutes)"
 	@echo "make test-full    the long ones too"
 	@echo "make bench        beside tshark, some half an hour; make bench-quick: some 5 minutes (KEEP=DIR keeps the captures)"
+	@echo "make bench-pipeline   what Spark costs: some hour, 30 GB"
 	@echo "make profile      where the time goes, by room"
 	@echo "make lint         the checks alone; make format mends what can be mended"
 	@echo "make picture      paint the picture in README.md anew"
@@ -78,6 +79,10 @@ KEPT = $(if $(KEEP),--keep $(KEEP))
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(KEPT)
+
+# Spark over captures of up to 10 GB, which are made and taken away again: some hour, and 30 GB free where TMPDIR is.
+bench-pipeline: $(READY) $(SPARK)
+	$(BIN)/python -m benchmarks $(KEPT) --only pipeline --only pipeline-growth --only pipeline-connection --only pipeline-heap
 
 bench-quick: $(READY)
 	$(BIN)/python -m benchmarks --quick $(KEPT)
