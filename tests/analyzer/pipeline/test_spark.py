@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("spark")
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 7])
+@pytest.mark.parametrize(("partitions", "split"), [(1, 1 << 27), (2, 20_000), (7, 3_000), (64, 50_000)])
 def test_the_files_hold_what_one_process_finds(
-    spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, partitions: int
+    spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, partitions: int, split: int
 ) -> None:
     found = find([str(house)])
-    report = job.run(spark, found, str(tmp_path), Options(partitions=partitions))
+    report = job.run(spark, found, str(tmp_path), Options(partitions=partitions, split=split))
     assert written(tmp_path) == expected
     assert report.rows == {**{table: len(rows) for table, rows in expected.items()}, "files": len(found.files)}
     assert [finding["code"] for note in report.files for finding in note.findings] == ["damaged-capture"]
