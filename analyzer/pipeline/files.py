@@ -1,8 +1,9 @@
 """What a run says of its files: the table `files`, and findings that belong to a file rather than to a message.
 
-Theory. Nothing that was named or found may be missing without a word. So each file has a row: it was read, it was read
-as far as its damage, it was passed over because it is no capture, or it is in quarantine; with the reason. Tasks tell
-of their part of a file in notes among their rows (notes.py).
+Theory. Nothing that was named or found may be missing without a word. So each file that looks like a capture has a row:
+it was read, it was read as far as its damage, it was passed over because it is no capture after all, or it is in
+quarantine; with the reason. Tasks tell of their part of a file in notes among their rows (notes.py). What does not
+begin like a capture is told by those who look for sources.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ FILES: Sequence[Column] = (
     Column("file", pa.string(), "as in messages"),
     Column("path", pa.string(), "where it was"),
     Column("state", pa.string(), "read; damaged: read as far as that; passed over: no capture; quarantined: not read"),
-    Column("reason", pa.string(), "why it is not read; null if it is"),
+    Column("reason", pa.string(), "why it is not read, or not to its end; null if it is"),
     Column("bytes", pa.int64(), "of the file"),
     Column("format", pa.string(), "pcap, pcapng"),
     Column("compression", pa.string(), "null without one"),
