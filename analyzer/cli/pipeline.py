@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -94,8 +95,12 @@ def command(
 ) -> None:
     """Turn captures into Parquet tables, below DIR.
 
-    A SOURCE is a file, a folder or a pattern. The files of one folder are one capture: connections go on from file to
-    file. Needs the extra wireanalyze[pipeline].
+    A SOURCE is a file, a folder, a pattern, or a URI that Spark reads. The files of one folder are one capture:
+    connections go on from file to file. Needs the extra wireanalyze[pipeline].
+
+    A ring capture, from cron: wireanalyze pipeline /var/ring -o /data/tables --state /data/state. Each run adds what is
+    finished; run it more often than the ring turns round, with the same options each time. DIR and the state lie
+    outside of SOURCE. --close once, at the very end: nothing can be added afterwards.
     """
     from analyzer.pipeline import spark
 
@@ -116,7 +121,7 @@ def command(
     for text in found.passed_over:
         _say(f"note: {text}")
     said = tuple(together((*settings().ports.items(), *decode_as)).items())
-    with opened as session, progress.bar(session, folder) as counts:
+    with opened as session, progress.bar(session, os.path.abspath(folder)) as counts:
         options = Options(
             decode_as=said,
             limits=limits,
@@ -128,7 +133,7 @@ def command(
         )
         found = remote_files.listed(session, found)
         if state is None:
-            report = job.run(session, found, folder, options)
+            report = job.run(session, found, folder, options, overwrite=overwrite)
         else:
             report = ring.run(
                 session, found, folder, options, ring.Ring(state, close, SETTLE if settle is None else settle)

@@ -24,9 +24,20 @@ STAGING, READY, BATCH, GONE, LOCK = "_staging-", "_ready", "_batch-", "_gone-", 
 """What is in a folder of tables besides them."""
 
 
+PARTITION = "date="
+"""How the names of the folders in a table begin."""
+
+
+def is_table(path: str) -> bool:
+    """Whether a folder has nothing but what tables have, and marks of programs that read or write them."""
+    return os.path.isdir(path) and all(name.startswith((PARTITION, "_", ".")) for name in os.listdir(path))
+
+
 @contextmanager
 def locked(folder: str) -> Iterator[None]:
     """The folder (made if there is none) is ours while the block runs. Raises UserError if another run has it."""
+    if any("\udc80" <= letter <= "\udcff" for letter in folder):
+        raise UserError(f"{folder} is no UTF-8, and Parquet files can't be written there: name another folder")
     try:
         os.makedirs(folder, exist_ok=True)
         descriptor = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -54,13 +65,16 @@ def replace(folder: str, written: str, tables: Collection[str]) -> None:
     for table in tables:
         os.makedirs(os.path.join(written, table), exist_ok=True)
     ready = os.path.join(folder, READY)
+    to_disk(written)
     os.rename(written, ready)
     _place(folder, ready)
 
 
 def offer(folder: str, written: str, number: int) -> None:
     """The same folder becomes what the batch `number` will add, once the ledger says that there is such a batch."""
+    to_disk(written)
     os.rename(written, os.path.join(folder, f"{BATCH}{number}"))
+    _folder_to_disk(folder)
 
 
 def recover(folder: str, batches: int) -> None:
@@ -119,9 +133,25 @@ def write_whole(path: str, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(new, path)
+    _folder_to_disk(os.path.dirname(path) or ".")
+
+
+def to_disk(folder: str) -> None:
+    """Brings all files of a folder to the disk: what is decided there must not be without them. Raises OSError."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            _synced(os.path.join(place, name))
+        _folder_to_disk(place)
+
+
+def _folder_to_disk(folder: str) -> None:
     with suppress(OSError):  # not every file system knows folders that are written to the disk
-        descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _synced(folder)
+
+
+def _synced(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

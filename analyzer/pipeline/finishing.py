@@ -8,6 +8,7 @@ small, and are done here then; where there is much, Spark deals it out to tasks.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -129,8 +130,13 @@ def _added_up(spark: SparkSession, place: Place, parts: Sequence[Written], names
             if rows:
                 yield pa.RecordBatch.from_pylist([each._asdict() for each in rows])
 
-        frame = spark.read.schema(sql(PART_SCHEMA)).parquet(os.path.join(place.folder, PARTS))
+        frame = spark.read.schema(sql(PART_SCHEMA)).parquet(_literal(os.path.join(place.folder, PARTS)))
         dealt = frame.select(*PART_SCHEMA.names).repartition(-(-size // A_TASK), *KEY)
         found = [Written(*row) for row in dealt.mapInArrow(add_up, LIST).collect()]
     shutil.rmtree(os.path.join(place.folder, PARTS))
     return found
+
+
+def _literal(path: str) -> str:
+    """A path as Spark takes it: of files, whatever its usual file system is, and with no letter that is a pattern."""
+    return "file:" + re.sub(r"[\\{}\[\]*?]", r"\\\g<0>", path)

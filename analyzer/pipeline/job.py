@@ -75,15 +75,19 @@ class Batch:
 
 def check(folder: str, *, overwrite: bool) -> None:
     """Raises UserError if the folder has tables already and they may not be replaced."""
-    there = [table for table in EVERY if os.path.exists(os.path.join(folder, table))]
+    there = [table for table in EVERY if os.path.lexists(os.path.join(folder, table))]
+    if others := [table for table in there if not commit.is_table(os.path.join(folder, table))]:
+        path = os.path.join(folder, others[0])
+        raise UserError(f"{path} is there and is no table of ours, so it is not replaced: name another folder")
     if there and not overwrite:
         raise UserError(f"{folder} has tables already ({', '.join(there)}): name another folder, or give --overwrite")
 
 
-def run(spark: SparkSession, sources: Sources, folder: str, options: Options) -> Report:
-    """Writes the tables, in the place of those that are there. Raises UserError."""
+def run(spark: SparkSession, sources: Sources, folder: str, options: Options, *, overwrite: bool = True) -> Report:
+    """Writes the tables, in the place of those that are there if they may be replaced. Raises UserError."""
     folder = os.path.abspath(folder)
     with commit.locked(folder):
+        check(folder, overwrite=overwrite)  # once more: another run may have written them while Spark began
         commit.recover(folder, 0)
         written = commit.staging(folder)
         try:
@@ -115,7 +119,9 @@ def fill(spark: SparkSession, batch: Batch, folder: str, options: Options, known
     sink = Sink(folder, f"{batch.part}-files")
     for found in files.tables(report.files, options):
         sink.add(found)
-    for each in (*written, *sink.close()):
+    written += sink.close()
+    _only(folder, {each.path for each in written})  # finishing may have been tried again as well
+    for each in written:
         report.rows[each.table] += each.rows
     return report
 

@@ -11,8 +11,9 @@ import fcntl
 import hashlib
 import json
 import os
+import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -22,6 +23,9 @@ from analyzer.pipeline.commit import write_whole
 
 VERSION = 1
 NAME = "ledger.json"
+OPEN = "open-"
+"""How the folder is called, with a batch's number, that has what the next one needs."""
+
 HEAD = 4096
 """First bytes by which a file is known again."""
 
@@ -136,7 +140,10 @@ def plan(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: b
     new: dict[str, Mark] = {}
     grown: dict[str, Sequence[Any]] = {}
     waiting: list[str] = []
-    gone = [path for path in ledger.waiting if path not in captures and not _is_known(ledger, path)]
+    away = [path for path in ledger.waiting if path not in captures and not _is_known(ledger, path)]
+    gone = gone_of(away)
+    # Of other sources than those that were given now, or of a file system that is not mounted.
+    waiting += (path for path in away if path not in gone)
     lost = dict.fromkeys(gone, "it vanished before it was read")
     newest = _newest(captures)
     for path, capture in captures.items():
@@ -199,6 +206,8 @@ def is_written(path: str) -> bool | None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        # Who opens it to write while the lease is held makes the system send a signal, by default a deadly one.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:
@@ -211,21 +220,60 @@ def is_written(path: str) -> bool | None:
 
 
 def note(
-    ledger: Ledger, read: Mapping[str, Mark], ends: Mapping[str, Sequence[Any]], troubles: Mapping[str, str], batch: int
+    ledger: Ledger,
+    planned: Mapping[str, Mark],
+    read: Mapping[str, Mark],
+    ends: Mapping[str, Sequence[Any]],
+    troubles: Mapping[str, str],
+    batch: int,
 ) -> None:
     """What a batch has done, into the ledger; files that are gone by now and were dealt with are forgotten.
 
-    ends: of files that were read, where reading has come to, if it can be gone on with.
+    planned: files as they were when the batch began; what has changed since is for the next one. ends: of files that
+    were read, where reading has come to, if it can be gone on with.
     """
     ledger.read.update(read)
     ledger.ends = {path: end for path, end in {**ledger.ends, **ends}.items() if path in ends or path not in read}
     for path, reason in troubles.items():
-        mark = None
-        with suppress(OSError):
-            mark = Mark.of(path)
+        mark = planned.get(path)
+        if mark is None:
+            with suppress(OSError):
+                mark = Mark.of(path)
         ledger.quarantined[path] = Trouble(reason, batch, mark)
         if mark is not None and path in ledger.read:
             ledger.read[path] = mark
-    ledger.read = {path: mark for path, mark in ledger.read.items() if os.path.exists(path)}
+    gone = gone_of([*ledger.read, *ledger.quarantined])
+    ledger.quarantined = {
+        path: trouble for path, trouble in ledger.quarantined.items() if trouble.batch == batch or path not in gone
+    }
+    ledger.read = {path: mark for path, mark in ledger.read.items() if path not in gone}
     ledger.ends = {path: end for path, end in ledger.ends.items() if path in ledger.read}
     ledger.batches = batch
+
+
+def gone_of(paths: Iterable[str]) -> set[str]:
+    """Those that are not there any more. In an empty folder nothing is known to be gone: it may not be mounted now."""
+    empty: dict[str, bool] = {}
+    return {path for path in paths if _is_missing(path) and not _is_below_empty(os.path.dirname(path), empty)}
+
+
+def _is_missing(path: str) -> bool:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _is_below_empty(folder: str, known: dict[str, bool]) -> bool:
+    """Whether the folder, or the next one above it that is there, is empty or can't be looked into."""
+    if folder not in known:
+        try:
+            known[folder] = not os.listdir(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            known[folder] = _is_below_empty(os.path.dirname(folder), known)
+        except OSError:
+            known[folder] = True
+    return known[folder]

@@ -20,6 +20,9 @@ from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION
 from analyzer.capture.packets import Packets
 from analyzer.capture.pcap import LAYOUTS
 from analyzer.errors import UserError
+from analyzer.pipeline.commit import LOCK
+from analyzer.pipeline.ledger import NAME, OPEN
+from analyzer.pipeline.tables import EVERY
 
 LARGEST_REMOTE = (1 << 31) - 1
 """Bytes of a file whose content Spark gives."""
@@ -61,9 +64,11 @@ def path_of(source: str) -> str | None:
 
 
 def expanded(source: str) -> Iterator[tuple[str, bool]]:
-    """Paths, and whether they were found in a folder rather than named."""
+    """Paths, and whether they were found in a folder rather than named. Raises UserError."""
     if os.path.isdir(source):
-        for folder, folders, names in os.walk(source):
+        for folder, folders, names in os.walk(source, onerror=_unread):
+            if LOCK in names:
+                _leave_ours(folders, names)
             folders[:] = [name for name in folders if name[0] not in "._"]
             yield from ((os.path.join(folder, name), True) for name in names if name[0] not in "._")
     elif not os.path.lexists(source) and glob.has_magic(source):
@@ -74,6 +79,19 @@ def expanded(source: str) -> Iterator[tuple[str, bool]]:
             yield from [(path, False)] if not os.path.isdir(path) else expanded(path)
     else:
         yield source, False
+
+
+def _leave_ours(folders: list[str], names: list[str]) -> None:
+    """Takes away what runs have written into a folder: tables and states may lie among captures."""
+    state = NAME in names
+    folders[:] = [name for name in folders if name not in EVERY and not (state and name.startswith(OPEN))]
+    names[:] = [name for name in names if name != NAME]
+
+
+def _unread(error: OSError) -> None:
+    """A folder that has gone since it was listed belongs to a ring that turns on; others have files nobody sees."""
+    if not isinstance(error, FileNotFoundError):
+        raise UserError(f"cannot look into {error.filename}: {error.strerror or error}") from error
 
 
 def looked_at(one: tuple[str, bool]) -> tuple[CaptureFile, CaptureError | None]:

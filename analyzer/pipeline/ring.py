@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
 from analyzer.pipeline import commit, job, ledger
-from analyzer.pipeline.files import DAMAGED, QUARANTINED, FileNote
-from analyzer.pipeline.ledger import SETTLE, Ledger, Plan
+from analyzer.pipeline.files import DAMAGED, PASSED_OVER, QUARANTINED, FileNote
+from analyzer.pipeline.found import unicode
+from analyzer.pipeline.ledger import OPEN, SETTLE, Ledger, Mark, Plan
 from analyzer.pipeline.names import NOBODY, Names
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, Sources
@@ -30,9 +31,6 @@ from analyzer.pipeline.task import OPENED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-OPEN = "open-"
-"""How the folder is called, with a batch's number, that has what the next one needs."""
 
 NAMED = "names.json"
 
@@ -54,12 +52,14 @@ def run(spark: SparkSession, sources: Sources, folder: str, options: Options, ri
     folder, state = os.path.abspath(folder), os.path.abspath(ring.state)
     if remote := [file.path for file in sources.files if file.remote]:
         raise UserError(f"{remote[0]} is read through Spark, which does not tell whether it is finished: mount it")
+    if os.path.realpath(folder) == os.path.realpath(state):
+        raise UserError(f"{state} can't have the tables and the state: give --state a folder of its own")
     with commit.locked(state), commit.locked(folder):
         told = Ledger.load(state, folder, _settings(options, sources))
+        if not told.batches:  # before anything is taken away: a batch that waits there may be another state's
+            job.check(folder, overwrite=False)
         commit.recover(folder, told.batches)
         _sweep(state, told)
-        if not told.batches:
-            job.check(folder, overwrite=False)
         captures = {file.path: file.capture_name for file in sources.files}
         todo = ledger.plan(told, captures, settle=ring.settle, close=ring.close)
         if told.closed and todo.new:
@@ -77,7 +77,7 @@ def _settings(options: Options, sources: Sources) -> str:
 def _sweep(state: str, told: Ledger) -> None:
     """Takes away what killed runs and batches of before have left."""
     for name in os.listdir(state):
-        if name.startswith(OPEN) and name != told.opened:
+        if name.startswith(OPEN) and name.removeprefix(OPEN).isdigit() and name != told.opened:
             shutil.rmtree(os.path.join(state, name))
 
 
@@ -96,15 +96,19 @@ class _Run:
         """The batch, or what is to be said where there is nothing to read."""
         by_path = {file.path: file for file in found}
         lost = [FileNote.lost(_file(path, by_path), reason) for path, reason in todo.lost.items()]
-        new = [replace(by_path[path], capture=self.told.capture(by_path[path].capture_name)) for path in todo.new]
+        new = [self._as_planned(by_path[path], mark) for path, mark in todo.new.items()]
         if not new and not lost and (self.told.closed or not (self.ring.close and self.told.opened)):
-            ledger.note(self.told, {}, {}, {}, self.told.batches)
+            ledger.note(self.told, {}, {}, {}, {}, self.told.batches)
             self.told.waiting = list(todo.waiting)
             self.told.save(self.state)
             return job.Report(waiting=todo.waiting)
         report = self._batch(sorted(new, key=lambda file: found.index(by_path[file.path])), lost, todo)
         report.waiting = todo.waiting
         return report
+
+    def _as_planned(self, file: CaptureFile, mark: Mark) -> CaptureFile:
+        """A file as it was when it was found to be finished; Spark has started since its folder was looked through."""
+        return replace(file, capture=self.told.capture(file.capture_name), size=mark.size, changed=mark.changed)
 
     def _batch(self, new: list[CaptureFile], lost: list[FileNote], todo: Plan) -> job.Report:
         number = self.told.batches + 1
@@ -118,6 +122,7 @@ class _Run:
             batch = job.Batch(new, part, carry, self._opened(new), self._names(), todo.grown)
             report = job.fill(self.spark, batch, written, self.options, lost)
             commit.write_whole(os.path.join(place, NAMED), json.dumps(report.names).encode())
+            commit.to_disk(place)
             commit.offer(self.folder, written, number)
         except BaseException:
             shutil.rmtree(written, ignore_errors=True)
@@ -147,15 +152,17 @@ class _Run:
 
     def _note(self, report: job.Report, todo: Plan, number: int) -> None:
         """What was done, into the ledger."""
-        read = {note.path: todo.new[note.path] for note in report.files if note.state != QUARANTINED}
-        troubles = {note.path: note.reason or "" for note in report.files if note.state in (DAMAGED, QUARANTINED)}
+        outside = QUARANTINED, PASSED_OVER
+        read = {note.path: todo.new[note.path] for note in report.files if note.state not in outside}
+        troubles = {note.path: note.reason or "" for note in report.files if note.state in (DAMAGED, *outside)}
         ends = {note.path: note.end for note in report.files if note.path in read and note.end is not None}
-        ledger.note(self.told, read, ends, troubles, number)
+        ledger.note(self.told, todo.new, read, ends, troubles, number)
         self.told.waiting = list(todo.waiting)
-        self.told.closed = self.ring.close
+        self.told.closed |= self.ring.close
         for note in report.files:
             if note.last is not None:
-                self.told.latest[note.capture] = max(note.last, self.told.latest.get(note.capture, note.last))
+                capture = unicode(note.capture)  # as states have it
+                self.told.latest[capture] = max(note.last, self.told.latest.get(capture, note.last))
 
 
 def _file(path: str, found: Mapping[str, CaptureFile]) -> CaptureFile:

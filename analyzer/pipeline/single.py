@@ -16,6 +16,7 @@ from analyzer.export.output import cannot_write, place, scratch
 from analyzer.pipeline import enrich
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.chosen import Chosen
+from analyzer.pipeline.commit import is_table
 from analyzer.pipeline.found import Found
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Counted
@@ -26,9 +27,6 @@ from analyzer.session import Analysis, Session
 
 PART = "part-00000"
 """What the files of a table are called; there is one in each of its folders."""
-
-PARTITION = "date="
-"""How the names of the folders in a table begin."""
 
 
 def export(files: Sequence[CaptureFile], options: Options) -> Iterator[Found]:
@@ -47,7 +45,7 @@ def check(folder: str, named: Collection[str], *, force: bool) -> None:
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise UserError(f"{folder} is a file: tables are folders, so name a folder")
     there = [table for table in named if os.path.lexists(os.path.join(folder, table))]
-    if others := [table for table in there if force and not _is_table(os.path.join(folder, table))]:
+    if others := [table for table in there if force and not is_table(os.path.join(folder, table))]:
         path = os.path.join(folder, others[0])
         raise UserError(f"{path} is there and is no table of ours, so it is not replaced: name another folder")
     if there and not force:
@@ -82,11 +80,6 @@ def write(
             elif force:
                 shutil.rmtree(target, ignore_errors=True)
     return counts
-
-
-def _is_table(path: str) -> bool:
-    """Whether a folder has nothing but what tables have, and marks of programs that read or write them."""
-    return os.path.isdir(path) and all(name.startswith((PARTITION, "_", ".")) for name in os.listdir(path))
 
 
 @contextmanager

@@ -90,7 +90,10 @@ class Named:
                 return CaptureError(f"{file.path} does not match {self._pattern.pattern}, so it belongs to no capture")
             capture, name = next(iter(match.groups()), None) or match[0], file.path
         files = self._captures.setdefault(capture, {})
-        files.setdefault(self._known_as(file), replace(file, capture_name=capture, name=name))
+        real, mine = self._known_as(file), replace(file, capture_name=capture, name=name)
+        # A link (`latest.pcap`) may lead elsewhere tomorrow: what a ring's state remembers is a file by its own name.
+        if real not in files or file.path == real:
+            files[real] = mine
         return None
 
     def _known_as(self, file: CaptureFile) -> str:

@@ -109,6 +109,33 @@ def test_a_batch_is_added_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert step > 1
 
 
+@pytest.mark.parametrize("batch", [False, True])
+def test_all_is_on_the_disk_before_the_step_that_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: bool
+) -> None:
+    written = commit.staging(str(tmp_path))
+    put(Path(written), NEW)
+    done, sync, rename = list[str](), os.fsync, os.rename
+
+    def synced(descriptor: int) -> None:
+        done.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        sync(descriptor)
+
+    def renamed(old: str, new: str) -> None:
+        if old == written:
+            assert {os.path.join(written, name) for name in NEW} <= set(done)
+            done.append("decided")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    if batch:
+        commit.offer(str(tmp_path), written, 1)
+    else:
+        commit.replace(str(tmp_path), written, TABLES)
+    assert "decided" in done
+
+
 def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
     other = pytest.raises(UserError, match="another run is writing")
     with commit.locked(str(tmp_path)), other, commit.locked(str(tmp_path)):
@@ -121,6 +148,12 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot write"), commit.locked(str(tmp_path / "file" / "tables")):
         pass
+
+
+def test_a_folder_whose_name_parquet_cannot_take(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no UTF-8"), commit.locked(os.fsdecode(bytes(tmp_path) + b"/\xff")):
+        pass
+    assert os.listdir(tmp_path) == []
 
 
 def test_what_is_written_whole_is_never_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

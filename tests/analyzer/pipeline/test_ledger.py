@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -40,7 +42,7 @@ def told(tmp_path: Path) -> Ledger:
 
 def done(told: Ledger, files: dict[str, str], batch: int = 1, *, ends: bool = False) -> None:
     found = plan(told, files, settle=60, close=False)
-    note(told, found.new, {path: [7] for path in found.new} if ends else {}, found.lost, batch)
+    note(told, found.new, found.new, {path: [7] for path in found.new} if ends else {}, found.lost, batch)
     told.waiting = list(found.waiting)
 
 
@@ -146,9 +148,80 @@ def test_what_was_read_and_is_gone_is_forgotten(tmp_path: Path, told: Ledger) ->
     assert told.quarantined == {}
 
 
+def test_what_waits_in_other_sources_is_not_gone(tmp_path: Path, told: Ledger) -> None:
+    """Then it was put in quarantine, and never read."""
+    files = ring(tmp_path, "1", "2")
+    os.utime(tmp_path / "2")
+    done(told, files)
+    assert planned(told, {}) == ([], ["2"], {})
+    done(told, {}, 2)
+    os.utime(tmp_path / "2", (LONG_AGO, LONG_AGO))
+    assert planned(told, files) == (["2"], [], {})
+
+
+def test_a_folder_that_is_not_mounted_for_a_while(tmp_path: Path, told: Ledger) -> None:
+    """All that was read in it would be read again, and that which waits was not lost."""
+    (tmp_path / "mount" / "ring").mkdir(parents=True)
+    files = ring(tmp_path / "mount" / "ring", "1", "2", "3")
+    os.utime(tmp_path / "mount" / "ring" / "3")
+    done(told, files)
+    (tmp_path / "mount").rename(tmp_path / "elsewhere")
+    (tmp_path / "mount").mkdir()
+    assert planned(told, {}) == ([], ["3"], {})
+    done(told, {}, 2)
+    (tmp_path / "mount").rmdir()
+    (tmp_path / "elsewhere").rename(tmp_path / "mount")
+    assert planned(told, files) == ([], ["3"], {})
+
+
+def test_trouble_with_files_that_are_gone_is_forgotten_in_the_end(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    note(told, {}, {}, {}, {str(tmp_path / "0"): "it vanished", str(tmp_path / "1"): "it is damaged"}, 1)
+    assert len(told.quarantined) == 2
+    done(told, files, 2)
+    assert list(told.quarantined) == [str(tmp_path / "1")]
+
+
+@pytest.mark.parametrize("at_all", [False, True])
+def test_what_changes_while_it_is_read_is_read_on(tmp_path: Path, told: Ledger, at_all: bool) -> None:
+    """at_all: whether something of it was read."""
+    files = ring(tmp_path, "1", "2")
+    path = str(tmp_path / "1")
+    found = plan(told, files, settle=60, close=False)
+    with open(path, "ab") as file:
+        file.write(b"more")
+    os.utime(path, (LONG_AGO, LONG_AGO + 1))
+    read = {each: mark for each, mark in found.new.items() if at_all or each != path}
+    note(told, found.new, read, {each: [7] for each in read}, {path: "it has changed since the run began"}, 1)
+    after = plan(told, files, settle=60, close=False)
+    assert (list(after.new), dict(after.grown)) == ([path], {path: [7]} if at_all else {})
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="this system has no leases")
+def test_who_opens_a_file_while_it_is_looked_at_ends_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "1"
+    path.write_bytes(b"a capture")
+    work = f"""
+import fcntl, os
+from analyzer.pipeline.ledger import is_written
+real = fcntl.fcntl
+def opened(descriptor, what, *rest):
+    if (what, *rest) == (fcntl.F_SETLEASE, fcntl.F_UNLCK):
+        try:
+            os.open({str(path)!r}, os.O_WRONLY | os.O_NONBLOCK)
+        except BlockingIOError:
+            print("held")
+    return real(descriptor, what, *rest)
+fcntl.fcntl = opened
+print(is_written({str(path)!r}))
+"""
+    ended = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() in (["held", "False"], ["None"])
+
+
 def test_what_was_in_quarantine_is_read_when_it_has_changed(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
-    note(told, {}, {}, {str(tmp_path / "1"): "it is no capture"}, 1)
+    note(told, {}, {}, {}, {str(tmp_path / "1"): "it is no capture"}, 1)
     assert planned(told, files) == (["2"], [], {})
     (tmp_path / "1").write_bytes(b"a capture now")
     os.utime(tmp_path / "1", (LONG_AGO - 50, LONG_AGO - 50))
@@ -160,7 +233,7 @@ def test_it_is_saved_and_read_again(tmp_path: Path, told: Ledger) -> None:
     os.utime(tmp_path / "2")
     told.capture("ring")
     path = str(tmp_path / "1")
-    note(told, {path: Mark.of(path)}, {path: [90, 2, 17, ["<"]]}, {str(tmp_path / "x"): "gone"}, 3)
+    note(told, {}, {path: Mark.of(path)}, {path: [90, 2, 17, ["<"]]}, {str(tmp_path / "x"): "gone"}, 3)
     told.waiting = list(files)
     told.latest["ring"] = 1 << 60
     told.save(str(tmp_path))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
-import signal
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -177,42 +178,145 @@ def test_another_ring_is_told_apart(spark: SparkSession, tmp_path: Path) -> None
         ring.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), Ring(str(tmp_path / "new")))
 
 
-def killed(command: Sequence[str], seconds: float) -> bool:
-    """Runs it, and kills it after a while, with all that it started; False if it ended before."""
+def test_another_state_takes_nothing_away(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run was killed behind its ledger; then somebody names a wrong state, which has folders of its own."""
+    build(tmp_path / "ring")
+    tables, state, wrong = tmp_path / "tables", Ring(str(tmp_path / "state")), tmp_path / "wrong"
+    first, *others = sorted((tmp_path / "ring").iterdir())
+    ring.run(spark, sources(first), str(tables), Options(), state)
+    with monkeypatch.context() as patch:
+        patch.setattr(commit, "recover", killed_after(commit.recover))
+        with pytest.raises(KeyboardInterrupt):
+            ring.run(spark, sources(*others), str(tables), Options(), state)
+    (wrong / "open-source").mkdir(parents=True)
+    with pytest.raises(UserError, match="has tables already"):
+        ring.run(spark, sources(*others), str(tables), Options(), Ring(str(wrong)))
+    with pytest.raises(UserError, match="can't have the tables and the state"):
+        ring.run(spark, sources(*others), str(tables), Options(), Ring(str(tables)))
+    assert not ring.run(spark, sources(first, *others), str(tables), Options(), Ring(state.state, close=True)).files
+    assert added_up(written(tables)) == added_up(single(tmp_path / "ring"))
+    ring.run(spark, sources(), str(tmp_path / "new"), Options(), Ring(str(wrong)))
+    assert (wrong / "open-source").is_dir()
+
+
+def killed_after(real: Callable[[str, int], None]) -> Callable[[str, int], None]:
+    """The second call is the one behind the ledger."""
+    calls = []
+
+    def recover(folder: str, batches: int) -> None:
+        calls.append(batches)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        real(folder, batches)
+
+    return recover
+
+
+def test_what_is_closed_stays_closed(spark: SparkSession, tmp_path: Path) -> None:
+    """Also when there is something to be said of a file later."""
+    build(tmp_path / "ring")
+    plain = min((tmp_path / "ring").iterdir())
+    path = plain.with_suffix(".gz")
+    path.write_bytes(gzip.compress(plain.read_bytes()))
+    tables, state = tmp_path / "tables", Ring(str(tmp_path / "state"))
+    ring.run(spark, sources(path), str(tables), Options(), Ring(state.state, close=True))
+    with path.open("ab") as file:
+        file.write(b"x")
+    (note,) = ring.run(spark, sources(path), str(tables), Options(), state).files
+    assert (note.state, note.reason) == (
+        "quarantined",
+        "it has grown since it was read: its last 1 bytes are not in the tables",
+    )
+    with pytest.raises(UserError, match=r"was closed before .* came"):
+        ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+
+
+def test_what_changed_while_spark_began_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    """Folders are looked through before."""
+    build(tmp_path / "ring")
+    path = min((tmp_path / "ring").iterdir())
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    found = sources(path)
+    path.write_bytes(whole)
+    os.utime(path, (1, 1))
+    (note,) = ring.run(spark, found, str(tmp_path / "tables"), Options(), Ring(str(tmp_path / "state"))).files
+    assert (note.state, note.bytes) == ("read", len(whole))
+
+
+def test_what_was_no_capture_is_read_when_it_is_one(spark: SparkSession, tmp_path: Path) -> None:
+    """It was passed over, so its beginning is in no table."""
+    build(tmp_path / "ring")
+    path = min((tmp_path / "ring").iterdir())
+    whole = path.read_bytes()
+    states = []
+    for size, at in ((20, 1), (20, 1), (len(whole), 2)):
+        path.write_bytes(whole[:size])
+        os.utime(path, (at, at))
+        found = sources(tmp_path / "ring")
+        report = ring.run(spark, found, str(tmp_path / "tables"), Options(), Ring(str(tmp_path / "state")))
+        states.append([note.state for note in report.files if note.path == str(path)])
+    assert states == [["passed over"], [], ["read"]]
+
+
+def test_tables_of_another_run_are_not_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    """They came while Spark began, behind the first look."""
+    build(tmp_path / "ring")
+    found = sources(tmp_path / "ring")
+    job.run(spark, found, str(tmp_path / "tables"), Options(), overwrite=False)
+    with pytest.raises(UserError, match="has tables already"):
+        job.run(spark, found, str(tmp_path / "tables"), Options(), overwrite=False)
+
+
+def killed(command: Sequence[str], tables: Path, seconds: float) -> float | None:
+    """Runs it, and kills it so long after its batch has begun, with all that it started; None, or how long that took.
+
+    A batch has begun when it has a folder for what it writes.
+    """
     alone = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
+    before = staged(tables)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=alone)
     try:
+        while process.poll() is None and not staged(tables) - before:
+            time.sleep(0.005)
+        began = time.monotonic()
         process.wait(seconds)
+        took = time.monotonic() - began
     except subprocess.TimeoutExpired:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        return True
+        return None
     finally:
+        process.kill()
+        process.wait()
         assert process.stderr is not None
         said = process.stderr.read() if process.returncode > 0 else b""
         process.stderr.close()
     assert process.returncode == 0, said.decode()
-    return False
+    return took
+
+
+def staged(tables: Path) -> set[str]:
+    return {path.name for path in tables.glob(f"{commit.STAGING}*")}
 
 
 def kill_and_go_on(folder: Path, kills: int, seed: int) -> None:
+    """A batch that ends before it is killed is begun anew, and tells how long it may be waited."""
     random = Random(seed)
     build(folder / "ring", seed)
-    base = [sys.executable, "-m", "analyzer.cli", "pipeline", str(folder / "ring"), "-o", str(folder / "tables")]
-    command = [*base, "--state", str(folder / "state"), "--master", "local[2]", "--close"]
-    longest = 0.0
+    tables, state = folder / "tables", folder / "state"
+    base = [sys.executable, "-m", "analyzer.cli", "pipeline", str(folder / "ring"), "-o", str(tables)]
+    command = [*base, "--state", str(state), "--master", "local[2]", "--close"]
+    longest = 2.0
     while kills:
-        began = time.monotonic()
-        kills -= 1
-        if not killed(command, random.uniform(2, longest or 14)):
-            longest = time.monotonic() - began
-            break
-    else:
-        assert not killed(command, 300)
-    assert added_up(written(folder / "tables")) == added_up(single(folder / "ring"))
-    with commit.locked(str(folder / "tables")):
-        commit.recover(str(folder / "tables"), 1)
-    assert [name for name in os.listdir(folder / "tables") if name.startswith("_")] == [commit.LOCK]
+        took = killed(command, tables, random.uniform(0, longest))
+        if took is None:
+            kills -= 1
+        else:
+            longest = min(longest, took)
+            shutil.rmtree(tables)
+            shutil.rmtree(state)
+    assert killed(command, tables, 300) is not None
+    assert added_up(written(tables)) == added_up(single(folder / "ring"))
+    assert [name for name in os.listdir(tables) if name.startswith("_")] == [commit.LOCK]
 
 
 @pytest.mark.parametrize("seed", range(1))

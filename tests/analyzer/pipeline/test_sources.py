@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,31 @@ def test_a_file_is_read_once_whatever_it_is_called(tree: Path) -> None:
     found = find([str(tree / "a" / "2.pcap"), str(tree / "a")]).files
     assert [file.name for file in found] == ["1.pcap.old", "2.pcap", "10.pcap"]
     assert {file.capture_name for file in found} == {str(tree / "a")}
+
+
+def test_a_link_does_not_rename_the_file_beside_it(tree: Path) -> None:
+    """The state of a ring knows files by name, and such a link leads elsewhere tomorrow."""
+    link = tree / "a" / "0.pcap"
+    link.symlink_to(tree / "a" / "2.pcap")
+    for sources in ([str(link), str(tree / "a")], [str(tree / "a"), str(link)]):
+        assert [file.name for file in find(sources).files] == ["1.pcap.old", "2.pcap", "10.pcap"]
+
+
+def test_a_folder_that_cannot_be_looked_into(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has gone is none."""
+    real = os.scandir
+
+    def refused(folder: str) -> Iterator[os.DirEntry[str]]:
+        if os.path.basename(folder) == "c":
+            raise error
+        return real(folder)  # type: ignore[return-value]
+
+    monkeypatch.setattr(os, "scandir", refused)
+    error = OSError(errno.ENOENT, "gone", "c")
+    assert len(find([str(tree)]).files) == len(WHOLE) - 1
+    error = OSError(errno.EACCES, "Permission denied", str(tree / "b" / "c"))
+    with pytest.raises(UserError, match=r"cannot look into .*/b/c: Permission denied"):
+        find([str(tree)])
 
 
 @pytest.mark.parametrize(
@@ -124,6 +151,18 @@ def test_what_looks_like_a_capture_in_a_folder_is_left_to_its_scan(tree: Path) -
     assert str(cut) in [file.path for file in find([str(tree)]).files]
     with pytest.raises(UserError, match="ends within its pcap header"):
         find([str(cut)])
+
+
+def test_tables_and_a_state_among_captures_are_left_alone(tree: Path) -> None:
+    """Nobody wants to hear of each of their files, run after run."""
+    for name in ("_lock", "messages/date=2026-11-21/part.parquet", "ledger.json", "open-3/names.json"):
+        (tree / "b" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / "b" / name).touch()
+    found = find([str(tree)])
+    assert len(found.files) == len(WHOLE)
+    assert [text.partition(" is not")[0] for text in found.passed_over] == [str(tree / "a" / "notes.txt")]
+    (tree / "b" / "_lock").unlink()
+    assert len(find([str(tree)]).passed_over) == 4
 
 
 def test_what_vanishes_while_folders_are_looked_through(tree: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -48,8 +48,24 @@ def test_what_is_large_is_finished_by_tasks(
     """Names for ids and sums of sums, which this process does itself where there is little."""
     monkeypatch.setattr(finishing, "SMALL", 0)
     monkeypatch.setattr(finishing, "A_TASK", 1 << 14)
-    job.run(spark, find([str(house)]), str(tmp_path), Options(partitions=3))
-    assert written(tmp_path) == expected
+    folder = tmp_path / "x [1] {a,b}*?^%20=y\\z"
+    job.run(spark, find([str(house)]), str(folder), Options(partitions=3))
+    assert written(folder) == expected
+
+
+def test_what_a_failed_task_of_the_end_has_written_is_taken_away(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def finish(spark: SparkSession, place: finishing.Place, *rest: Any) -> Any:
+        finished = finishing.finish(spark, place, *rest)
+        stray = Path(place.folder, "summaries", "date=2026-11-21", "protocol=kafka", "part-0-7.parquet")
+        assert stray.parent.is_dir()
+        stray.write_bytes(b"PAR1")
+        return finished
+
+    monkeypatch.setattr(job, "finish", finish)
+    report = job.run(spark, find([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
+    assert pq.read_table(tmp_path / "summaries").num_rows == report.rows["summaries"] > 0
 
 
 def test_frames_hold_the_same(spark: SparkSession, house: Path, expected: Rows) -> None:
@@ -99,6 +115,10 @@ def test_tables_are_not_replaced_unasked(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has tables already"):
         job.check(str(tmp_path), overwrite=False)
     job.check(str(tmp_path), overwrite=True)
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "song.ogg").touch()
+    with pytest.raises(UserError, match="is no table of ours"):
+        job.check(str(tmp_path), overwrite=True)
 
 
 def test_a_failing_job_is_one_sentence_and_a_log(spark: SparkSession) -> None:
