@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from analyzer.pipeline.homes import OWNER, owned, sweep
 
@@ -127,7 +127,9 @@ class Told:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark, self._tasks = spark, Tasks()
-        spark.registerProgressHandler(self)  # type: ignore[arg-type] # anything that can be called
+        # Its type asks for one class; anything that can be called will do.
+        self._ear = cast(Any, self)
+        spark.registerProgressHandler(self._ear)
 
     def __call__(self, stages: object, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         """What the server calls."""
@@ -140,7 +142,7 @@ class Told:
 
     def close(self) -> None:
         """See Watched."""
-        self._spark.removeProgressHandler(self)  # type: ignore[arg-type]
+        self._spark.removeProgressHandler(self._ear)
 
 
 def watched(spark: SparkSession) -> Watched:

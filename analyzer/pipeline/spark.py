@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analyzer.errors import UserError
 from analyzer.pipeline.failures import LOG, SparkFailed, no_room, reported
@@ -206,7 +206,8 @@ def _session(master: str, gateway: Gateway, environment: Mapping[str, str]) -> I
         # Spark's handler cancels jobs through a connection that is in use; ending Java ends them as well.
         signal.signal(signal.SIGINT, interrupted)
     # Java ends without a farewell to whom it sends counts.
-    spark.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    listening: Any = spark.sparkContext._accumulatorServer
+    listening.handle_error = lambda *_: None
     try:
         yield spark
     finally:
