@@ -40,6 +40,7 @@ def scanned(few: Path, captures: Sequence[Path]) -> Scan:
 def _scan(captures: Sequence[str]) -> Scan:
     # What belongs to the extra `pipeline` is imported in the process that scans alone.
     from analyzer.pipeline.options import Options
+    from analyzer.pipeline.pointers import packets_of
     from analyzer.pipeline.scan import scan
     from analyzer.pipeline.sources import find
     from analyzer.pipeline.splits import hop, huge, splits
@@ -49,7 +50,7 @@ def _scan(captures: Sequence[str]) -> Scan:
     cuts = {number: hop(files[number], options.split) for number in huge(files, options.split)}
     packets = given = 0
     for batch in scan(splits(files, cuts), files, options):
-        packets += len(batch) - batch.column(0).to_pylist().count(b"") if len(batch) == 1 else len(batch)
+        packets += int(packets_of(batch).sum())
         given += batch.nbytes
     return Scan(packets, time.process_time() - began, given)
 

@@ -79,7 +79,7 @@ def test_a_run(tmp_path: Path) -> None:
     (tmp_path / "in" / "README.md").write_text("no capture")
     command = [sys.executable, "-m", "analyzer.cli", "pipeline", "in", "-o", "out"]
     command += ["--master", "local[1]", "--partitions", "1", "--conf", "spark.driver.memory=600m", "--no-fields"]
-    old = tmp_path / "out" / "messages" / "old.parquet"
+    old = tmp_path / "out" / "messages" / "date=2020-01-01" / "old.parquet"
     old.parent.mkdir(parents=True)
     old.write_bytes(b"")
     done = subprocess.run(
