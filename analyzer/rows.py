@@ -210,10 +210,11 @@ def said_error(body: Body) -> dict[str, Any] | None:
 
 def said_findings(body: Body) -> list[dict[str, str]]:
     """What there is to say of a message."""
-    return [_finding(finding) for finding in body.findings] if body.findings else []
+    return [said_finding(finding) for finding in body.findings] if body.findings else []
 
 
-def _finding(finding: Finding) -> dict[str, str]:
+def said_finding(finding: Finding) -> dict[str, str]:
+    """One of them."""
     return {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
 
 

@@ -21,7 +21,7 @@ from analyzer.decode_as import Told
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.insight.kinds import Kind, gravest_first, kind_of
 from analyzer.render.jsonable import JsonWriter
-from analyzer.rows import Rows
+from analyzer.rows import Rows, said_finding
 from analyzer.session import Session
 from analyzer.text import safe_text
 from dissectors.finding import Severity
@@ -106,8 +106,7 @@ def _print_lines(session: Session, found: Iterable[Found]) -> Severity | None:
         place: dict[str, object] = {"number": None, "id": None}
         if row is not None:
             place = {"number": row + 1, "id": rows.column("id", np.array([row])).values()[0]}
-        said = {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
-        sys.stdout.buffer.write(writer.line(place | said))
+        sys.stdout.buffer.write(writer.line(place | said_finding(finding)))
     return worst
 
 

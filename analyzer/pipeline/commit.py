@@ -33,6 +33,14 @@ def is_table(path: str) -> bool:
     return os.path.isdir(path) and all(name.startswith((PARTITION, "_", ".")) for name in os.listdir(path))
 
 
+def refuse_others(folder: str, there: Collection[str]) -> None:
+    """Raises UserError if one of what is there under a table's name is none of ours."""
+    for table in there:
+        path = os.path.join(folder, table)
+        if not is_table(path):
+            raise UserError(f"{path} is there and is no table of ours, so it is not replaced: name another folder")
+
+
 @contextmanager
 def locked(folder: str) -> Iterator[None]:
     """The folder (made if there is none) is ours while the block runs. Raises UserError if another run has it."""

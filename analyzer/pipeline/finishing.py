@@ -52,19 +52,15 @@ def finish(spark: SparkSession, place: Place, written: Iterable[Written], known:
     for each in written:
         by_table.setdefault(each.table, []).append(each)
     told, parts = by_table.pop(NAMES, []), by_table.pop(PARTS, [])
-    found = _all_told(place, told, known)
-    names = together(known, found)
+    new = list(first_told(_batches(place, told, schema(NAMES)), known))
+    names = together(known, names_of(new))
     files = [each for table in by_table.values() for each in table]
     if names:
         _rename(spark, place, [each for each in files if each.table in COLUMNS], names)
-    files += _remade(place, NAMES, told, first_told(_batches(place, told, schema(NAMES)), known))
+    files += _remade(place, NAMES, told, new)
     if parts:
         files += _added_up(spark, place, parts, names)
     return files, names
-
-
-def _all_told(place: Place, told: Sequence[Written], known: Names) -> Names:
-    return names_of(first_told(_batches(place, told, schema(NAMES)), known))
 
 
 def _batches(place: Place, written: Iterable[Written], columns: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -76,9 +76,7 @@ class Batch:
 def check(folder: str, *, overwrite: bool) -> None:
     """Raises UserError if the folder has tables already and they may not be replaced."""
     there = [table for table in EVERY if os.path.lexists(os.path.join(folder, table))]
-    if others := [table for table in there if not commit.is_table(os.path.join(folder, table))]:
-        path = os.path.join(folder, others[0])
-        raise UserError(f"{path} is there and is no table of ours, so it is not replaced: name another folder")
+    commit.refuse_others(folder, there)
     if there and not overwrite:
         raise UserError(f"{folder} has tables already ({', '.join(there)}): name another folder, or give --overwrite")
 

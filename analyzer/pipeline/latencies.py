@@ -31,9 +31,3 @@ def bucket_of(latency: Ints) -> Ints:
     exponent = np.maximum(exponent - (latency >> np.maximum(exponent, 0) == 0), _BITS)
     far = _EACH * (exponent - _BITS + 1) + (latency >> exponent - _BITS) - _EACH
     return np.where(latency < _EACH, latency, far)
-
-
-def least_of(bucket: Ints) -> Ints:
-    """The least latency of each of the buckets (n), ns; the most is one less than the next one's least."""
-    far = bucket % _EACH + _EACH << np.maximum(bucket // _EACH - 1, 0)
-    return np.where(bucket < _EACH, bucket, far)

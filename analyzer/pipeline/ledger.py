@@ -124,7 +124,8 @@ def _trouble(reason: str, batch: int, mark: Mapping[str, Any] | None) -> Trouble
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a batch does with files, by path: those it reads, leaves alone, has in quarantine now and why.
+    """What a batch does with files, by path, in the order of the captures: those it reads, leaves alone, has in
+    quarantine now and why.
 
     grown: of those that it reads, where it reads on, for their beginning was read before.
     """
@@ -161,7 +162,8 @@ def plan(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: b
         elif not close and _is_unfinished(path, mark, settle, path == newest[capture]):
             waiting.append(path)
         else:
-            grown |= {path: ledger.ends[path]} if same else {}
+            if same:
+                grown[path] = ledger.ends[path]
             new[path] = mark if known is None else Mark.of(path)
     return Plan(new, grown, tuple(waiting), lost)
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from analyzer.capture.stretches import StretchPackets
+from analyzer.rows import said_finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,6 @@ class SplitNote:
     def after(self, packets: StretchPackets) -> Self:
         """The same when a stretch was read, or as far as it was."""
         info = packets.info
-        findings = [
-            {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
-            for finding in packets.findings
-        ]
         return replace(
             self,
             begin=packets.before,
@@ -54,7 +51,7 @@ class SplitNote:
             compression=info.compression,
             early=packets.damaged,
             end=None if info.compression else packets.standing,
-            findings=findings,
+            findings=[*map(said_finding, packets.findings)],
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class _Run:
             self.told.waiting = list(todo.waiting)
             self.told.save(self.state)
             return job.Report(waiting=todo.waiting)
-        report = self._batch(sorted(new, key=lambda file: found.index(by_path[file.path])), lost, todo)
+        report = self._batch(new, lost, todo)
         report.waiting = todo.waiting
         return report
 

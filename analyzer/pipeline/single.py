@@ -16,7 +16,7 @@ from analyzer.export.output import cannot_write, place, scratch
 from analyzer.pipeline import enrich
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.chosen import Chosen
-from analyzer.pipeline.commit import is_table
+from analyzer.pipeline.commit import refuse_others
 from analyzer.pipeline.found import Found
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Counted
@@ -45,10 +45,9 @@ def check(folder: str, named: Collection[str], *, force: bool) -> None:
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise UserError(f"{folder} is a file: tables are folders, so name a folder")
     there = [table for table in named if os.path.lexists(os.path.join(folder, table))]
-    if others := [table for table in there if force and not is_table(os.path.join(folder, table))]:
-        path = os.path.join(folder, others[0])
-        raise UserError(f"{path} is there and is no table of ours, so it is not replaced: name another folder")
-    if there and not force:
+    if force:
+        refuse_others(folder, there)
+    elif there:
         raise UserError(
             f"{folder} has tables already ({', '.join(there)}): name another, or give --force to replace them"
         )

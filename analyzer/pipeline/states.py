@@ -47,12 +47,6 @@ the connection has had. lower: its side a is the lower end. path: the name of a 
 Of a connection without open stream `stream_id` and all that speaks of one, path, position and length are null.
 """
 
-DDL = (
-    "connection BINARY, capture STRING, stream_id STRING, begin_ns BIGINT, end_ns BIGINT, packets BIGINT, waiting INT,"
-    " uses INT, lower BOOLEAN, path STRING, position BIGINT, length BIGINT"
-)
-"""The same as Spark writes it."""
-
 BEFORE_ALL = int(np.iinfo(np.int64).min)
 """The place of such a row among pointers; its origin is negative."""
 

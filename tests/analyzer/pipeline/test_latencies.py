@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.pipeline.latencies import bucket_of, least_of
+from analyzer.columns import Ints
+from analyzer.pipeline.latencies import bucket_of
 
 POWERS = [1 << exponent for exponent in range(63)]
 NUMBERS = sorted({*range(3000), *(power + near for power in POWERS for near in (-1, 0, 1)), (1 << 63) - 1})
@@ -12,6 +13,11 @@ NUMBERS = sorted({*range(3000), *(power + near for power in POWERS for near in (
 
 def plain(ns: int) -> int:
     return ns if ns < 8 else 8 * (ns.bit_length() - 3) + (ns >> ns.bit_length() - 4) - 8
+
+
+def least_of(bucket: Ints) -> Ints:
+    """The formula of OUTPUT.md."""
+    return np.where(bucket < 8, bucket, bucket % 8 + 8 << np.maximum(bucket // 8 - 1, 0))
 
 
 def test_every_number_has_its_bucket() -> None:
