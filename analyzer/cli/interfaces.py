@@ -13,7 +13,7 @@ def command() -> None:
 
     Columns are separated by tabs.
     """
-    from analyzer.capture.interfaces import interfaces, may_capture  # brings scapy
+    from analyzer.capture.live.interfaces import interfaces, may_capture  # brings scapy
 
     allowed = "yes" if may_capture() else "no"
     click.echo("name\tstate\tlink\tmay capture\taddresses")

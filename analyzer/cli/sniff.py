@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analyzer.capture.live import Asked, LiveCapture
+from analyzer.capture.live.capture import Asked, LiveCapture
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import names_option, say, told

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.interfaces import Interface
+from analyzer.capture.live.interfaces import Interface
+from analyzer.capture.live.sniffer import BATCH, LAST_BATCHES, Bounds, Sniffer, Tap
 from analyzer.capture.packets import Packets
 from analyzer.capture.pcapng_writer import Description, header
-from analyzer.capture.sniffer import BATCH, LAST_BATCHES, Bounds, Sniffer, Tap
 from tests.analyzer.capture.writers import segment
 from tests.effort import within
 

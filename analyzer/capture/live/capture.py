@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from analyzer.capture.errors import CaptureError
-from analyzer.capture.sniffer import END, ERROR, READY
+from analyzer.capture.live.sniffer import END, ERROR, READY
 
 PATIENCE = 5.0
 """Seconds that a child which was asked to end gets before it is killed."""
@@ -54,7 +54,7 @@ class LiveCapture:
         self.path = asked.write if asked.write is not None else _spool()
         self.count, self.dropped = 0, 0
         self.problem: str | None = None
-        command = [sys.executable, "-P", "-m", "analyzer.capture.sniffer", *asked.arguments(self.path)]
+        command = [sys.executable, "-P", "-m", "analyzer.capture.live.sniffer", *asked.arguments(self.path)]
         try:
             self._child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True

@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any
 
 from analyzer.capture.errors import CaptureError
-from analyzer.capture.interfaces import Interface, chosen
+from analyzer.capture.live.interfaces import Interface, chosen
 from analyzer.capture.pcapng_writer import Description, header, packet, statistics
 
 LARGEST = 1 << 18

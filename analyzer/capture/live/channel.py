@@ -1,0 +1,100 @@
+"""What the capturing process and the analyzer tell each other, a line of JSON each, over the capturing one's standard
+streams.
+
+Theory. The packets go through a file; these lines are about it. The capturing process opens its interfaces and gives
+up its privilege; then it is Ready, or Failed and ends. Start has it write a file, or a ring of them, each Began and
+perhaps Gone; Counted comes a few times a second while there is anything new; Stopped ends that, because of a Stop, a
+bound, or a problem, and says how it went. Then it may be started again. It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Interfaces (names) are open and the privilege is gone. notes: sentences for the user."""
+
+    interfaces: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It can't begin; a sentence for the user. The process ends."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A file was begun; it has its header by now."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The ring took a file away."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Since Start: packets and bytes written, packets that the kernel could not keep, the last one's time (ns)."""
+
+    packets: int
+    dropped: int
+    size: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """All that was captured is in the files. problem: a sentence for the user, where nobody asked for the end."""
+
+    packets: int
+    dropped: int
+    size: int
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Write to this file; of a ring, its name is the beginning of theirs."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Write what is at hand, and no more."""
+
+
+Line = Ready | Failed | Began | Gone | Counted | Stopped | Start | Stop
+
+_KINDS: dict[str, type[Line]] = {
+    each.__name__.lower(): each for each in (Ready, Failed, Began, Gone, Counted, Stopped, Start, Stop)
+}
+
+
+def to_line(said: Line) -> str:
+    """One line, with its end."""
+    return json.dumps({"say": type(said).__name__.lower(), **asdict(said)}) + "\n"
+
+
+def from_line(line: str) -> Line | None:
+    """None for what is no such line: another program may write to the same stream."""
+    try:
+        found = json.loads(line)
+        kind = _KINDS[found.pop("say")]
+        told: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in found.items()
+        }
+        return kind(**told)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
