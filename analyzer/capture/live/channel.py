@@ -65,9 +65,13 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Write to this file; of a ring, its name is the beginning of theirs."""
+    """Write to this file; of a ring, its name is the beginning of theirs.
+
+    spool: nobody keeps it; what is left of it goes when the process ends.
+    """
 
     path: str
+    spool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
