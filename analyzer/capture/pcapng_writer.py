@@ -15,7 +15,7 @@ SECTION, INTERFACE, PACKET, STATISTICS = 0x0A0D0D0A, 1, 6, 5
 ORDER = 0x1A2B3C4D
 UNKNOWN_LENGTH = -1
 OPTION_NAME, OPTION_FILTER, OPTION_RESOLUTION = 2, 11, 9
-OPTION_RECEIVED, OPTION_DROPPED = 4, 5
+OPTION_BEGAN, OPTION_RECEIVED, OPTION_DROPPED = 2, 4, 5
 NANOSECONDS = b"\x09"
 
 
@@ -45,9 +45,13 @@ def packet(interface: int, time: int, data: bytes, length: int) -> bytes:
     return block(PACKET, head + data)
 
 
-def statistics(interface: int, time: int, received: int, dropped: int) -> bytes:
-    """What an interface's counters said at the end."""
-    options = option(OPTION_RECEIVED, struct.pack("<Q", received)) + option(OPTION_DROPPED, struct.pack("<Q", dropped))
+def statistics(interface: int, time: int, received: int, dropped: int, began: int | None = None) -> bytes:
+    """What an interface's counters said at a time, dropped packets among the received; began: since when they count.
+
+    Times are ns since 1970.
+    """
+    options = b"" if began is None else option(OPTION_BEGAN, struct.pack("<II", began >> 32, began & 0xFFFFFFFF))
+    options += option(OPTION_RECEIVED, struct.pack("<Q", received)) + option(OPTION_DROPPED, struct.pack("<Q", dropped))
     return block(STATISTICS, struct.pack("<III", interface, time >> 32, time & 0xFFFFFFFF) + options + option(0, b""))
 
 

@@ -2,23 +2,82 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from analyzer.text import safe_text
 
+if TYPE_CHECKING:
+    from analyzer.capture.live.interfaces import Allowed, Interface
+
+COLUMNS = ("number", "name", "state", "link", "may capture", "mac", "mtu", "addresses")
+WIDE = 120
+"""Columns of a terminal that has room for all of them."""
+
 
 @click.command("interfaces")
-def command() -> None:
-    """List the interfaces of this machine: name, state, link type, addresses, and whether we may capture there.
+@click.option("--json", "as_json", is_flag=True, help="A JSON object for each, one a line.")
+def command(as_json: bool) -> None:
+    """List the interfaces of this machine: name, state, link type, whether we may capture there, addresses.
 
-    Columns are separated by tabs.
+    -i of `sniff` takes a name or a number of this list. In a pipe columns are separated by tabs.
     """
-    from analyzer.capture.live.interfaces import interfaces, may_capture  # brings scapy
+    from analyzer.capture.live.interfaces import allowed, interfaces, may_capture  # brings scapy
+    from analyzer.capture.live.ways import dumpcap_may
 
-    allowed = "yes" if may_capture() else "no"
-    click.echo("name\tstate\tlink\tmay capture\taddresses")
-    for each in interfaces():
-        state = "up" if each.up else "down"
-        kind = "loopback" if each.loopback else f"linktype {each.link}" if each.link != 1 else "ethernet"
-        name = safe_text(each.name)
-        click.echo(f"{name}\t{state}\t{kind}\t{allowed if each.up else 'no'}\t{', '.join(each.addresses)}")
+    dumpcap = not may_capture() and dumpcap_may()
+    found = [(each, allowed(each, dumpcap)) for each in interfaces()]
+    if as_json:
+        _print_json(found)
+    elif sys.stdout.isatty():
+        _print_table(found)
+    else:
+        click.echo("\t".join(COLUMNS))
+        for number, (interface, may) in enumerate(found, 1):
+            click.echo("\t".join(_cells(number, interface, may)))
+
+
+def _cells(number: int, interface: Interface, may: Allowed) -> list[str]:
+    allowed = may.how if may.reason is None else f"{may.how}: {may.reason}"
+    mtu = "" if interface.mtu is None else str(interface.mtu)
+    cells = (str(number), interface.name, interface.state, interface.link_name, allowed, interface.mac, mtu)
+    return [safe_text(each) for each in (*cells, ", ".join(interface.addresses))]
+
+
+def _print_table(found: Sequence[tuple[Interface, Allowed]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    shown = [place for place, name in enumerate(COLUMNS) if console.width >= WIDE or name not in ("mac", "mtu")]
+    table = Table(box=None, pad_edge=False)
+    for place in shown:
+        table.add_column(COLUMNS[place], no_wrap=COLUMNS[place] != "addresses", overflow="fold")
+    for number, (interface, may) in enumerate(found, 1):
+        cells = _cells(number, interface, may)
+        table.add_row(*(Text(cells[place], style="" if interface.up else "dim") for place in shown))
+    console.print(table)
+
+
+def _print_json(found: Sequence[tuple[Interface, Allowed]]) -> None:
+    from analyzer.render.jsonable import JsonWriter
+
+    writer = JsonWriter()
+    for number, (interface, may) in enumerate(found, 1):
+        row = {
+            "number": number,
+            "name": interface.name,
+            "state": interface.state,
+            "link": interface.link_name,
+            "linktype": interface.link,
+            "capture": may.how,
+            "reason": may.reason,
+            "mac": interface.mac or None,
+            "mtu": interface.mtu,
+            "addresses": list(interface.addresses),
+        }
+        sys.stdout.buffer.write(writer.line(row))

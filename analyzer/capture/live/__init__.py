@@ -3,3 +3,8 @@
 `asked` says what is wanted, `channel` what the two tell each other; `sniffer` is the one process, `capture` its handle
 in the other.
 """
+
+import os
+
+# Before anything imports NumPy: privileges belong to threads (privilege.py), and it would start a pool of them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

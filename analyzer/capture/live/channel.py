@@ -10,16 +10,21 @@ bound, or a problem, and says how it went. Then it may be started again. It ends
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+import os
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Interfaces (names) are open and the privilege is gone. notes: sentences for the user."""
+    """Interfaces (names) are open and the privilege is gone. notes: sentences for the user.
+
+    pid: of who says it, which is not who was started where sudo stands between the two.
+    """
 
     interfaces: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    pid: int = field(default_factory=os.getpid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from scapy.utils import RawPcapNgReader
 
 from analyzer.capture.packets import Packets
 from analyzer.capture.pcapng_writer import Description, header, packet, statistics
+from analyzer.capture.records import Statistics
 from tests.analyzer.capture.writers import T0, segment
 
 INTERFACES = [Description("lo", 1), Description("väth0", 113, 96, "tcp port 9092")]
@@ -28,6 +29,7 @@ def test_our_reader_reads_it(tmp_path: Path) -> None:
         assert [packets.store.read(at, 5) for at in block.at.tolist()] == [b"hello"] * 3
         assert packets.findings == []
         assert [each.name for each in packets.files[0].interfaces] == ["lo", "väth0"]
+        assert packets.files[0].statistics == {0: Statistics(received=3, dropped=1)}
 
 
 def test_scapy_reads_it(tmp_path: Path) -> None:

@@ -1,0 +1,156 @@
+"""Capture filters as programs of the kernel's classic packet filter (BSD Packet Filter, as in Linux's
+Documentation/networking/filter.rst).
+
+Theory. A program looks at a packet and returns how many bytes of it are kept: 0 is a packet that is not wanted. So
+one mechanism says which packets, how much of each, and whether any at all, and an owner without privilege may exchange
+it. libpcap (through scapy) compiles an expression for a link layer. Some things it cannot know are put right here:
+
+- A packet of a loopback interface comes by twice, going out and coming in. The copy that goes out is left.
+- A cooked socket hands packets to the filter from their network layer on, what stands before it has to be asked of the
+  kernel. The expression is compiled for Linux's cooked header, 16 bytes long (LINKTYPE 113), which tells the same
+  things as the longer one that is written; loads from behind it are moved, loads of its fields become questions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import re
+import struct
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from analyzer.capture.errors import CaptureError
+
+if TYPE_CHECKING:
+    from scapy.libs.structures import bpf_program
+
+ETHERNET, RAW, COOKED = 1, 101, 113
+"""LINKTYPEs that filters are compiled for."""
+
+LONGEST = 1 << 18
+"""Bytes of the largest packet: segmentation offload makes some of far more than an MTU."""
+
+LOAD_WORD, LOAD_HALF, LOAD_BYTE, RETURN, IF_EQUAL = 0x20, 0x28, 0x30, 0x06, 0x15
+LOADS = {LOAD_WORD, LOAD_HALF, LOAD_BYTE, 0x40, 0x48, 0x50, 0xB1}
+"""Loads from the packet: from a place, from a place behind the index register, and a header length times four."""
+ASK = 0xFFFFF000
+ASK_PROTOCOL, ASK_KIND, ASK_HARDWARE = ASK + 0, ASK + 4, ASK + 28
+OUTGOING, LOOPBACK = 4, 772
+COOKED_HEADER = 16
+COOKED_FIELDS = {0: ASK_KIND, 14: ASK_PROTOCOL}
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """code; where to go on when a comparison holds (yes) or not (no), instructions further down; operand."""
+
+    code: int
+    yes: int = 0
+    no: int = 0
+    operand: int = 0
+
+
+Program = tuple[Instruction, ...]
+
+NOTHING: Program = (Instruction(RETURN),)
+EVERYTHING: Program = (Instruction(RETURN, operand=LONGEST),)
+
+_ONCE: Program = (
+    Instruction(LOAD_HALF, operand=ASK_KIND),
+    Instruction(IF_EQUAL, no=3, operand=OUTGOING),
+    Instruction(LOAD_HALF, operand=ASK_HARDWARE),
+    Instruction(IF_EQUAL, no=1, operand=LOOPBACK),
+    Instruction(RETURN),
+)
+
+
+def program(expression: str, link: int, snaplen: int, interface: str | None = None) -> Program:
+    """Keeps `snaplen` bytes (0: all) of the packets that an expression names, each once; an empty one names all.
+
+    link: ETHERNET, RAW or COOKED. interface: whose packets they are, needed where the expression says `vlan`. Raises
+    CaptureError with a sentence for the user.
+    """
+    if not expression:
+        found = EVERYTHING
+    elif re.search(r"\bvlan\b", expression):
+        if interface is None or link == COOKED:
+            raise CaptureError(f"-f {expression}: VLANs can be told where one interface is captured: name it with -i")
+        found = compiled_for(expression, interface)
+    else:
+        found = compiled(expression, link)
+    if link == COOKED:
+        found = tuple(_without_header(each, expression) for each in found)
+    return _ONCE + tuple(
+        replace(each, operand=snaplen or LONGEST) if each.code == RETURN and each.operand else each for each in found
+    )
+
+
+def compiled(expression: str, link: int) -> Program:
+    """What libpcap makes of it. Raises CaptureError."""
+    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it would warn of link types that we know
+    from scapy.arch.common import compile_filter, free_filter
+    from scapy.error import Scapy_Exception
+
+    try:
+        made = compile_filter(expression, linktype=link)
+    except (Scapy_Exception, ImportError, OSError) as error:
+        raise CaptureError(f"-f {expression}: {reason(str(error))}") from None
+    try:
+        return _instructions(made)
+    finally:
+        free_filter(made)
+
+
+def compiled_for(expression: str, interface: str) -> Program:
+    """The same for an interface, which libpcap opens for it: the kernel takes VLAN tags off before a filter sees a
+    packet, and only then is the filter made to ask for them. Raises CaptureError.
+    """
+    from scapy.libs import winpcapy
+    from scapy.libs.structures import bpf_program
+
+    made, said = bpf_program(), ctypes.create_string_buffer(winpcapy.PCAP_ERRBUF_SIZE)
+    opened = winpcapy.pcap_open_live(ctypes.create_string_buffer(interface.encode()), LONGEST, 0, 0, said)
+    if not opened:
+        raise CaptureError(f"cannot capture on {interface}: {said.value.decode(errors='replace')}")
+    try:
+        if winpcapy.pcap_compile(opened, ctypes.byref(made), ctypes.create_string_buffer(expression.encode()), 1, -1):
+            why = ctypes.string_at(winpcapy.pcap_geterr(opened)).decode(errors="replace")
+            raise CaptureError(f"-f {expression}: {why}")
+        try:
+            return _instructions(made)
+        finally:
+            winpcapy.pcap_freecode(ctypes.byref(made))
+    finally:
+        winpcapy.pcap_close(opened)
+
+
+def _instructions(made: bpf_program) -> Program:
+    found = ctypes.string_at(made.bf_insns, made.bf_len * 8)
+    return tuple(Instruction(*each) for each in struct.iter_unpack("=HBBI", found))
+
+
+def packed(found: Program) -> bytes:
+    """As the kernel takes it."""
+    return b"".join(struct.pack("=HBBI", each.code, each.yes, each.no, each.operand) for each in found)
+
+
+def _without_header(each: Instruction, expression: str) -> Instruction:
+    if each.code not in LOADS or each.operand >= ASK:
+        return each
+    if each.operand >= COOKED_HEADER:
+        return replace(each, operand=each.operand - COOKED_HEADER)
+    if each.operand in COOKED_FIELDS and each.code == LOAD_HALF:
+        return replace(each, operand=COOKED_FIELDS[each.operand])
+    raise CaptureError(
+        f"-f {expression}: it asks for addresses of a link layer, of which not all interfaces have the same: "
+        "name one with -i"
+    )
+
+
+def reason(said: str) -> str:
+    """What scapy says of a filter, without what the user knows already: libpcap's own words are in parentheses."""
+    if "libpcap is not" in said:
+        return "filters need libpcap: install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"
+    _, found, reason = said.rpartition(" (")
+    return reason.removesuffix(")") if found else said

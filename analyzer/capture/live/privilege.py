@@ -1,0 +1,229 @@
+"""Who a process is, and giving up all that it could do beyond that.
+
+Theory. Opening an interface needs a right (on Linux CAP_NET_RAW, which root has); writing packets to a file and
+decoding them needs none, and decoding strangers' bytes should have none. So a process that has opened what it needs
+becomes an ordinary user for good: groups, then user; on Linux also every capability, the bound of what a program that
+it runs could gain, and with no_new_privs the way back through set-user-id programs. The order is that of what each step
+needs: dropping the bound needs a capability, groups and users need two others, and what is left goes with capset.
+
+Capabilities and no_new_privs belong to threads, not to processes, and a new thread inherits them: so this is called
+while there is one thread, and looks at all that there are before it says that nothing is left.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+import resource
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import analyzer
+from analyzer.capture.errors import CaptureError
+
+SUDO_USER, SUDO_GROUP = "SUDO_UID", "SUDO_GID"
+ROOT = 0
+
+SET_DUMPABLE, SET_KEEP_CAPABILITIES, DROP_BOUND, SET_NO_NEW_PRIVILEGES = 4, 8, 24, 38
+AMBIENT, CLEAR_ALL = 47, 4
+CAPABILITIES_VERSION_3 = 0x20080522
+MAY_SET_CAPABILITIES = 8
+HIGHEST = 63
+"""The last capability that a set of 64 bits could have; the kernel refuses those that it does not know."""
+
+SETS = ("CapInh", "CapPrm", "CapEff", "CapAmb")
+BOUND = "CapBnd"
+
+OF_SOMEBODY_ELSE = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
+"""Variables that name folders of the user whom we cease to be."""
+
+REFUSED = (
+    "this is root, and what strangers send is not decoded as root: run it as yourself with --via sudo, say with "
+    "-Z USER who to be once interfaces are open (for example -Z nobody), or insist with -Z root"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user. home: None where nothing is known of one."""
+
+    name: str
+    uid: int
+    gid: int
+    home: str | None
+
+    @property
+    def groups(self) -> list[int]:
+        """All of them; the user's own one alone where the system does not know the name."""
+        return os.getgrouplist(self.name, self.gid) if self.home is not None else [self.gid]
+
+
+def identity(user: str) -> Identity:
+    """Who to be: the user that is named; else, behind sudo, who called sudo; else who we are.
+
+    Raises CaptureError for a user that there is not, one that we can't become, and for root that was not named.
+    """
+    if user:
+        found = _named(user)
+        if found.uid != os.geteuid() and os.geteuid() != ROOT:
+            raise CaptureError(f"-Z {user}: only root can become somebody else: leave it out")
+        return found
+    found = _behind_sudo() or _of(os.getuid(), os.getgid())
+    if found.uid == ROOT:
+        raise CaptureError(REFUSED)
+    return found
+
+
+def give_up(user: str) -> None:
+    """Makes the capturing process an ordinary user's for good.
+
+    Behind sudo it becomes who called sudo, whatever `user` says: a rule of sudoers that allows this program must be no
+    way to become somebody else. It leaves no core dump, and no other process of that user can reach into it (trace it,
+    or take its open interface): it holds the traffic of all, and a right to more. Raises CaptureError, also where
+    anything is left.
+    """
+    become(_behind_sudo() or identity(user))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if _linux():
+        _prctl(SET_DUMPABLE, 0)
+
+
+def become(who: Identity) -> None:
+    """Becomes a user for good, with no more than that user's rights, and looks whether it worked.
+
+    The environment is that user's afterwards, where it was another's. Raises CaptureError.
+    """
+    bounded = _linux() and bool(int(_status()["CapEff"], 16) >> MAY_SET_CAPABILITIES & 1)
+    other = who.uid != os.getuid()
+    try:
+        if _linux():
+            _narrow(bounded)
+        _switch(who)
+        if _linux():
+            _drop_all()
+    except OSError as error:
+        raise CaptureError(f"giving up privileges did not work, so nothing is captured: {error.strerror}") from None
+    _examine(who, bounded)
+    if other:
+        _live_as(who)
+    _examine_installation(who)
+
+
+def _behind_sudo() -> Identity | None:
+    """Who called sudo; None where nobody did, or root."""
+    uid, gid = os.environ.get(SUDO_USER, ""), os.environ.get(SUDO_GROUP, "")
+    if os.geteuid() != ROOT or not (uid.isdecimal() and gid.isdecimal()) or int(uid) == ROOT:
+        return None
+    return _of(int(uid), int(gid))
+
+
+def _named(user: str) -> Identity:
+    try:
+        entry = pwd.getpwnam(user)
+    except (KeyError, ValueError):
+        raise CaptureError(f"-Z {user}: there is no such user on this machine") from None
+    return Identity(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir)
+
+
+def _of(uid: int, gid: int) -> Identity:
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:  # as in a container that runs as a number
+        return Identity(str(uid), uid, gid, None)
+    return Identity(entry.pw_name, uid, gid, entry.pw_dir)
+
+
+def _switch(who: Identity) -> None:
+    """Groups, then user, of all threads. Without root there is nobody to become, but for a set-user-id program."""
+    if os.geteuid() == ROOT and set(os.getgroups()) != set(who.groups):
+        os.setgroups(who.groups)
+    if _linux():
+        os.setresgid(who.gid, who.gid, who.gid)
+        os.setresuid(who.uid, who.uid, who.uid)
+    else:  # as root this sets all of them
+        os.setgid(who.gid)
+        os.setuid(who.uid)
+
+
+def _linux() -> bool:
+    return sys.platform.startswith("linux")
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _prctl(option: int, first: int, second: int = 0) -> None:
+    """Raises OSError."""
+    arguments = [ctypes.c_ulong(each) for each in (first, second, 0, 0)]
+    if _libc().prctl(option, *arguments):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def _narrow(bounded: bool) -> None:
+    """What programs that are run could gain. The bound needs a capability to go; without it there is no_new_privs."""
+    for capability in range(HIGHEST + 1) if bounded else ():
+        try:
+            _prctl(DROP_BOUND, capability)
+        except OSError:  # the kernel does not know it, nor any higher one
+            break
+    _prctl(AMBIENT, CLEAR_ALL)
+    _prctl(SET_KEEP_CAPABILITIES, 0)
+
+
+def _drop_all() -> None:
+    header = (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION_3, 0)
+    nothing = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, twice 32 bits each
+    if _libc().capset(header, nothing):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    _prctl(SET_NO_NEW_PRIVILEGES, 1)
+
+
+def _status(of: Path = Path("/proc/self")) -> dict[str, str]:
+    """What the kernel says of a process or thread."""
+    lines = (line.partition(":") for line in (of / "status").read_text().splitlines())
+    return {name: value.strip() for name, _, value in lines}
+
+
+def _left(who: Identity, bounded: bool) -> Iterator[str]:
+    """What the threads of this process still have."""
+    for thread in sorted(Path("/proc/self/task").iterdir()):
+        try:
+            found = _status(thread)
+        except FileNotFoundError:  # it has ended
+            continue
+        yield from (name for name in (*SETS, *([BOUND] if bounded else [])) if int(found[name], 16))
+        if found["NoNewPrivs"] != "1":
+            yield "a way to new privileges"
+        if found["Uid"].split() != [str(who.uid)] * 4 or found["Gid"].split() != [str(who.gid)] * 4:
+            yield "another user or group"
+
+
+def _examine(who: Identity, bounded: bool) -> None:
+    if _linux():
+        left = list(dict.fromkeys(_left(who, bounded)))
+    else:
+        left = [] if (os.getuid(), os.geteuid()) == (who.uid, who.uid) else ["another user"]
+    if left:
+        raise CaptureError(f"giving up privileges did not work, so nothing is captured: left is {', '.join(left)}")
+
+
+def _live_as(who: Identity) -> None:
+    for name in OF_SOMEBODY_ELSE:
+        os.environ.pop(name, None)
+    tempfile.tempdir = None  # where it may write is another question for another user
+    os.environ |= {"USER": who.name, "LOGNAME": who.name} | ({"HOME": who.home} if who.home is not None else {})
+
+
+def _examine_installation(who: Identity) -> None:
+    """Modules are imported when they are needed: whoever can't read them could not go on."""
+    for module in (os, analyzer):
+        path = module.__file__
+        if path is not None and not os.access(path, os.R_OK):
+            raise CaptureError(f"{who.name} may not read {path}, which this program needs: name another user with -Z")
