@@ -36,6 +36,8 @@ CODES: dict[str, str] = {
     "unanswered": "a request that expects an answer has none in the capture",
     "clock-went-back": "the capture's clock went back between request and response",
     "damaged-capture": "the capture file ends or breaks before its end",
+    "packets-not-kept": "packets came faster than they could be captured (only doctor counts these)",
+    "left-unfinished": "something left memory before it was whole (only where rows leave: --memory)",
     "unreadable-packet": "a packet's link layer could not be read",
     "throttled": "the broker keeps its client waiting, for it takes more than its quota",
     "deprecated-version": "newer brokers refuse this version of the request",

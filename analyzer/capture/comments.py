@@ -17,6 +17,7 @@ from analyzer.capture import options
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.capture.store import SHIFT, Store
 from analyzer.columns import Columns
+from dissectors.slotted import slotted
 
 
 class PacketComments(Columns):
@@ -28,12 +29,15 @@ class PacketComments(Columns):
     def __init__(self, store: Store, files: Sequence[CaptureInfo]) -> None:
         super().__init__()
         self._store = store
-        self._files = files
-        self._placed = [0] * len(files)
+        self._telling = [_Telling(info) for info in files]
+
+    def only(self, info: CaptureInfo) -> None:
+        """From now on the records are those of one more file alone."""
+        self._telling = [_Telling(info)]
 
     def place(self, records: RecordBlock, before: int) -> None:
         """Takes the comments on the next records of the timeline, which come behind `before` others."""
-        parts = [self._of_file(index, records) for index in range(len(self._files)) if self._open(index)]
+        parts = [_of_file(each, records) for each in self._telling if each.placed < len(each.info.comments)]
         if not parts:
             return
         rows, at, length = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -50,15 +54,21 @@ class PacketComments(Columns):
         read = self._store.read_many(self.column("at")[indexes], self.column("length")[indexes].astype(np.int64))
         return list(map(options.text, read))
 
-    def _open(self, index: int) -> bool:
-        return self._placed[index] < len(self._files[index].comments)
 
-    def _of_file(self, index: int, records: RecordBlock) -> tuple[NDArray[np.int64], ...]:
-        """Row in `records`, location and length of the comments of a file that are placed now."""
-        told, first = self._files[index].comments, self._placed[index]
-        record = told.column("record")
-        mine = np.flatnonzero(records.at >> SHIFT == record[first] >> SHIFT)
-        last = records.at[mine[-1]] if len(mine) else -1
-        stop = self._placed[index] = int(np.searchsorted(record, last, "right")) if len(mine) else first
-        rows = mine[np.searchsorted(records.at[mine], record[first:stop])]
-        return rows, told.column("at")[first:stop], told.column("length")[first:stop]
+@slotted(frozen=False)
+class _Telling:
+    """A file, and how many of its comments have been placed."""
+
+    info: CaptureInfo
+    placed: int = 0
+
+
+def _of_file(telling: _Telling, records: RecordBlock) -> tuple[NDArray[np.int64], ...]:
+    """Row in `records`, location and length of the comments of a file that are placed now."""
+    told, first = telling.info.comments, telling.placed
+    record = told.column("record")
+    mine = np.flatnonzero(records.at >> SHIFT == record[first] >> SHIFT)
+    last = records.at[mine[-1]] if len(mine) else -1
+    stop = telling.placed = int(np.searchsorted(record, last, "right")) if len(mine) else first
+    rows = mine[np.searchsorted(records.at[mine], record[first:stop])]
+    return rows, told.column("at")[first:stop], told.column("length")[first:stop]

@@ -2,13 +2,15 @@
 
 Theory. A hopper reads what is there; when no whole record is left, its feed is asked for more. A feed waits until
 something has come, never until a certain amount has: ten packets in a pipe that pauses are ten packets to be seen.
-While a pipe delivers without pause, a twentieth of a second is collected, so that blocks do not become tiny.
+While packets flow, less than a tenth of a second is collected, so that blocks do not become tiny: one of a hundred
+packets costs nearly as much as one of a thousand. After a silence nothing is collected: what comes is given at once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import select
 import stat
@@ -17,16 +19,24 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from analyzer.capture.compress import LONGEST_MAGIC
+from analyzer.capture.growing import Growing
 from analyzer.capture.records import CaptureInfo
-from analyzer.capture.sources import Pread, Spool
+from analyzer.capture.sources import Spool
 from dissectors.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from analyzer.capture.unpack import Unpacker
 
 READ = 1 << 20
-COLLECT = 0.05
+COLLECT = 0.08
 """Seconds."""
+ENOUGH = 4 << 20
+"""Bytes for which nothing more is collected from a file: they are a block by themselves."""
+MUCH = 1 << 16
+"""Bytes at once from a pipe after which more are waited for: it holds no more by itself."""
+LOOK, IDLE_LOOK = 0.01, 0.025
+"""Seconds between two looks at a file that grows; from IDLE seconds of silence on fewer."""
+IDLE = 1.0
 LARGEST_FILL = 64 << 20
 SPOOL_LIMIT = 64 << 30
 
@@ -52,27 +62,31 @@ class Still:
 
 
 class Growth:
-    """A file that somebody else writes; ends when `stop` is set."""
+    """A file that somebody else writes; ends when `stop` is set, or when `whole` is, which says that it has its end."""
 
-    final = False
-
-    def __init__(self, source: Pread, stop: threading.Event, pause: float = COLLECT) -> None:
+    def __init__(self, source: Growing, stop: threading.Event, whole: threading.Event | None = None) -> None:
+        self.final = False
         self._source = source
         self._stop = stop
-        self._pause = pause
-        self._size = 0
+        self._whole = threading.Event() if whole is None else whole
+        self._given = -math.inf
 
     def fill(self) -> bool:
-        """See Feed.fill; looks once more after `stop`, so that nothing written before it is lost."""
+        """See Feed.fill; looks once more after the end, so that nothing written before it is lost."""
         while True:
-            stopped = self._stop.is_set()
-            size = self._source.size()
-            if size > self._size:
-                self._size = size
+            whole, stopped = self._whole.is_set(), self._stop.is_set()
+            waiting, now = self._source.waiting(), time.monotonic()
+            quiet = now - self._given
+            if waiting > 0 and (whole or stopped or waiting >= ENOUGH or quiet >= COLLECT):
+                self._given = now
+                self._source.grow()
                 return True
-            if stopped:
+            if whole or stopped:
+                self.final = whole
+                if whole:
+                    self._source.settle()
                 return False
-            self._stop.wait(self._pause)
+            time.sleep(max(COLLECT - quiet, LOOK) if waiting > 0 else LOOK if quiet < IDLE else IDLE_LOOK)
 
 
 class Inflow:
@@ -97,6 +111,9 @@ class Inflow:
         self._limit = limit
         self._unpacker: Unpacker | None = None
         self._amount = READ
+        self._given = -math.inf
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
         self._ahead = b""
         if not self._still and hasattr(fcntl, "F_SETPIPE_SZ"):
             with contextlib.suppress(OSError):
@@ -124,13 +141,16 @@ class Inflow:
                 break
             self._take()
             if until is None and self.spool.size() > before:
-                until = time.monotonic() + COLLECT
+                # Who writes a lot at once has more; what is packed may stand for a lot.
+                much = self.spool.size() - before >= MUCH or self._unpacker is not None
+                until = (time.monotonic() if much else self._given) + COLLECT
         self._amount = min(self._amount * 2, LARGEST_FILL)
+        self._given = time.monotonic()
         return self.spool.size() > before
 
     def _ready(self, seconds: float) -> bool:
         """Whether more is at hand within that time; a file always has more at hand."""
-        return self._still or (seconds > 0 and bool(select.select([self._descriptor], [], [], seconds)[0]))
+        return self._still or bool(self._poll.poll(max(seconds, 0) * 1000))
 
     def _read(self) -> bytes:
         """Waits for some bytes; none at the end, or when `stop` was set while nothing came."""
@@ -164,7 +184,7 @@ class Inflow:
             self._break(f"its {self._info.compression} data breaks off ({error})")
 
     def _bound(self) -> None:
-        if self.spool.size() > self._limit:
+        if self.spool.size() - self.spool.released > self._limit:
             self._break(f"it comes to more than {self._limit:,} bytes")
 
     def _end(self) -> None:

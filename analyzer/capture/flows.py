@@ -27,6 +27,11 @@ class FlowTable:
     def __len__(self) -> int:
         return self._flows.count
 
+    @property
+    def held(self) -> int:
+        """Bytes of memory that connections and addresses take."""
+        return self._addresses.held + self._flows.held + 2 * len(self) * self._sides.itemsize
+
     def ipv4(self, addresses: NDArray[np.uint8]) -> U64:
         """Codes (n) of IPv4 addresses (n, 4)."""
         return np.ascontiguousarray(addresses).view(">u4")[:, 0].astype(np.uint64)

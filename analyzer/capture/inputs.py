@@ -7,12 +7,14 @@ import stat
 import threading
 from collections.abc import Iterator
 from os import PathLike
+from typing import Protocol
 
 from analyzer.capture.compress import MAGICS, recognise
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.feed import SPOOL_LIMIT, Feed, Growth, Inflow, Still
+from analyzer.capture.growing import Growing
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapHopper
-from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock, Stretch
+from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock, Standing, Stretch
 from analyzer.capture.sources import Mapped, Pread, Source
 from analyzer.capture.store import Store
 from dissectors.finding import Finding
@@ -22,12 +24,20 @@ BYTE_ORDERS = (b"\x4d\x3c\x2b\x1a", b"\x1a\x2b\x3c\x4d")
 SHORTEST_SECTION = 28
 
 
+class Written(Protocol):
+    """A file that somebody writes."""
+
+    source: Growing
+    whole: threading.Event
+    """Set when no more will be written to it."""
+
+
 class Input:
     """One capture file, pipe (`-` or a FIFO) or growing file.
 
     What stands still is recognised at once and raises CaptureError here; a pipe or a growing file when it is read.
     With a `stretch` only that part of a file is read (of a compressed one all), and what may shrink is not mapped.
-    `called` is its name, if that is not its path.
+    `called` is its name, if that is not its path. `written`: the file is one that somebody writes and has been opened.
     """
 
     def __init__(
@@ -42,6 +52,7 @@ class Input:
         spool_limit: int = SPOOL_LIMIT,
         stretch: Stretch | None = None,
         called: str | None = None,
+        written: Written | None = None,
     ) -> None:
         path = os.fspath(name)
         self.info = CaptureInfo(called or ("standard input" if path == "-" else path))
@@ -51,19 +62,24 @@ class Input:
         self.source: Source
         self._feed: Feed
         self._inflow: Inflow | None = None
-        descriptor = _open(path)
+        self._begin: Standing | None = None
+        if written is not None:
+            self.source, self._feed = written.source, Growth(written.source, stop, written.whole)
+            self.info.file = self._id = store.add(self.source)
+            return
+        descriptor = opened(path)
         mode = os.fstat(descriptor)
         regular = stat.S_ISREG(mode.st_mode)
         if regular and follow:
-            self.source = pread = Pread(descriptor)
-            self._feed = Growth(pread, stop)
+            self.source = growing = Growing(descriptor)
+            self._feed = Growth(growing, stop)
         elif regular and not recognise(os.pread(descriptor, 6, 0)):
             self.source = Mapped(descriptor) if stretch is None else Pread(descriptor, stretch.end)
             self._feed = Still()
         else:
             self._inflow = self._feed = Inflow(descriptor, self.info, findings, stop, spool_limit)
             self.source = self._inflow.spool
-        self._id = store.add(self.source)
+        self.info.file = self._id = store.add(self.source)
         if regular and not follow:
             hopper = self._recognise()
             if stretch is not None and stretch.begin is not None:
@@ -97,13 +113,17 @@ class Input:
             hopper.finish()
 
     def again(self) -> Iterator[RecordBlock]:
-        """The records of blocks(), when these have been read to their end: from the bytes that are there by now."""
+        """The records of blocks() that were not let go of, as far as blocks() has been read."""
         if self._hopper is None:
             return
         info = CaptureInfo(self.info.path)
-        hopper = self._make(bytes(self.source.window(0, SHORTEST_SECTION)), info, [])
+        if not (head := bytes(self.source.window(0, SHORTEST_SECTION))):
+            return  # closed meanwhile
+        hopper = self._make(head, info, [])
         # A pipe may have brought more behind the damage that ended the reading.
-        left = self.info.packets
+        left = self.info.packets - self.released
+        if self._begin is not None:
+            hopper.go_on(self._begin)
         while left > 0 and (block := hopper.read_block()) is not None:
             yield block.take(slice(left))
             left -= len(block)
@@ -140,13 +160,29 @@ class Input:
         known = ", ".join(MAGICS.values())
         raise CaptureError(f"{path} is not a capture: give a pcap or pcapng file, plain or compressed ({known})")
 
+    @property
+    def released(self) -> int:
+        """Packets at its beginning that again() does not give any more."""
+        return 0 if self._begin is None else self._begin.records
+
+    @property
+    def releases(self) -> bool:
+        """Whether its bytes are our own, so that space can be given back."""
+        return self._inflow is not None
+
+    def release(self, standing: Standing) -> None:
+        """What comes before a place will not be asked for any more."""
+        if self._inflow is not None:
+            self._begin = standing
+            self._inflow.spool.release(standing.position)
+
     def close(self) -> None:
         """Ends the inflow; the source belongs to the store."""
         if self._inflow is not None:
             self._inflow.close()
 
 
-def _open(path: str) -> int:
+def opened(path: str) -> int:
     """A descriptor of our own. Raises CaptureError."""
     try:
         if path == "-":

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from os import PathLike
 from types import TracebackType
 from typing import Literal, Self
@@ -20,13 +22,15 @@ from analyzer import heap
 from analyzer.capture.comments import PacketComments
 from analyzer.capture.counts import Counts
 from analyzer.capture.decode import Decoder, FoundPiece
+from analyzer.capture.errors import CaptureError
 from analyzer.capture.feed import SPOOL_LIMIT
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.inputs import Input
-from analyzer.capture.records import CaptureInfo, RecordBlock
+from analyzer.capture.records import CaptureInfo, RecordBlock, Standing
 from analyzer.capture.store import Store
+from analyzer.capture.succession import Part, Succession
 from analyzer.capture.timeline import merge
-from dissectors.finding import Finding
+from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
 
 __all__ = ["CaptureInfo", "Counts", "FlowTable", "PacketBlock", "Packets", "Reader"]
@@ -35,6 +39,9 @@ Reader = Literal["native", "scapy"]
 
 KEPT = 64 << 20
 """About what the arrays of one block take together."""
+
+MARKED, MOST_MARKS = 1 << 14, 1 << 12
+"""Packets between two places up to which a spool can be let go of; of too many of these every second one goes."""
 
 
 @slotted(frozen=False)
@@ -62,18 +69,28 @@ class PacketBlock:
         return len(self.number)
 
 
+@slotted
+class _Mark:
+    """Between two packets: the number of the second, what the annex has by then, where a pipe's spool is read on."""
+
+    packet: int
+    appended: int
+    standing: Standing | None
+
+
 class Packets:
-    """TCP packets of several captures as one timeline. A context manager.
+    """TCP packets of several captures as one timeline, or of a succession of files. A context manager.
 
     `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files`
     what is known of each capture, `comments` those on packets; all of them grow while blocks() is read. `watch` is
     called with the records of the timeline, block by block, before they are decoded (by the native reader); `began` is
-    the time of its first one, when that reader has met it. Raises CaptureError for a file that is no capture.
+    the time of its first one, when that reader has met it. Raises CaptureError for a file that is no capture; in a
+    succession that is a finding.
     """
 
     def __init__(
         self,
-        inputs: Sequence[str | PathLike[str]],
+        inputs: Sequence[str | PathLike[str]] | Succession,
         *,
         reader: Reader = "native",
         follow: bool = False,
@@ -81,7 +98,8 @@ class Packets:
         spool_limit: int = SPOOL_LIMIT,
         watch: Callable[[RecordBlock], None] | None = None,
     ) -> None:
-        if reader == "scapy" and follow:
+        self.succession = inputs if isinstance(inputs, Succession) else None
+        if reader == "scapy" and (follow or self.succession is not None):
             raise ValueError("scapy's reader cannot follow a growing file")
         self.store = Store()
         self.flows = FlowTable()
@@ -92,23 +110,35 @@ class Packets:
         self._follow = follow
         self._watch = watch
         self._stop = threading.Event()
+        self._block, self._spool_limit = block, spool_limit
         self._inputs: list[Input] = []
+        self.files: list[CaptureInfo] = []
+        """What is known of each capture, in their order; the list stays the same one."""
+        self._marks = deque[_Mark]()
+        self._past = self._told = 0
+        self._told_gone = 1
         try:
-            for name in inputs:
-                one = Input(
-                    name,
-                    self.store,
-                    self.findings,
-                    follow=follow,
-                    block=block,
-                    stop=self._stop,
-                    spool_limit=spool_limit,
-                )
-                self._inputs.append(one)
+            for name in () if isinstance(inputs, Succession) else inputs:
+                self._open(name)
         except BaseException:
             self.close()
             raise
         self.comments = PacketComments(self.store, self.files)
+
+    def _open(self, name: str | PathLike[str], part: Part | None = None) -> Input:
+        one = Input(
+            name,
+            self.store,
+            self.findings,
+            follow=self._follow,
+            block=self._block,
+            stop=self._stop,
+            spool_limit=self._spool_limit,
+            written=part,
+        )
+        self._inputs.append(one)
+        self.files.append(one.info)
+        return one
 
     @property
     def counts(self) -> Counts:
@@ -116,29 +146,29 @@ class Packets:
         return self._decoder.counts
 
     @property
-    def files(self) -> list[CaptureInfo]:
-        """What is known of each capture, in the order given."""
-        return [one.info for one in self._inputs]
-
-    @property
     def position(self) -> int:
         """Bytes of the captures that have been read; with scapy's reader those of their packets alone."""
-        return self.counts.bytes if self._reader == "scapy" else sum(one.position for one in self._inputs)
+        if self._reader == "scapy":
+            return self.counts.bytes
+        return self._past + sum(one.position for one in self._inputs)
 
     @property
     def follows(self) -> bool:
         """Whether it goes on at the end, for more may come."""
-        return self._follow
+        return self._follow or (self.succession is not None and not self.succession.over)
 
     @property
     def size(self) -> int | None:
         """Bytes that there are to read; None where nobody knows: pipes, what is compressed, what is followed."""
-        if self._follow or any(info.compression is not None or not os.path.isfile(info.path) for info in self.files):
+        if self._follow or self.succession is not None:
+            return None
+        if any(info.compression is not None or not os.path.isfile(info.path) for info in self.files):
             return None
         return sum(os.path.getsize(info.path) for info in self.files)
 
     def blocks(self) -> Iterator[PacketBlock]:
-        """Blocks of at least one TCP packet, to be read once; with `follow` they go on until stop().
+        """Blocks of at least one TCP packet, to be read once; with `follow` they go on until stop(), those of a
+        succession until it has ended. Files that have gone are news, too: then a block may be empty.
 
         Raises CaptureError when a pipe holds no capture, or when there is no room for a spool.
         """
@@ -150,7 +180,8 @@ class Packets:
             return
         heap.keep_free(KEPT)
         before = 0
-        for records in merge([one.blocks() for one in self._inputs]):
+        records_of_all = merge([one.blocks() for one in self._inputs]) if self.succession is None else self._of_parts()
+        for records in records_of_all:
             if self._watch is not None:
                 self._watch(records)
             self.comments.place(records, before)
@@ -158,29 +189,110 @@ class Packets:
                 self.began = int(records.time[0])
             block = tcp_block(self._decoder, self.flows, records, before)
             before += len(records)
-            if len(block):
+            gone, self._told_gone = self._told_gone, self.gone
+            if len(block) or gone < self._told_gone:
                 yield block
             del records, block
+            self._mark(before)
         heap.give_back()
+
+    def _of_parts(self) -> Iterator[RecordBlock]:
+        """The records of one file of a succession after the other."""
+        assert self.succession is not None
+        for part in self.succession.read(self._stop):
+            self._tell_problems()
+            one = self._open(part.path, part)
+            self.comments.only(one.info)
+            part.input = one
+            try:
+                yield from one.blocks()
+            except CaptureError as error:
+                self._tell(str(error))
+            part.source.settle()
+            if self.succession.release_empty(part):
+                self._forget([part])
+        self._tell_problems()
+
+    def _tell_problems(self) -> None:
+        assert self.succession is not None
+        for problem in self.succession.problems[self._told :]:
+            self._told += 1
+            self._tell(problem)
+
+    def _tell(self, problem: str) -> None:
+        self.findings.append(Finding(Severity.ERROR, "damaged-capture", problem))
 
     def _place_comments(self) -> None:
         """Numbers the packets that have comments, when another reader has numbered the packets."""
-        before = 0
-        for records in self.again():
+        for before, records in self.again_numbered():
             self.comments.place(records, before)
-            before += len(records)
 
     def again(self) -> Iterator[RecordBlock]:
-        """The records of the timeline once more, when blocks() has been read to its end (by the native reader)."""
-        return merge([one.again() for one in self._inputs])
+        """The records of the timeline from `first` on once more, as far as blocks() has been read (by the native
+        reader; several captures: to their end)."""
+        if self.succession is None:
+            return merge([one.again() for one in self._inputs])
+        return chain.from_iterable(one.again() for one in tuple(self._inputs))
+
+    def again_numbered(self) -> Iterator[tuple[int, RecordBlock]]:
+        """The same, each block with how many packets come before it."""
+        before = self.first - 1
+        for records in self.again():
+            yield before, records
+            before += len(records)
 
     def blocks_again(self, trace: list[FoundPiece]) -> Iterator[PacketBlock]:
         """The same as blocks; flows are numbered anew. Pieces of datagrams are added to `trace` before their block."""
-        flows, before = FlowTable(), 0
+        flows = FlowTable()
         decoder = Decoder(self.store, flows, [], trace)
-        for records in self.again():
+        decoder.counts.packets = self.first - 1
+        for before, records in self.again_numbered():
             yield tcp_block(decoder, flows, records, before)
-            before += len(records)
+
+    @property
+    def first(self) -> int:
+        """The number of the first packet whose bytes are there: 1, if release() took none."""
+        if self.succession is not None:
+            return self.succession.first
+        return 1 + (self._inputs[0].released if len(self._inputs) == 1 else 0)
+
+    @property
+    def gone(self) -> int:
+        """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
+        return 1 if self.succession is None else self.succession.left
+
+    def release(self, packet: int) -> None:
+        """Nobody will ask for packets before that number: files that lie wholly before it are closed, and of the spool
+        of a pipe the space is given back. By the thread that reads, between two blocks. What is asked for reads as 0.
+        """
+        mark: _Mark | None = None
+        while self._marks and self._marks[0].packet <= packet:
+            mark = self._marks.popleft()
+        if mark is not None:
+            self.store.release(mark.appended)
+            if mark.standing is not None:
+                self._inputs[0].release(mark.standing)
+        if self.succession is not None:
+            self._forget(self.succession.release(packet))
+
+    def _mark(self, before: int) -> None:
+        """Notes, now and then, what release() must know."""
+        alone = len(self._inputs) == 1 and self._inputs[0].releases
+        last = self._marks[-1].packet if self._marks else 0
+        if (alone or (self.succession is not None and self.store.appended)) and before - last >= MARKED:
+            if len(self._marks) == MOST_MARKS:
+                self._marks = deque(islice(self._marks, 1, None, 2))
+            standing = self._inputs[0].hopper.standing() if alone else None
+            self._marks.append(_Mark(before + 1, self.store.appended, standing))
+
+    def _forget(self, parts: Sequence[Part]) -> None:
+        """Closes files of a succession, which nobody will ask for."""
+        for part in parts:
+            if (one := part.input) is not None:
+                self._past += one.position
+                self._inputs.remove(one)
+                self.files.remove(one.info)
+                self.store.remove(one.info.file)
 
     def stop(self) -> None:
         """From any thread: blocks() gives what a growing file or a pipe has until now, then ends."""
@@ -189,6 +301,8 @@ class Packets:
     def close(self) -> None:
         """Closes the captures; locations are no longer readable."""
         self._stop.set()
+        if self.succession is not None:
+            self.succession.close()
         for one in self._inputs:
             one.close()
         self.store.close()

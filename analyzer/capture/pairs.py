@@ -27,6 +27,11 @@ class PairTable:
         # Nobody who writes a capture can know which keys collide.
         self._seed = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
 
+    @property
+    def held(self) -> int:
+        """Bytes of memory that the pairs take."""
+        return self._slots.nbytes + 2 * self.count * self.first.itemsize
+
     def ids(self, first: U64, second: U64) -> NDArray[np.int32]:
         """The number of each pair (n); new pairs are added."""
         ids = np.empty(len(first), np.int32)
@@ -105,7 +110,7 @@ class PairTable:
         need = self.count + more
         if need > len(self.first):
             size = max(need, 2 * len(self.first))
-            self.first, self.second = np.resize(self.first, size), np.resize(self.second, size)
+            self.first, self.second = (_longer(keys[: self.count], size) for keys in (self.first, self.second))
         if 2 * need > len(self._slots):
             self._slots = np.full(1 << (4 * need - 1).bit_length(), -1, np.int32)
             numbers = np.arange(self.count, dtype=np.int32)
@@ -115,3 +120,10 @@ class PairTable:
                 self._slots[slot[empty]] = numbers[empty]
                 on = np.flatnonzero(self._slots[slot] != numbers)
                 numbers, slot = numbers[on], (slot[on] + 1) & (len(self._slots) - 1)
+
+
+def _longer(keys: U64, size: int) -> U64:
+    """The same keys with room for more, which takes no memory before it is used."""
+    found = np.zeros(size, np.uint64)
+    found[: len(keys)] = keys
+    return found

@@ -1,8 +1,8 @@
 """The pcapng format (draft-ietf-opsawg-pcapng): blocks, each with its length before and behind it.
 
 Theory. Packet blocks are nearly all of a file, so the hop collects their positions and reads the rest of their
-headers at once. Only blocks that change how packets are read (section, interface) or that tell something (names) end
-such a run; unknown, custom, statistics and secrets blocks are passed over by their length. A simple packet has no
+headers at once. Only blocks that change how packets are read (section, interface) or that tell something (names,
+statistics) end such a run; unknown, custom and secrets blocks are passed over by their length. A simple packet has no
 time of its own: it takes that of the packet before it. Lengths that do not agree, or a block that runs past the end,
 are damage.
 """
@@ -34,13 +34,14 @@ from analyzer.capture.rows import gather_rows
 from analyzer.capture.sources import Source
 from dissectors.finding import Finding, Severity
 
-SECTION, INTERFACE, NAMES = 0x0A0D0D0A, 1, 4
+SECTION, INTERFACE, NAMES, STATISTICS = 0x0A0D0D0A, 1, 4, 5
 SHORTEST = {SECTION: 28, INTERFACE: 20, OBSOLETE: 32, SIMPLE: 16, ENHANCED: 32}
 SHORT_WINDOW = 1 << 16
 WORTH_A_LOOK = 4096
 """Packets that pay for any window."""
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
-TOLD = {SECTION, INTERFACE, NAMES}
+TOLD = {SECTION, INTERFACE, NAMES, STATISTICS}
+SHORTEST_STATISTICS = 24
 ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 
 
@@ -177,6 +178,10 @@ class PcapngHopper(Hopper):
         (length,) = struct.unpack_from(order + "I", block, 4)
         if kind not in TOLD or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
             return 0
+        if kind == STATISTICS:  # nothing depends on it, so a broken one is passed over
+            if length >= SHORTEST_STATISTICS:
+                self._section.read_statistics(bytes(block[: length - 4]))
+            return length
         if bytes(block[4:8]) != bytes(block[length - 4 : length]):
             self.damage(position, "the two lengths of a block do not agree")
             return 0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analyzer.capture import options
 from analyzer.capture.clock import Clock
-from analyzer.capture.records import CaptureInfo, Interface
+from analyzer.capture.records import CaptureInfo, Interface, Statistics
 
 MOST_REMARKS = 1000
 """Comments on sections that are kept."""
@@ -24,6 +24,7 @@ class Section:
     def __init__(self, order: str, info: CaptureInfo) -> None:
         self.order = order
         self._info = info
+        self._before = len(info.interfaces)
         self._links: list[int] = []
         self._clocks: list[Clock] = []
         self.snaplen = 0
@@ -95,6 +96,24 @@ class Section:
                     info.left_out += 1
                 known.append(name)
                 info.told += 1
+
+    def read_statistics(self, data: bytes) -> None:
+        """Takes an interface statistics block, without its last four bytes; one of an unknown interface says nothing.
+
+        Whoever reads on from the middle of a capture knows how to read its packets, but not whose they are.
+        """
+        place = self._before + int(struct.unpack_from(self.order + "I", data, 8)[0])
+        if not self._before <= place < len(self._info.interfaces):
+            return
+        said = {
+            code: int(struct.unpack(self.order + "Q", value)[0])
+            for code, value in options.options(data[20:], self.order)
+            if len(value) == 8
+        }
+        dropped = [said.get(code) for code in (options.STATISTICS_DROPPED, options.STATISTICS_OS_DROPPED)]
+        known = [count for count in dropped if count is not None]
+        if known:
+            self._info.statistics[place] = Statistics(said.get(options.STATISTICS_RECEIVED, 0), sum(known))
 
     def _remark(self, text: str) -> None:
         if len(self._info.remarks) < MOST_REMARKS:

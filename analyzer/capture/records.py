@@ -84,6 +84,14 @@ class Interface:
     comment: str | None = None
 
 
+@slotted
+class Statistics:
+    """What an interface's counters said last: packets that came, and of these how many could not be kept."""
+
+    received: int
+    dropped: int
+
+
 class Comments(Columns):
     """Comments on packets of one capture, in its order, several of one packet in theirs.
 
@@ -128,10 +136,12 @@ class CaptureInfo:
     `comments`: on packets; `remarks`: on the capture itself, the first ones. `names`: what the capture calls an
     address, what it said last at the end; `told`: how often it said something. `left_out`: how many comments and names
     were too many to be kept. `first` and `last`: the lowest and the highest packet time.
-    `described`: a pcapng file's sections, interfaces and names, as they stand in it.
+    `described`: a pcapng file's sections, interfaces and names, as they stand in it. `statistics`: of interfaces, by
+    their place in `interfaces`. `file`: its source in the store.
     """
 
     path: str
+    file: int = 0
     format: str = ""
     byte_order: str = ""
     compression: str | None = None
@@ -143,6 +153,7 @@ class CaptureInfo:
     told: int = 0
     left_out: int = 0
     described: list[Described] = field(default_factory=list)
+    statistics: dict[int, Statistics] = field(default_factory=dict)
     application: str | None = None
     hardware: str | None = None
     os: str | None = None

@@ -1,14 +1,15 @@
 """Where captured bytes lie: a mapped file, a file that is read anew each time, a spool of our own.
 
 Theory. A mapped page behind the end of a file that somebody truncated kills the process with SIGBUS. So only files that
-stand still are mapped, and those that nobody else can reach (unlinked spools); a file that grows or that a ring may
-truncate is read with pread, where missing bytes are a short answer and become zeros.
+stand still are mapped, and those that nobody else can reach (unlinked spools); a file that grows (growing.py) or that a
+ring may truncate is read with pread, where missing bytes are a short answer and become zeros.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import threading
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,9 @@ from analyzer.capture.rows import gather_rows
 
 CHUNK = 4 << 20
 """Bytes that Pread.gather reads at once, to which the width of the last row is added."""
+
+HOLE = 1 << 20
+"""Bytes of a spool that are let go at once."""
 
 
 class Source(Protocol):
@@ -96,6 +100,20 @@ class Spool(Mapped):
         with tempfile.TemporaryFile(prefix="wireanalyze-") as file:
             descriptor = os.dup(file.fileno())
         super().__init__(descriptor)
+        self.released = 0
+        """Bytes that are 0 now and take no space."""
+
+    def release(self, position: int) -> None:
+        """Nobody will ask for bytes before `position`: their space is given back, where the system can do that.
+
+        The first HOLE bytes stay: they say what kind of capture it is.
+        """
+        begin, end = self.released + HOLE, position // HOLE * HOLE
+        if end > begin and self._descriptor >= 0:
+            from analyzer.capture.punching import punch  # only pipes without an end are let go of
+
+            if punch(self._descriptor, begin, end):
+                self.released = end - HOLE
 
     def append(self, data: bytes | memoryview) -> int:
         """Adds `data` at the end and returns its position. Raises CaptureError when the disk is full."""
@@ -116,32 +134,39 @@ class Spool(Mapped):
 
 
 class Pread:
-    """A file that grows, or that may be truncated under us: never mapped. Takes over the descriptor.
+    """A file that may be truncated under us: never mapped. Takes over the descriptor.
 
-    end: the file is read as if it ended there, if it goes on.
+    end: the file is read as if it ended there, if it goes on. Reading and closing it from several threads is safe: a
+    descriptor that was closed may soon be another file's.
     """
 
     def __init__(self, descriptor: int, end: int | None = None) -> None:
         self._descriptor = descriptor
         self._end = end
+        self._lock = threading.RLock()
 
     def size(self) -> int:
         """Bytes in the file at this moment."""
-        size = os.fstat(self._descriptor).st_size if self._descriptor >= 0 else 0
+        return self._there()
+
+    def _there(self) -> int:
+        with self._lock:
+            size = os.fstat(self._descriptor).st_size if self._descriptor >= 0 else 0
         return size if self._end is None else min(size, self._end)
 
     def _read(self, position: int, length: int) -> bytes:
         """What is there of `length` bytes; the bound keeps a hostile length from being allocated."""
-        length = min(length, self.size() - position)
         parts: list[bytes] = []
-        while length > 0:
-            part = os.pread(self._descriptor, length, position)
-            if not part:
-                break
-            parts.append(part)
-            position += len(part)
-            length -= len(part)
-        return b"".join(parts)
+        with self._lock:
+            length = min(length, self._there() - position)
+            while length > 0:
+                part = os.pread(self._descriptor, length, position)
+                if not part:
+                    break
+                parts.append(part)
+                position += len(part)
+                length -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def window(self, position: int, length: int) -> memoryview:
         """See Source.window."""
@@ -164,10 +189,12 @@ class Pread:
 
     def duplicate(self) -> int:
         """See Source.duplicate."""
-        return reopened(self._descriptor)
+        with self._lock:
+            return reopened(self._descriptor)
 
     def close(self) -> None:
         """See Source.close."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor = -1
+        with self._lock:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+            self._descriptor = -1

@@ -7,6 +7,7 @@ fragments) are put into the annex, so that every payload has a location.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,21 +19,78 @@ SHIFT = 48
 POSITION = (1 << SHIFT) - 1
 """A location is source id << SHIFT | position; 32,768 sources of 256 TiB."""
 
+MOST = 1 << 15
+
+NEAR = 1 << 20
+SPARSE = 4
+"""Places are read in one go where that is no more than NEAR bytes, or than SPARSE times theirs."""
+
+
+class Removed:
+    """A source that is no longer there: all its bytes are 0."""
+
+    def size(self) -> int:
+        """See Source.size."""
+        return 0
+
+    def window(self, position: int, length: int) -> memoryview:
+        """See Source.window."""
+        return memoryview(b"")
+
+    def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """See Source.gather."""
+        return np.zeros((len(positions), width), np.uint8)
+
+    def duplicate(self) -> int:
+        """See Source.duplicate."""
+        raise FileNotFoundError
+
+    def close(self) -> None:
+        """See Source.close."""
+
+
+REMOVED = Removed()
+
 
 class Store:
     """The sources of one analysis, each with its id, and the annex."""
 
     def __init__(self) -> None:
         self._sources: list[Source] = []
+        self._removed = deque[int]()
         self._annex: Spool | None = None
         self._annex_id = 0
 
     def add(self, source: Source) -> int:
-        """Takes `source` over (close() closes it) and returns its id. Raises OverflowError at the 32,769th."""
-        if len(self._sources) > np.iinfo(np.int16).max:
+        """Takes `source` over (close() closes it) and returns its id.
+
+        Ids of sources that were removed are given again when there are no others. Raises OverflowError when 32,768
+        sources are there.
+        """
+        if len(self._sources) < MOST:
+            self._sources.append(source)
+            return len(self._sources) - 1
+        if not self._removed:
             raise OverflowError("more than 32,768 capture files in one analysis")
-        self._sources.append(source)
-        return len(self._sources) - 1
+        number = self._removed.popleft()
+        self._sources[number] = source
+        return number
+
+    def remove(self, number: int) -> None:
+        """Closes a source; whoever still reads it finds zeros."""
+        gone, self._sources[number] = self._sources[number], REMOVED
+        gone.close()
+        self._removed.append(number)
+
+    @property
+    def appended(self) -> int:
+        """Bytes that append() was given."""
+        return 0 if self._annex is None else self._annex.size()
+
+    def release(self, appended: int) -> None:
+        """Nobody will ask for the first so many bytes that append() was given; they read as 0."""
+        if self._annex is not None:
+            self._annex.release(appended)
 
     def append(self, data: bytes) -> int:
         """Puts `data` into the annex and returns its location. Raises CaptureError when the disk is full."""
@@ -51,29 +109,35 @@ class Store:
         return found if len(found) == length else memoryview(bytes(found).ljust(length, b"\0"))
 
     def read_many(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
-        """What read() gives, for many places at once; cheap where all lie in one mapped file."""
-        view = self._common(locations, lengths)
-        if view is not None:
-            return list(map(bytes, _pieces(view, locations, lengths)))
+        """What read() gives, for many places at once; cheap where all lie in one file and near each other."""
+        found = self._common(locations, lengths)
+        if found is not None:
+            return list(map(bytes, _pieces(found[0], locations - found[1], lengths)))
         return [self.read(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
 
     def joined(self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"") -> bytes:
         """The same, one behind the other, and something behind the last."""
-        view = self._common(locations, lengths)
-        if view is None:
+        found = self._common(locations, lengths)
+        if found is None:
             return b"".join((*self.read_many(locations, lengths), behind))
-        return b"".join((*_pieces(view, locations, lengths), behind))
+        return b"".join((*_pieces(found[0], locations - found[1], lengths), behind))
 
-    def _common(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> memoryview | None:
-        """The one mapped file in which all of these places lie; None where they do not."""
-        ids = locations >> SHIFT
-        if not len(ids) or not bool((ids == ids[0]).all()):
+    def _common(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[memoryview, int] | None:
+        """Bytes of the one file in which all of these places lie, and their location; None where there are no such.
+
+        What is not mapped is read for this, as long as that is not much more than what is asked for.
+        """
+        some = lengths > 0
+        if not bool(some.any()):
             return None
-        source = self._sources[int(ids[0])]
-        if not isinstance(source, Mapped):
+        begin, end = int(locations[some].min()), int((locations + lengths)[some].max())
+        if begin >> SHIFT != (end - 1) >> SHIFT:
             return None
-        view = source.window(0, source.size())
-        return view if int(((locations & POSITION) + lengths).max()) <= len(view) else None
+        source = self._sources[begin >> SHIFT]
+        if not isinstance(source, Mapped) and end - begin > max(NEAR, SPARSE * int(lengths.sum())):
+            return None
+        view = source.window(begin & POSITION, end - begin)
+        return (view, begin) if len(view) == end - begin else None
 
     def gather(self, locations: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """Rows of `width` bytes at `locations`, shape (n, width); bytes behind the end of a source are 0."""
@@ -95,7 +159,6 @@ class Store:
             source.close()
 
 
-def _pieces(view: memoryview, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterator[memoryview]:
+def _pieces(view: memoryview, places: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterator[memoryview]:
     """The bytes at each place; by map, for there are hundreds of thousands."""
-    begin = locations & POSITION
-    return map(view.__getitem__, map(slice, begin.tolist(), (begin + lengths).tolist()))
+    return map(view.__getitem__, map(slice, places.tolist(), (places + lengths).tolist()))

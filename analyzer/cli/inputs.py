@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,6 +84,14 @@ def loaded(files: Sequence[str], decode_as: Sequence[tuple[Where, str]], reader:
         _say_unmet(session, decode_as)
         yield session
         say(session.findings)
+
+
+def is_pipe(name: str) -> bool:
+    """Whether an input comes as it is written: standard input, a named pipe, what a shell puts for a command."""
+    try:
+        return name == "-" or stat.S_ISFIFO(os.stat(name).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _say_unmet(session: Session, decode_as: Sequence[tuple[Where, str]]) -> None:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from analyzer.capture.packets import Reader
-from analyzer.cli.inputs import files_options, loaded, open_session, progress, say
+from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress, say
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
@@ -29,12 +29,12 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, printer: Pr
 
     What is read (-c) is filtered (-Y), then sorted, then cut (--head, of that --tail).
 
-    From a pipe (-) rows are printed as they close; what only a later packet can tell is null there, and also where -c
-    ends the reading.
+    From a pipe (-, or a named one) rows are printed as they close; what only a later packet can tell is null there,
+    and also where -c ends the reading.
     """
     # Decoded values are trees without cycles, which reference counts free: what was imported is not looked at again.
     gc.freeze()
-    if "-" in files:
+    if any(map(is_pipe, files)):
         with open_session(files, decode_as, reader) as session:
             _print_growing(session, printer, selection)
             say(session.findings)

@@ -25,6 +25,8 @@ INDEX = "index.ndjson"
 """What tells a folder that we have written from any other."""
 
 BUFFER = 1 << 20
+COPIED = 64 << 20
+"""Bytes that are copied in one go."""
 
 
 def _nobody() -> None:
@@ -57,6 +59,20 @@ class Output:
             except OSError as error:
                 raise cannot_write(self._name, error) from error
 
+    def copy(self, descriptor: int, size: int) -> None:
+        """The first `size` bytes of a file, or what there is of them; the kernel copies them where it can."""
+        try:
+            self._file.flush()
+            done, there = 0, 1
+            while done < size and there:
+                self.tick()
+                there = _copied(descriptor, self._file.fileno(), done, min(size - done, COPIED))
+                done += there
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise cannot_write(self._name, error) from error
+
     def finish(self) -> None:
         """What is buffered, too; for a file, onto the disk."""
         try:
@@ -67,6 +83,15 @@ class Output:
             raise
         except OSError as error:
             raise cannot_write(self._name, error) from error
+
+
+def _copied(source: int, target: int, begin: int, size: int) -> int:
+    """How many bytes of a file, from `begin` on, were written to where another one stands."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # between other file systems, or to a pipe; what is full is told below
+            return os.copy_file_range(source, target, size, begin)
+    data = os.pread(source, min(size, BUFFER), begin)
+    return os.write(target, data) if data else 0
 
 
 def cannot_write(path: str, error: OSError) -> UserError:

@@ -9,7 +9,7 @@ from behind their bytes, and names of hosts from their blocks. Left out are coun
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -53,20 +53,19 @@ def write(session: Session, wanted: Bools, output: Output) -> int:
     The session has been read to its end, by the native reader.
     """
     store, infos = session.packets.store, session.packets.files
-    inputs = [_Input(number, info, store) for number, info in enumerate(infos)]
+    inputs = {info.file: _Input(info, store) for info in infos}
     output.write(section(_about(infos)))
     first = 0
-    for each in inputs:
+    for each in inputs.values():
         interfaces = list(each.interfaces())
         each.first = first
         first += len(interfaces)
         output.writelines(interfaces)
-    for each in inputs:
+    for each in inputs.values():
         output.writelines(each.names())
-    before = count = 0
-    for records in session.packets.again():
+    count = 0
+    for before, records in session.packets.again_numbered():
         rows = np.flatnonzero(wanted[before + 1 : before + 1 + len(records)])
-        before += len(records)
         count += len(rows)
         for part in _parts(records.take(rows)):
             output.writelines(_blocks(store, inputs, part))
@@ -76,9 +75,9 @@ def write(session: Session, wanted: Bools, output: Output) -> int:
 class _Input:
     """One capture: what it describes, and which of the output's interfaces are its own, from `first` on."""
 
-    def __init__(self, number: int, info: CaptureInfo, store: Store) -> None:
+    def __init__(self, info: CaptureInfo, store: Store) -> None:
         self.first = 0
-        self._base, self._info, self._store = number << SHIFT, info, store
+        self._base, self._info, self._store = info.file << SHIFT, info, store
         begins, before, sections = [], 0, []
         for one in info.described:
             if one.kind == SECTION:
@@ -173,7 +172,7 @@ def _parts(records: RecordBlock) -> Iterator[RecordBlock]:
         first = last
 
 
-def _blocks(store: Store, inputs: Sequence[_Input], records: RecordBlock) -> Iterator[bytes]:
+def _blocks(store: Store, inputs: Mapping[int, _Input], records: RecordBlock) -> Iterator[bytes]:
     """The blocks of packets, in pieces."""
     interface, found = np.zeros(len(records), np.int64), [b""] * len(records)
     file = records.at >> SHIFT

@@ -18,7 +18,9 @@ import pytest
 import zstandard
 
 from analyzer.capture.errors import CaptureError
+from analyzer.capture.growing import Growing
 from analyzer.capture.packets import Packets
+from analyzer.capture.sources import Spool
 from tests.analyzer.capture.reading import read, rows
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap, segment
 
@@ -252,6 +254,46 @@ def test_a_silent_pipe_can_be_stopped(tmp_path: Path) -> None:
     assert packets.findings == [], "who stops cannot know whether the pipe had more"
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="holes in files are tested on Linux")
+def test_a_pipe_without_an_end_takes_a_bounded_space(tmp_path: Path) -> None:
+    """What release() was told of takes no space, reads as zeros, and does not count against the bound."""
+    times = 200
+    with fifo(tmp_path) as (path, end), Packets([path], spool_limit=6 << 20) as packets:
+
+        def write() -> None:
+            with os.fdopen(end.pop(), "wb") as pipe:
+                pipe.write(CAPTURE[:24])
+                for count in range(times):
+                    pipe.write(CAPTURE[24:])
+                    while packets.position < count * 81_000 - (1 << 20) and packets.findings == []:
+                        time.sleep(0.001)
+
+        while not end:
+            time.sleep(0.001)
+        writer = threading.Thread(target=write)
+        writer.start()
+        at, number = [], 0
+        for block in packets.blocks():
+            at += block.at.tolist()
+            number = int(block.number[-1])
+            packets.release(number - 100)
+        writer.join()
+        assert packets.findings == []
+        assert number == times * len(FRAMES)
+        spool = packets._inputs[0].source
+        assert isinstance(spool, Spool)
+        held = os.fstat(spool._descriptor).st_blocks * 512
+        assert spool.size() > 15 << 20
+        assert held < 9 << 20
+        assert packets.store.read(at[5000], 200) == bytes(200)
+        assert packets.store.read(at[-3], 200) == PACKETS[-3]
+        assert number - 40_000 < packets.first <= number - 100
+        ((before, first), *_) = packets.again_numbered()
+        assert before == packets.first - 1
+        assert int(first.at[0]) + 54 == at[before]
+        assert sum(map(len, packets.again())) == number - before
+
+
 # ---- files that grow
 
 
@@ -280,6 +322,9 @@ def test_a_file_truncated_while_followed_reads_as_zeros(tmp_path: Path) -> None:
     with Packets([path], follow=True) as packets:
         packets.stop()
         (block,) = packets.blocks()
+        source = packets._inputs[0].source
+        assert isinstance(source, Growing)
+        source.settle()  # what was read last is at hand else
         os.truncate(path, 24 + 270 + 16 + 54 + 3)
         assert packets.store.read(int(block.at[0]), 200) == PACKETS[0]
         assert packets.store.read(int(block.at[1]), 200) == PACKETS[1][:3] + bytes(197)

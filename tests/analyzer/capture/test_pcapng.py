@@ -8,6 +8,7 @@ import pytest
 
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.packets import Packets
+from analyzer.capture.records import Statistics
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.writers import NS, T0, Ng, segment
 
@@ -219,3 +220,31 @@ def test_section_without_byte_order_mark(tmp_path: Path) -> None:
     assert read(path).codes == ["damaged-capture"]
     with pytest.raises(CaptureError, match="is not a capture"):
         Packets([written(tmp_path, broken)])
+
+
+DROPPED, OS_DROPPED = (5, 3), (7, 4)
+
+
+@pytest.mark.parametrize("ng", [LITTLE, BIG], ids=["little", "big"])
+def test_statistics_are_the_last_of_each_interface(tmp_path: Path, ng: Ng) -> None:
+    path = written(
+        tmp_path,
+        ng.section(),
+        ng.interface((2, b"a")),
+        ng.interface((2, b"b")),
+        ng.statistics(0, (4, 10), DROPPED),
+        ng.enhanced(DATA[0], MICROS),
+        ng.statistics(0, (4, 20), DROPPED, OS_DROPPED),
+        ng.statistics(2, (4, 1), DROPPED),  # there is no such interface
+        ng.other(5, b"bent"),
+        ng.section(),
+        ng.interface((2, b"c")),
+        ng.enhanced(DATA[1], MICROS + 1),
+        ng.statistics(0, DROPPED),
+        ng.statistics(0, (4, 30)),  # says nothing of drops
+        ng.enhanced(DATA[2], MICROS + 2),
+    )
+    reading = read(path)
+    assert reading.payloads == [b"A", b"BB", b"CCC"]
+    assert reading.findings == []
+    assert reading.source.files[0].statistics == {0: Statistics(20, 7), 2: Statistics(0, 3)}

@@ -93,6 +93,10 @@ class Ng:
             records.append((kind, socket.inet_pton(family, address) + name + b"\0"))
         return block(self.order, 4, options(self.order, *records))
 
+    def statistics(self, interface: int, *pairs: tuple[int, int]) -> bytes:
+        counters = ((code, struct.pack(self.order + "Q", value)) for code, value in pairs)
+        return block(self.order, 5, struct.pack(self.order + "III", interface, 0, 0) + options(self.order, *counters))
+
     def other(self, kind: int, body: bytes = b"") -> bytes:
         return block(self.order, kind, padded(body))
 

@@ -1,0 +1,137 @@
+"""A file that somebody else is writing, as a source.
+
+Theory. It may be truncated under us, so it is never mapped. Still every byte of it is looked at some ten times while
+its packets go through the house: by the hopper, by each layer, by framing, by whoever prints. So what has come is read
+once, into memory of our own, and what lies there costs no system call. Between two calls of grow() the file has the
+size that it had at the first: who hops over it never sees it change.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture.rows import gather_rows
+from analyzer.capture.sources import Pread
+
+AT_ONCE = 16 << 20
+"""Bytes that are held at most. Where a record is longer they are doubled until it fits."""
+
+
+class Growing(Pread):
+    """Takes over the descriptor. path: where the file can be opened again when it rests."""
+
+    def __init__(self, descriptor: int, path: str | None = None) -> None:
+        super().__init__(descriptor)
+        self._path = path
+        self._resting: os.stat_result | None = None
+        self._known = 0
+        self._asked, self._begin, self._most = 0, -1, AT_ONCE
+        self._held: tuple[int, bytes] = (0, b"")
+
+    def size(self) -> int:
+        """Bytes that grow() has found."""
+        return self._known
+
+    def waiting(self) -> int:
+        """Bytes that are there and that grow() has not found yet."""
+        return self._there() - self._known
+
+    def grow(self) -> None:
+        """Finds what has come, of much the next part: to be called when what it found has been hopped over."""
+        begin = self._asked
+        self._most = AT_ONCE if begin > self._begin else self._most * 2
+        data = self._read(begin, min(self._there() - begin, self._most))
+        self._begin, self._held, self._known = begin, (begin, data), begin + len(data)
+
+    def settle(self) -> None:
+        """The file is whole and has been hopped over: nothing is held any more, and its end is where it is now."""
+        self._held, self._known = (0, b""), self._there()
+
+    def open(self) -> None:
+        """Has a descriptor from now on, if it has none and does not rest. Raises OSError."""
+        with self._lock:
+            if self._descriptor < 0 and self._resting is None and self._path is not None:
+                self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def only_ours(self) -> int:
+        """Its bytes, if it has no name any more; else 0."""
+        with self._lock:
+            if self._descriptor < 0:
+                return 0
+            found = os.fstat(self._descriptor)
+            return 0 if found.st_nlink else found.st_size
+
+    def rest(self) -> None:
+        """Is opened for each read from now on, if its name still leads to it: descriptors are few."""
+        with self._lock, suppress(OSError):
+            if self._path is not None and self._descriptor >= 0:
+                mine = os.fstat(self._descriptor)
+                if os.path.samestat(mine, os.stat(self._path)):
+                    os.close(self._descriptor)
+                    self._descriptor, self._resting = -1, mine
+
+    def window(self, position: int, length: int) -> memoryview:
+        """See Source.window; the last place that was asked for is where grow() goes on."""
+        self._asked = max(self._asked, position)
+        begin, data = self._held
+        if position >= begin and begin + len(data) >= min(position + length, self._known):
+            return memoryview(data)[position - begin : position - begin + length]
+        return memoryview(self._read(position, min(length, self._known - position)))
+
+    def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """See Source.gather."""
+        begin, data = self._held
+        if not data or not len(positions):
+            return super().gather(positions, width)
+        if int(positions.min()) >= begin:
+            return gather_rows(data, positions - begin, width)
+        rows = np.empty((len(positions), width), np.uint8)
+        before = positions < begin
+        rows[before] = super().gather(positions[before], width)
+        rows[~before] = gather_rows(data, positions[~before] - begin, width)
+        return rows
+
+    def duplicate(self) -> int:
+        """See Source.duplicate. Raises FileNotFoundError where it was closed, or rests and is gone."""
+        with self._lock:
+            if self._resting is not None:
+                return self._woken()
+            if self._descriptor < 0:
+                raise FileNotFoundError(self._path)
+            return super().duplicate()
+
+    def close(self) -> None:
+        """See Source.close."""
+        super().close()
+        self._held, self._path, self._resting = (0, b""), None, None
+
+    def _there(self) -> int:
+        # Nothing is written to what rests.
+        return super()._there() if self._resting is None else self._resting.st_size
+
+    def _read(self, position: int, length: int) -> bytes:
+        with self._lock:
+            if self._resting is None:
+                return super()._read(position, length)
+            try:
+                self._descriptor = self._woken()
+            except OSError:
+                return b""
+            try:
+                return super()._read(position, length)
+            finally:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+    def _woken(self) -> int:
+        """A descriptor of the file that rests."""
+        assert self._path is not None
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        if self._resting is not None and os.path.samestat(os.fstat(descriptor), self._resting):
+            return descriptor
+        os.close(descriptor)
+        raise FileNotFoundError(self._path)

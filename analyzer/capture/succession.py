@@ -1,0 +1,255 @@
+"""Files that are written one after the other, as one capture: what a live capture gives to who reads it.
+
+Theory. Whoever writes them says when a file was begun, when a ring has taken one away, and when there will be no more.
+A file is opened as soon as it has begun, so its packets can be read whatever becomes of its name. It is whole when the
+next one begins, or when all has ended. It is held until whoever reads says that nothing of it is needed any more; what
+is held can be saved as one file, for sections of pcapng may follow each other.
+
+Descriptors are few: of the files that have been read only the last have one, the others are opened for each look, if
+their names still lead to them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+
+from analyzer.capture.errors import CaptureError
+from analyzer.capture.growing import Growing
+from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION, Input, opened
+from analyzer.capture.records import LARGEST_BLOCK, CaptureInfo
+from analyzer.capture.sources import Pread
+from analyzer.errors import UserError
+
+AWAKE = 128
+"""Files that have been read and that keep their descriptors: the last ones."""
+
+MOST_FILES, MOST_BYTES = 8192, 64 << 30
+"""Files that are held, and bytes of those among them that nobody else has. Of more the first count as gone."""
+
+MOST_PROBLEMS = 100
+
+CLOSED = -1
+"""No descriptor."""
+
+WAIT = 0.1
+"""Seconds between two looks at whether the reading was stopped, while no file has begun."""
+
+
+class Part:
+    """One file. `source`: its bytes. `whole` is set when no more will be written to it; `gone`: the ring took it away.
+
+    What reads it is `input`; its packets are numbered from `first` on, and once it `is_read` there are no more of them.
+    `only_ours`: the bytes of one that has been read, if its name has gone.
+    """
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path = path
+        self.source = Growing(descriptor, os.path.abspath(path))
+        self.whole = threading.Event()
+        self.gone = False
+        self.input: Input | None = None
+        self.first = 0
+        self.is_read = False
+        self.only_ours = 0
+
+    @property
+    def end(self) -> int:
+        """The number behind its last packet, as far as it has been read."""
+        return self.first + (0 if self.input is None else self.input.info.packets)
+
+
+class Succession:
+    """All methods may be called from any thread. To be read by one Packets, which closes what it has begun to read.
+
+    problems: sentences about files that could not be opened.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._parts: list[Part] = []
+        self._given = 0
+        self._before = 1
+        self._only_ours = 0
+        self._over = self._closed = False
+        self.problems: list[str] = []
+
+    def begun(self, path: str) -> bool:
+        """A file was begun, and the one before it is whole. Whether it is open now: only then may its name go."""
+        try:
+            descriptor = CLOSED if self._closed else opened(path)
+        except CaptureError:
+            descriptor = CLOSED  # too many are open, mostly: it is tried again when its turn has come
+        with self._changed:
+            self._finish_last()
+            if not self._closed:
+                self._parts.append(Part(path, descriptor))
+            elif descriptor != CLOSED:
+                os.close(descriptor)
+            self._changed.notify_all()
+            return self._closed or descriptor != CLOSED
+
+    def gone(self, path: str) -> None:
+        """The ring took a file away: once it has been read its rows may leave, and then it is closed."""
+        with self._changed:
+            for part in self._parts:
+                if part.path == path and not part.gone:
+                    part.gone = True
+                    break
+
+    def ended(self) -> None:
+        """No further file will begin, and the last one is whole."""
+        with self._changed:
+            self._finish_last()
+            self._over = True
+            self._changed.notify_all()
+
+    def _finish_last(self) -> None:
+        for part in self._parts[-1:]:
+            part.whole.set()
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self._over
+
+    @property
+    def parts(self) -> list[Part]:
+        """The files that are held, in their order."""
+        with self._changed:
+            return list(self._parts)
+
+    def read(self, stop: threading.Event) -> Iterator[Part]:
+        """The files as they begin, until there are no more; when `stop` is set, until there are none for now."""
+        number = 1
+        while (part := self._next(stop)) is not None:
+            part.first = number
+            if self._is_open(part):
+                yield part
+            part.only_ours = part.source.only_ours()
+            part.is_read = True
+            number = part.end
+            with self._changed:
+                self._only_ours += part.only_ours
+                early = self._given - 1 - AWAKE
+                tired = self._parts[early] if early >= 0 else None
+            if tired is not None:
+                tired.source.rest()
+
+    def _is_open(self, part: Part) -> bool:
+        """Whether a file has a descriptor, at the latest now."""
+        try:
+            part.source.open()
+        except OSError as error:
+            if len(self.problems) < MOST_PROBLEMS:
+                text = f"cannot open {part.path}: {error.strerror}; what was captured to it is not shown"
+                self.problems.append(text)
+            return False
+        return True
+
+    def _next(self, stop: threading.Event) -> Part | None:
+        with self._changed:
+            while self._given >= len(self._parts):
+                if self._over or stop.is_set():
+                    return None
+                self._changed.wait(WAIT)
+            part = self._parts[self._given]
+            self._given += 1
+            return part
+
+    @property
+    def first(self) -> int:
+        """The number of the first packet of the files that are held."""
+        with self._changed:
+            return self._before
+
+    @property
+    def left(self) -> int:
+        """The number of the first packet that lies in no file that has gone; 1: all are there."""
+        with self._changed:
+            files, size, number = len(self._parts), self._only_ours, self._before
+            for part in self._parts:
+                if not part.is_read or not (part.gone or files > MOST_FILES or size > MOST_BYTES):
+                    break
+                files, size, number = files - 1, size - part.only_ours, part.end
+            return number
+
+    def release(self, packet: int) -> list[Part]:
+        """Lets go of files that have been read and lie wholly before a packet; who began to read them closes them."""
+        with self._changed:
+            count = 0
+            for part in self._parts:
+                if not part.is_read or part.end > packet:
+                    break
+                count, self._before = count + 1, part.end
+            found = self._parts[:count]
+            self._only_ours -= sum(part.only_ours for part in found)
+            del self._parts[:count]
+            self._given -= count
+            return found
+
+    def release_empty(self, part: Part) -> bool:
+        """Lets go of a file that has been read and had no packet, if it is not the last one."""
+        with self._changed:
+            found = part.end == part.first and part in self._parts[:-1]
+            if found:
+                self._parts.remove(part)
+                self._given -= 1
+            return found
+
+    def again(self) -> Succession:
+        """The files that are held, from their beginning, as a succession that has ended."""
+        found = Succession()
+        for part in self.parts:
+            with contextlib.suppress(OSError):
+                found._parts.append(other := Part(part.path, part.source.duplicate()))
+                other.whole.set()
+                other.source.rest()
+        found.ended()
+        return found
+
+    def save(self, path: str, *, force: bool = False) -> int:
+        """Writes all whole blocks of the files that are held to one pcapng file; returns how many packets that are.
+
+        They are those from `first` on. Raises UserError; force: a file that is there is replaced, but none of these.
+        """
+        from analyzer.export.output import new_file  # nothing else here writes files
+
+        parts, packets = self.parts, 0
+        if os.path.realpath(path) in {os.path.realpath(part.path) for part in parts}:
+            raise UserError(f"{path} is what is captured to: name another file")
+        with new_file(path, force=force) as output:
+            for part in parts:
+                with contextlib.suppress(FileNotFoundError):  # let go of meanwhile
+                    source = Pread(descriptor := part.source.duplicate())
+                    try:
+                        count, size = _whole(source)
+                        output.copy(descriptor, size)
+                    finally:
+                        source.close()
+                    packets += count
+        return packets
+
+    def close(self) -> None:
+        """Closes the files that nobody has begun to read; no more will be read."""
+        with self._changed:
+            for part in self._parts[self._given :]:
+                part.source.close()
+            del self._parts[self._given :]
+            self._over = self._closed = True
+
+
+def _whole(source: Pread) -> tuple[int, int]:
+    """Packets in the whole blocks of a pcapng file, and bytes of these."""
+    head = bytes(source.window(0, SHORTEST_SECTION))
+    if len(head) < SHORTEST_SECTION or head[:4] != PCAPNG_MAGIC or head[8:12] not in BYTE_ORDERS:
+        return 0, 0
+    from analyzer.capture.pcapng import PcapngHopper
+
+    info = CaptureInfo("")
+    hopper = PcapngHopper(source, 0, info, [], LARGEST_BLOCK)
+    while hopper.read_block() is not None:
+        pass
+    return info.packets, hopper.position
