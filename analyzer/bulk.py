@@ -14,7 +14,8 @@ The plain twin is analyzer.walker; tests/analyzer/test_engine.py holds the two e
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -316,21 +317,21 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
     end = np.searchsorted(parts.half, halves, "right").tolist()
     line_end = parts.line_end
     claimed = _claimed(parts, cutting, begin, end)
-    rest = np.searchsorted(line_end, claimed, "right").tolist()
-    for half in halves.tolist():
+    rest = np.minimum(np.searchsorted(line_end, claimed, "right"), end).tolist()
+    newest = _pieces(parts, np.maximum(begin, np.array(end) - REMEMBERED), end)
+    left = _pieces(parts, rest, end)
+    for half, (new, pieces) in enumerate(zip(newest, left, strict=True)):
         connection, side = taken[half // 2][0].connection, half % 2
-        stream, first, last = connection.halves[side], begin[half], end[half]
-        if first < last:
-            newest = _pieces(parts, max(first, last - REMEMBERED), last)
-            stream.recent.extend(piece for piece in newest if piece.offset >= stream.next)
-            stream.next = newest[-1].end
-            connection.latest[side] = max(connection.latest[side], (newest[-1].packet, newest[-1].time))
+        stream = connection.halves[side]
+        if new:
+            stream.recent.extend(new if new[0].offset >= stream.next else [p for p in new if p.offset >= stream.next])
+            stream.next = new[-1].end
+            connection.latest[side] = max(connection.latest[side], (new[-1].packet, new[-1].time))
             framer = _framer(connection, side)
-            framer.pieces = _pieces(parts, min(rest[half], last), last)
-            if framer.pieces:
-                head = framer.pieces[0]
+            framer.pieces = pieces
+            if pieces:
                 inside = max(int(claimed[half]) - int(parts.line[rest[half]]), 0)
-                framer.pieces[0] = head.cut(head.offset + inside, head.end)
+                framer.pieces[0] = pieces[0].cut(pieces[0].offset + inside, pieces[0].end)
                 framer.wanted = framer.position
         stream.acknowledged = max(stream.acknowledged, acknowledged[half])
 
@@ -363,11 +364,14 @@ def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list
     return both
 
 
-def _pieces(parts: Segments, first: int, last: int) -> list[Piece]:
-    if first >= last:
-        return []
+def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | Ints) -> Iterator[list[Piece]]:
+    """The segments of several runs, each from `begin` to before `end`."""
+    first = np.asarray(begin, np.int64)
+    count = np.asarray(end, np.int64) - first
+    places = np.repeat(first, count) + ranks(count)
     columns = (parts.offset, parts.at, parts.length, parts.packet, parts.time)
-    return [Piece(*row) for row in zip(*(column[first:last].tolist() for column in columns), strict=True)]
+    found = map(Piece, *(column[places].tolist() for column in columns))
+    return (list(islice(found, each)) for each in count.tolist())
 
 
 def pieces_of(parts: Segments, cutting: Messages) -> tuple[Ints, ...]:

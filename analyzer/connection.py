@@ -108,6 +108,17 @@ class Connection:
         """Both sides have sent their FIN and all before it was handed on."""
         return self.finished(0) and self.finished(1)
 
+    @property
+    def idle(self) -> bool:
+        """Nothing is unfinished: if no further packet came, nothing more would be said of it."""
+        return (
+            not self.undecided
+            and not any(half.held for half in self.halves)
+            and not any(self.early)
+            and not any(framer.pieces for framer in self.framers or ())
+            and all(fin is None or self.halves[side].next >= fin for side, fin in enumerate(self.fin))
+        )
+
     def finished(self, side: int) -> bool:
         """This side has sent its FIN, and all before it was handed on."""
         fin = self.fin[side]

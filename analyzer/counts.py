@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from analyzer.columns import Array, Bools, Ints
-from analyzer.messages import NO_PROTOCOL
+from analyzer.messages import NO_PROTOCOL, Mark
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
 from dissectors.wire.bulk import NULL
 
-_COLUMNS = ("protocol", "operation", "role", "partner", "length")
+_COLUMNS = ("protocol", "operation", "role", "partner", "marks", "length")
 
 UNKNOWN = "unknown"
 """The protocol of bytes that no dissector reads, as in a row."""
@@ -58,9 +58,10 @@ class Counts:
 
 
 def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
-    """Counts the rows that there are by now, or some of them."""
+    """Counts the rows that are there by now, or some of them."""
     table = analysis.rows
-    rows = {name: table.column(name) if chosen is None else table.column(name)[chosen] for name in _COLUMNS}
+    which = slice(analysis.first, None) if chosen is None else chosen
+    rows = {name: table.column(name)[which] for name in _COLUMNS}
     protocol = rows["protocol"].astype(np.int64) - NO_PROTOCOL
     operation, texts = _dense(rows["operation"])
     width = len(texts)
@@ -99,7 +100,7 @@ def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
 
 def _grouped(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
     """The figures of Count from `messages` on, for each key that occurs; keys are small and not negative."""
-    role, alone = rows["role"], rows["partner"] == NULL
+    role, alone = rows["role"], (rows["partner"] == NULL) & (rows["marks"] & Mark.PARTNER_LEFT == 0)
     size = int(keys.max()) + 1 if len(keys) else 0
     request, answer = role == Role.REQUEST, role == Role.RESPONSE
     figures = [

@@ -8,6 +8,10 @@ same state for both roads, so the rows depend neither on where blocks are cut no
 Rows are numbered in the order in which they close. While a block is under way its messages carry serials, given as
 they are cut out; at its end they are sorted by closing packet and appended, and partners are translated from serials
 to rows.
+
+What is over is forgotten at once, and so is a connection behind which another has begun on the same addresses, where
+nothing of it is unfinished: no packet of it can come, and the end of the input would add nothing. What more is
+forgotten where the input may never end is told in analyzer.leaving.
 """
 
 from __future__ import annotations
@@ -27,19 +31,20 @@ from analyzer.chunk import Chunk
 from analyzer.columns import Array, Columns, Ints, Names, runs
 from analyzer.connection import Connection, Packet, Row
 from analyzer.decode_as import Orders
-from analyzer.messages import NO_PROTOCOL, Mark, Messages, Pieces, Repeats
+from analyzer.errors import UserError
+from analyzer.messages import MOST_ROWS, NO_PROTOCOL, Mark, Messages, Pieces, Repeats, Serials
 from analyzer.remarks import Remarks
-from analyzer.streams import Memory, StreamAssigner, Streams
+from analyzer.streams import SPARSE, Memory, StreamAssigner, Streams
 from analyzer.walker import Walker
 from dissectors.api import Dissector
 from dissectors.registry import Ports
 from dissectors.wire.bulk import NULL, twin_of
 
-WORTH_A_ROUND = 256
+WORTH_A_ROUND = 192
 """Clean packets in all connections of a protocol together below which a bulk round costs more than it saves."""
 
-WORTH_A_RUN = 16
-"""The same for one connection."""
+WORTH_A_RUN = 3
+"""The same for one connection, in a round that others make worth it."""
 
 STEPS, MOST_STEPS = 8, 4096
 """Packets of one connection that the plain road takes from the columns at once."""
@@ -49,10 +54,25 @@ MOST_PLAIN = 4096
 """Rows that stay objects before they become columns."""
 
 
-class Serials(Columns):
-    """The row of each message, by serial."""
+class Over(Columns):
+    """For each stream up to the last one that is over, whether it is: what still comes of it is nothing new."""
 
-    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"row": np.int32}
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"over": np.bool_}
+    PAGED: ClassVar[int] = SPARSE
+
+    def add(self, stream: int) -> None:
+        """This stream is over."""
+        if stream >= len(self):
+            self.append(stream + 1 - len(self), {"over": False})
+        self.column("over")[stream] = True
+
+    def of(self, streams: Ints) -> list[bool]:
+        """Whether each is over."""
+        over = self.column("over")
+        known = streams < len(over)
+        found = np.zeros(len(streams), bool)
+        found[known] = over[streams[known]]
+        return found.tolist()
 
 
 class Engine:
@@ -71,10 +91,12 @@ class Engine:
         self.extras: list[Mapping[str, str]] = []
         self.remarks = Remarks(store, self.repeats)
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
-        self._assigner = StreamAssigner(self.streams)
+        self.assigner = StreamAssigner(self.streams)
+        self.over = Over()
+        self.serial_rows = Serials()
+        self.packet = self.time = 0
+        """Of the last packet that was taken."""
         self._connections: dict[int, Connection] = {}
-        self._over: set[int] = set()
-        self._serials = Serials()
         self._serial = 0
         self._walker = Walker(store, known, self._next_serial)
         self._use_bulk = use_bulk
@@ -82,21 +104,24 @@ class Engine:
 
     def feed(self, block: PacketBlock) -> range:
         """Takes the next packets of the timeline; returns the rows that they closed."""
-        stream, order = self._assigner.assign(block)
+        stream, order = self.assigner.assign(block)
+        if len(block):
+            self.packet, self.time = int(block.number[-1]), int(block.time[-1])
         begin, end = runs(stream[order])
-        numbers = stream[order[begin]].tolist()
+        numbers = stream[order[begin]]
         works = [
             Work(self._connection(number), order[first:last])
-            for number, first, last in zip(numbers, begin.tolist(), end.tolist(), strict=True)
-            if number not in self._over
+            for number, first, last, over in zip(
+                numbers.tolist(), begin.tolist(), end.tolist(), self.over.of(numbers), strict=True
+            )
+            if not over
         ]
         chunk = Chunk(self)
         todo = works
         while todo := [work for work in todo if work.left]:
             if steady := self._walk_round(block, todo, chunk):
                 self._bulk_round(block, steady, chunk)
-        for work in works:
-            self._leave(work.connection)
+        self._settle([work.connection for work in works])
         return self._append(chunk)
 
     def finish(self, streams: Iterable[int] | None = None) -> range:
@@ -105,33 +130,42 @@ class Engine:
         known = self._connections
         for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
             self._keep(connection, self._walker.end(connection), chunk)
-            self._describe(connection)
+        self._describe([*known.values()])
         return self._append(chunk)
 
     def current(self, flow: int) -> tuple[int, Memory]:
         """A flow's current stream, and what is remembered of the flow."""
-        return self._assigner.current(flow), self._assigner.memory(flow)
+        return self.assigner.current(flow), self.assigner.memory(flow)
 
     def connection(self, stream: int) -> Connection | None:
         """The state of a stream; None where it is over."""
         return self._connections.get(stream)
 
     def rows_of(self, serials: Sequence[int]) -> Ints:
-        """The rows of messages by their serials."""
-        return self._serials.column("row")[np.array(serials, np.int64)].astype(np.int64)
+        """The rows of messages by their serials, of none that has left."""
+        return self.serial_rows.column("row")[np.array(serials, np.int64)].astype(np.int64) - 1
 
     def resume(self, flow: int, memory: Memory, cells: Mapping[str, int] | None, connection: Connection | None) -> int:
         """Goes on where another engine left a flow; before its first packet. Returns its stream, -1 where it is closed.
 
         cells: see StreamAssigner.resume. connection: None where the stream is over.
         """
-        stream = self._assigner.resume(flow, memory, cells)
+        stream = self.assigner.resume(flow, memory, cells)
         if connection is not None:
             connection.number = stream
             self._connections[stream] = connection
         elif stream >= 0:
-            self._over.add(stream)
+            self.over.add(stream)
         return stream
+
+    @property
+    def connections(self) -> Mapping[int, Connection]:
+        """The state of all streams that may still say something, by their numbers."""
+        return self._connections
+
+    def drop(self, stream: int) -> None:
+        """Forgets the state of a stream; what is unfinished in it is lost."""
+        del self._connections[stream]
 
     def take_back(self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints) -> tuple[int, list[int]]:
         """Rows that another engine made, with their pieces; returns the first one's number, and serials.
@@ -165,17 +199,24 @@ class Engine:
                 found.order = self._orders.of(number, ends, self.streams.cell("reuse", number))
         return found
 
-    def _leave(self, connection: Connection) -> None:
-        """At the end of a block: what the stream's row should say, and whether anything has to be carried on."""
-        self._describe(connection)
-        if connection.over:
-            self._over.add(connection.number)
-            del self._connections[connection.number]
+    def _settle(self, connections: Sequence[Connection]) -> None:
+        """At the end of a block: what the streams' rows should say, and what has to be carried on."""
+        self._describe(connections)
+        for connection in connections:
+            if connection.over:
+                self.over.add(connection.number)
+                self.drop(connection.number)
+        for stream in self.assigner.superseded:
+            left = self._connections.get(stream)
+            if left is not None and left.idle:
+                self.drop(stream)
 
-    def _describe(self, connection: Connection) -> None:
-        """What is known of a connection now, into its stream's row."""
-        self.streams.set("client", connection.number, connection.client)
-        self.streams.set("protocol", connection.number, self.protocol(connection.dissector))
+    def _describe(self, connections: Sequence[Connection]) -> None:
+        """What is known of connections now, into their streams' rows."""
+        client, protocol = self.streams.column("client"), self.streams.column("protocol")
+        for connection in connections:
+            client[connection.number] = connection.client
+            protocol[connection.number] = self.protocol(connection.dissector)
 
     def name(self, text: str | None) -> int:
         """The number of an operation's or client's name."""
@@ -291,9 +332,18 @@ class Engine:
 
     def _append(self, chunk: Chunk) -> range:
         asked, rows = chunk.append_to(self.rows, self.pieces, self._learn)
+        if len(self.rows) > MOST_ROWS:
+            raise UserError(
+                f"there are more than {MOST_ROWS:,} messages, and no more have numbers: what was captured is in its"
+                " files, open them a few at a time; to go on live, begin again"
+            )
         pairs = np.flatnonzero(asked >= 0)
+        request = self.serial_rows.column("row")[asked[pairs]] - 1
+        here = request >= self.rows.first
+        if not here.all():
+            self.rows.column("marks")[pairs[~here] + rows.start] |= np.uint8(Mark.PARTNER_LEFT)
+            pairs, request = pairs[here], request[here]
         answer = pairs + rows.start
-        request = self._serials.column("row")[asked[pairs]]
         partner = self.rows.column("partner")
         partner[answer] = request
         first = np.flatnonzero(partner[request] == NULL)[::-1]  # where a request has two answers, the first stays
@@ -309,7 +359,7 @@ class Engine:
         marks[request[told]] |= np.uint8(Mark.CLIENT_TOLD_LATER)
 
     def _learn(self, serial: Ints, row: Ints) -> None:
-        missing = int(serial.max()) + 1 - len(self._serials)
+        missing = int(serial.max()) + 1 - len(self.serial_rows)
         if missing > 0:
-            self._serials.append(missing, {"row": NULL})
-        self._serials.column("row")[serial] = row
+            self.serial_rows.append(missing, {"row": 0})
+        self.serial_rows.column("row")[serial] = row + 1

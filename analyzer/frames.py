@@ -146,23 +146,24 @@ def _hidden(session: Session, row: int, begin: int, first: int, again: bytes | N
 
 def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Ints:
     """The rows of the same direction that have bytes there, in the order of these."""
-    columns = {name: session.rows.column(name)[:rows] for name in ("stream", "side", "offset", "length")}
+    before = session.first
+    kept = slice(before, rows)
+    columns = {name: session.rows.column(name)[kept] for name in ("stream", "side", "offset", "length")}
     mine = (columns["stream"] == session.rows.cell("stream", row)) & (columns["side"] == session.rows.cell("side", row))
     places = np.flatnonzero(mine & (columns["offset"] < end) & (columns["offset"] + columns["length"] > first))
-    found: Ints = places[np.argsort(columns["offset"][places], kind="stable")]
+    found: Ints = places[np.argsort(columns["offset"][places], kind="stable")] + before
     return found
 
 
 def _records(session: Session, numbers: Ints) -> RecordBlock:
     """The records of packets, whose numbers rise; fewer where the capture has become shorter."""
-    parts, before = [no_records()], 0
-    for block in session.packets.again() if len(numbers) else ():
+    parts = [no_records()]
+    for before, block in session.packets.again_numbered() if len(numbers) else ():
         first, stop = np.searchsorted(numbers, [before, before + len(block)], "right").tolist()
         mine = numbers[first:stop]
         if len(mine):
             parts.append(block.take(mine - (before + 1)))
-        before += len(block)
-        if before >= numbers[-1]:
+        if before + len(block) >= numbers[-1]:
             break
     return join(parts)
 

@@ -81,10 +81,13 @@ class Lore:
         return None if names is None else names[0]
 
     def learn(self, rows: int, most: int | None = None) -> set[str]:
-        """Reads on up to row `rows`, at most `most` rows that teach; returns the kinds of which it learned a name."""
+        """Reads on up to row `rows`, at most `most` rows that teach; returns the kinds of which it learned a name.
+
+        What has left before it was read teaches nothing; what was learned of it before stays.
+        """
         if rows <= self.read:
             return set()
-        teaching = self._teaching.rows(self.read, rows)
+        teaching = self._teaching.rows(max(self.read, min(self.session.first, rows)), rows)
         if most is not None and len(teaching) > most:
             teaching = teaching[:most]
             rows = int(teaching[-1]) + 1

@@ -27,6 +27,12 @@ class Mark(IntFlag):
     SNAPPED = 2
     CLIENT_TOLD_LATER = 4
     """Its `client` is known only from its answer."""
+    PARTNER_LEFT = 8
+    """It had a partner, whose row has left."""
+
+
+MOST_ROWS = (1 << 31) - 2
+"""What `partner` and Serials can count to: five days at five thousand messages a second."""
 
 
 class Messages(Columns):
@@ -75,6 +81,12 @@ class Pieces(Columns):
         "time": np.int64,
     }
     NARROW: ClassVar[frozenset[str]] = frozenset({"packet"})
+
+
+class Serials(Columns):
+    """The row of each message, by serial, counted from 1: 0 where there is none yet, and where it has left."""
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"row": np.int32}
 
 
 class Repeats(Columns):

@@ -24,14 +24,14 @@ def retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -
     Session.packets_of tells the same of one row.
     """
     repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
-    count = len(repeats)
+    kept = slice(repeats.first, len(repeats))
     found = np.zeros(len(rows), np.int64)
-    if not count or not len(rows):
+    if kept.start == kept.stop or not len(rows):
         return found
     stream = index.column("stream")[rows].astype(np.int64)
     client = np.maximum(streams.column("client")[stream], 0)
     direction = stream * 2 + np.where(index.column("side")[rows] == FROM_CLIENT, client, 1 - client)
-    again, side = (repeats.column(name)[:count].astype(np.int64) for name in ("stream", "side"))
+    again, side = (repeats.column(name)[kept].astype(np.int64) for name in ("stream", "side"))
     again = again * 2 + side
     met = np.zeros(int(max(direction.max(), again.max())) + 1, bool)
     met[again] = True
@@ -44,13 +44,13 @@ def retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -
     named = np.cumsum(met) - 1
     begin = index.column("offset")[rows[places]].astype(np.int64)
     end = begin + index.column("length")[rows[places]]
-    first = repeats.column("offset")[runs].astype(np.int64)
-    last = first + repeats.column("length")[runs]
+    first = repeats.column("offset")[kept][runs].astype(np.int64)
+    last = first + repeats.column("length")[kept][runs]
     mine, theirs = (named[each] << _PLACE_BITS for each in (direction[places], again[runs]))
     if not streaming:
         found[places] = _below(mine + end, theirs + first) - _below(mine + begin + 1, theirs + last)
         return found
-    closing, packet = index.column("last")[rows[places]], repeats.column("packet")[runs]
+    closing, packet = index.column("last")[rows[places]], repeats.column("packet")[kept][runs]
     for place, (low, high, by) in enumerate(zip(mine + begin, mine + end, closing, strict=True)):
         touches = (theirs + first < high) & (theirs + last > low) & (packet <= by)
         found[places[place]] = np.count_nonzero(touches)

@@ -41,19 +41,24 @@ class Column(Protocol):
         """The same as text. Raises TooWide."""
 
 
+MOST_TEXTS = 1 << 18
+"""Texts of one kind that are remembered; when there are more, those that are asked for are made anew."""
+
+
 class Texts:
     """A text for each small number, made when first asked for: as str, and as a cell of each style."""
 
     def __init__(self, text: Callable[[int], str | None]) -> None:
         self._text = text
+        self._places = np.empty(0, np.int32)
         self._table: npt.NDArray[np.object_] = np.empty(0, object)
-        self._made = np.zeros(0, bool)
+        self._count = 0
         self._cells: dict[str, tuple[Cells, Bools]] = {}
 
     def values(self, numbers: Ints) -> Values:
         """The texts of many numbers."""
-        self._make(numbers)
-        values: Values = self._table[numbers].tolist()
+        places = self._made(numbers)
+        values: Values = self._table[places].tolist()
         return values
 
     def value(self, number: int) -> str | None:
@@ -62,26 +67,40 @@ class Texts:
 
     def cells(self, numbers: Ints, style: Style) -> Cells:
         """The same as cells."""
-        self._make(numbers)
+        places = self._made(numbers)
         found, made = self._cells.get(style.name, (np.zeros((0, 0), np.uint8), np.zeros(0, bool)))
-        if len(made) < len(self._made) or not made[numbers].all():
-            found, made = self._cells[style.name] = self._written(found, made, numbers, style)
-        return found[numbers]
+        if len(made) < len(self._table) or not made[places].all():
+            found, made = self._cells[style.name] = self._written(found, made, places, style)
+        return found[places]
 
-    def _make(self, numbers: Ints) -> None:
-        missing = int(numbers.max(initial=-1)) + 1 - len(self._table)
+    def _made(self, numbers: Ints) -> Array:
+        """Where their texts are in the table; they are made if they are not there."""
+        missing = int(numbers.max(initial=-1)) + 1 - len(self._places)
         if missing > 0:
-            self._table = np.concatenate((self._table, np.empty(missing + len(self._table), object)))
-            self._made = np.concatenate((self._made, np.zeros(len(self._table) - len(self._made), bool)))
-        if not self._made[numbers].all():
-            for number in _distinct(numbers[~self._made[numbers]]).tolist():
-                self._table[number] = self._text(number)
-                self._made[number] = True
+            self._places = np.concatenate((self._places, np.full(missing + len(self._places), -1, np.int32)))
+        places: Array = self._places[numbers]
+        if (places < 0).any():
+            self._make(numbers, _distinct(numbers[places < 0]))
+            places = self._places[numbers]
+        return places
 
-    def _written(self, found: Cells, made: Bools, numbers: Ints, style: Style) -> tuple[Cells, Bools]:
-        """The cells of a style, with those of `numbers` among them."""
-        made = np.concatenate((made, np.zeros(len(self._made) - len(made), bool)))
-        new = _distinct(numbers[~made[numbers]])
+    def _make(self, numbers: Ints, new: Ints) -> None:
+        if self._count and self._count + len(new) > MOST_TEXTS:
+            self._places[:] = -1
+            self._table, self._count, self._cells = np.empty(0, object), 0, {}
+            new = _distinct(numbers)
+        end = self._count + len(new)
+        if end > len(self._table):
+            self._table = np.concatenate((self._table, np.empty(end, object)))
+        for place, number in enumerate(new.tolist(), self._count):
+            self._table[place] = self._text(number)
+        self._places[new] = np.arange(self._count, end)
+        self._count = end
+
+    def _written(self, found: Cells, made: Bools, places: Array, style: Style) -> tuple[Cells, Bools]:
+        """The cells of a style, with those of `places` among them."""
+        made = np.concatenate((made, np.zeros(len(self._table) - len(made), bool)))
+        new = _distinct(places[~made[places]])
         texts = [style.null if text is None else style.text(text) for text in self._table[new].tolist()]
         more = cells.table(texts)
         wider = np.zeros((len(made), max(found.shape[1], more.shape[1])), np.uint8)
@@ -91,9 +110,10 @@ class Texts:
         return wider, made
 
 
-def _distinct(numbers: Ints) -> Ints:
+def _distinct(numbers: Array) -> Ints:
     """Each of several small numbers once, in order; np.unique would load masked arrays for that."""
-    found: Ints = np.flatnonzero(np.bincount(numbers))
+    least = int(numbers.min(initial=0 if not len(numbers) else int(numbers[0])))
+    found: Ints = np.flatnonzero(np.bincount(numbers - least)) + least
     return found
 
 

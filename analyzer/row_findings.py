@@ -21,7 +21,8 @@ from dissectors.wire.bulk import NULL
 
 
 class Facts(NamedTuple):
-    """Columns of n rows. `paired`: the partner is known; `latency`: ns of responses that are, else 0.
+    """Columns of n rows. `paired`: the partner is known, though it may have left; `latency`: ns of responses with one
+    that is there, else 0.
 
     asking: requests, and what else is answered: a client's frames of the protocol's own that have no header.
     left, deserted: who sent the first FIN or RST, if there was one: the sender of the row, the other side.
@@ -41,10 +42,12 @@ class Facts(NamedTuple):
         """The facts about some rows."""
         names = ("marks", "state", "role", "partner", "time", "stream", "side")
         take = {name: index.column(name)[rows] for name in names}
-        paired = take["partner"] != NULL
-        answers = paired & (take["role"] == Role.RESPONSE)
-        asked = index.column("time")[np.where(answers, take["partner"], 0)] if len(index) else take["time"]
-        latency = np.where(answers, take["time"] - asked, 0)
+        there = take["partner"] != NULL
+        paired = there | (take["marks"] & Mark.PARTNER_LEFT != 0)
+        answers = there & (take["role"] == Role.RESPONSE)
+        asked = index.column("time")[take["partner"][answers]]
+        latency = np.zeros(len(rows), np.int64)
+        latency[answers] = take["time"][answers] - asked
         client, closer = (streams.column(name)[take["stream"]] for name in ("client", "closer"))
         sender = np.where(take["side"] == FROM_CLIENT, client, 1 - client)
         closed = closer != UNKNOWN_SIDE

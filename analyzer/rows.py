@@ -37,7 +37,7 @@ Named = Callable[[Dissector, Body, Context, int], Body]
 
 
 class Rows:
-    """Reads keys of rows. Keeps the names of streams that it has met; of rows and bodies nothing.
+    """Reads keys of rows that have not left. Keeps names of streams that it has met; of rows and bodies nothing.
 
     `streaming`: rows are read as they close, so a row knows no partner that closes later, even if it is known by now.
     `hindsight`: findings are also those that only what comes behind a row can tell, for people; programs get the same
@@ -143,7 +143,7 @@ class Rows:
         """The id of the other half of the exchange."""
         partners = self.partner_rows(rows)
         null = partners == NULL64
-        return replace(self.ids(np.where(null, 0, partners)), null=null)
+        return replace(self.ids(np.where(null, rows, partners)), null=null)
 
     def partners(self, rows: Ints) -> Integers:
         """The number of the other half of the exchange."""

@@ -59,14 +59,27 @@ class Selection:
         if not self.order and self.head is None and self.tail is not None:
             yield self._last(reader, count)
         else:
-            yield from self.as_they_come(reader, _windows(count, FIRST if self.head is not None else LARGEST))
+            size = FIRST if self.head is not None else LARGEST
+            yield from self.as_they_come(reader, _windows(count, size, reader.session.first))
 
     def as_they_come(self, reader: Rows, growth: Iterable[range]) -> Iterator[Ints]:
         """The same while rows close; ends when no further ones will be printed."""
         if not self.order and self.tail is None:
             yield from self._first(reader, growth)
         else:
-            yield self._cut(reader, _joined(self._passing(reader, rows) for rows in growth))
+            yield self._cut(reader, self._gathered(reader, growth))
+
+    def _gathered(self, reader: Rows, growth: Iterable[range]) -> Ints:
+        """What passes of rows that grow, but for what has left by the end; of a mere tail no more is remembered."""
+        some = self.tail if not self.order and self.head is None else None
+        found = [_NOTHING]
+        for rows in growth:
+            found.append(self._passing(reader, rows))
+            if some is not None and sum(map(len, found)) > 2 * some + LARGEST:
+                whole = np.concatenate(found)
+                found = [whole[max(len(whole) - some, 0) :]]
+        every = np.concatenate(found)
+        return every[every >= reader.session.first]
 
     def _first(self, reader: Rows, growth: Iterable[range]) -> Iterator[Ints]:
         left = self.head
@@ -84,9 +97,9 @@ class Selection:
     def _last(self, reader: Rows, count: int) -> Ints:
         assert self.tail is not None
         found: list[Ints] = []
-        left = self.tail
-        for rows in _windows(count, FIRST) if left else ():
-            mine = self._passing(reader, range(count - rows.stop, count - rows.start))
+        left, first = self.tail, reader.session.first
+        for rows in _windows(count - first, FIRST) if left else ():
+            mine = self._passing(reader, range(max(count - rows.stop, first), max(count - rows.start, first)))
             found.append(mine[max(len(mine) - left, 0) :])
             left -= len(found[-1])
             if not left:
@@ -106,9 +119,9 @@ class Selection:
         return rows if self.tail is None else rows[max(len(rows) - self.tail, 0) :]
 
 
-def _windows(count: int, first: int) -> Iterator[range]:
-    """Runs of rows, each up to four times as long as the one before."""
-    begin, size = 0, first
+def _windows(count: int, first: int, begin: int = 0) -> Iterator[range]:
+    """Runs of rows from `begin` to `count`, each up to four times as long as the one before."""
+    size = first
     while begin < count:
         yield range(begin, min(begin + size, count))
         begin, size = begin + size, min(4 * size, max(LARGEST, first))

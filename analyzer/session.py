@@ -19,6 +19,7 @@ import numpy as np
 from analyzer import defects, row_findings
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets, Reader
 from analyzer.capture.store import Store
+from analyzer.capture.succession import Succession
 from analyzer.columns import Ints, Names, given, given64, ranks
 from analyzer.comments import Comments
 from analyzer.decode_as import Orders, Where, known_of, together
@@ -26,6 +27,7 @@ from analyzer.defects import UNREAD, UNREAD_SECRET
 from analyzer.engine import Engine
 from analyzer.errors import UserError
 from analyzer.hosts import Hosts
+from analyzer.leaving import Leaving
 from analyzer.messages import FROM_CLIENT
 from analyzer.row_columns import Times
 from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State
@@ -75,6 +77,7 @@ class Analysis:
         self.rows = self.engine.rows
         self.comments = Comments(None, self.rows, self.engine.pieces)
         self.hosts = Hosts((), source.flows, self.engine.streams, self.rows)
+        self._leaving = Leaving(self.engine, source.store)
         self.ended = False
 
     def __enter__(self) -> Self:
@@ -92,10 +95,53 @@ class Analysis:
     def grow(self) -> Iterator[range]:
         """Reads on; yields the numbers of the rows that each block closed, the last when the input has ended."""
         # By map, which keeps no block: when the source ends, the last one has gone, and its memory can be given back.
-        yield from map(self.engine.feed, self.source.blocks())
+        for closed in map(self.engine.feed, self.source.blocks()):
+            yield closed
+            self._leaving.age()
+            if self._leaving.has_nothing_before(self._gone):  # no row has to leave for that, so nobody is told
+                self._release(self._leaving.leave(self.first, self._gone))
         closed = self.engine.finish()
         self.ended = True
         yield closed
+
+    @property
+    def first(self) -> int:
+        """The rows before it have left (0: none): they are counted, and cannot be read. Numbers never change.
+
+        From any thread; but rows leave while others are read, so who reads rows in a thread of its own asks before,
+        and once more behind it whether they were still there.
+        """
+        return self.rows.first
+
+    @property
+    def held(self) -> int:
+        """Bytes that the tables hold for what has not left."""
+        return self._leaving.held
+
+    def due(self, limit: int | None) -> int:
+        """The row before which rows should leave: `first` where none should.
+
+        That is: so many that at most three quarters of `limit` (bytes) are `held` again, if it is more than that; and
+        those that closed in files which a ring took away. The last thousand stay. Who asks follows something that may
+        never end: from then on what is silent or never whole is forgotten, too (see analyzer.leaving).
+        """
+        return self._leaving.due(limit, self._gone)
+
+    def leave(self, before: int) -> None:
+        """Rows before a number leave; by the thread that reads, between two blocks. Nothing, if they have left.
+
+        Of an exchange of which one half has left the other has no partner, and no latency.
+        """
+        if before > self.first:
+            self._release(self._leaving.leave(before, self._gone))
+
+    @property
+    def _gone(self) -> int:
+        """The first packet that lies in no file that a ring took away."""
+        return 1
+
+    def _release(self, packet: int) -> None:
+        """Nobody will ask for packets before that."""
 
     def load(self, ends: Callable[[], Iterable[int]] | None = None) -> Self:
         """Reads all inputs to their end.
@@ -120,7 +166,7 @@ class Analysis:
     @property
     def findings(self) -> list[Finding]:
         """What belongs to no row: damaged files, gaps, conflicts."""
-        return [*self.source.findings, *self.engine.remarks.findings]
+        return [*self.source.findings, *self.engine.remarks.findings, *self._leaving.findings()]
 
     def cell(self, name: str, row: int) -> int | None:
         """One integer of a 32-bit column of the index; None for null."""
@@ -325,9 +371,10 @@ class Analysis:
         client = self.engine.streams.cell("client", stream)
         side = client if self.rows.cell("side", row) == FROM_CLIENT else 1 - client
         repeats = self.engine.repeats
-        offset, length = repeats.column("offset"), repeats.column("length")
-        same = (repeats.column("stream") == stream) & (repeats.column("side") == side)
-        places = np.flatnonzero(same & (offset < end) & (offset + length > begin)).tolist()
+        columns = (repeats.column(name)[repeats.first :] for name in ("stream", "side", "offset", "length"))
+        of_stream, of_side, offset, length = columns
+        same = (of_stream == stream) & (of_side == side)
+        places = (np.flatnonzero(same & (offset < end) & (offset + length > begin)) + repeats.first).tolist()
         found = []
         for place in places:
             at, size = repeats.cell("offset", place), repeats.cell("length", place)
@@ -338,14 +385,14 @@ class Analysis:
 
 
 class Session(Analysis):
-    """Captures as one timeline of messages. Raises CaptureError when an input can't be opened.
+    """Captures, or a succession of files, as one timeline of messages. Raises CaptureError if one can't be opened.
 
     names: whether addresses have the names that the captures tell (`hosts`).
     """
 
     def __init__(
         self,
-        inputs: Sequence[str | PathLike[str]],
+        inputs: Sequence[str | PathLike[str]] | Succession,
         *,
         decode_as: Mapping[int, str] | Mapping[Where, str] | None = None,
         reader: Reader = "native",
@@ -367,13 +414,24 @@ class Session(Analysis):
         """Who reads the captures."""
         return self._reader
 
+    @property
+    def _gone(self) -> int:
+        return self.packets.gone
+
+    def _release(self, packet: int) -> None:
+        self.packets.release(packet)
+
     def again(self, where: Where, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
+        told = together((*(self._told or {}).items(), (where, protocol)))
+        if isinstance(self._inputs, Succession):
+            if not self._inputs.over:
+                raise UserError("what is still being captured can't be read again: stop the capture first")
+            return Session(self._inputs.again(), decode_as=told, names=self._names)
         if not all(map(os.path.isfile, self._inputs)):
             raise UserError(
                 "what came through a pipe can't be read again: keep it in a file, or say -d when it is opened"
             )
-        told = together((*(self._told or {}).items(), (where, protocol)))
         return Session(self._inputs, decode_as=told, reader=self._reader, names=self._names)
 
 

@@ -21,6 +21,9 @@ FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 SILENCE_NS = 3600 * 10**9
 UNKNOWN_SIDE = -1
 
+SPARSE = 1 << 14
+"""Bytes from which on a column has pages of its own, where streams in the midst of others may go."""
+
 
 class Streams(Columns):
     """One row a stream. `client` is the flow's side that opened it; `reuse` counts earlier streams of the same flow.
@@ -41,6 +44,7 @@ class Streams(Columns):
         "end": np.int64,
         "closer": np.int8,
     }
+    PAGED: ClassVar[int] = SPARSE
 
     def set(self, name: str, row: int, value: int) -> None:
         """Overwrites one cell."""
@@ -71,10 +75,37 @@ class StreamAssigner:
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
         self._flows = _FlowMemory()
+        self.superseded: list[int] = []
+        """Streams behind which others have begun on the same addresses, since the last call of assign()."""
+
+    @property
+    def held(self) -> int:
+        """Bytes that are carried."""
+        return self._flows.held
 
     def current(self, flow: int) -> int:
         """The number of a flow's current stream."""
         return int(self._flows.current[flow])
+
+    def currents(self, flows: Ints) -> Ints:
+        """The same of many flows."""
+        return self._flows.current[flows].astype(np.int64)
+
+    def close(self, flow: int) -> None:
+        """Whatever comes next on a flow begins another stream."""
+        self._flows.current[flow] = -1
+
+    def close_silent(self, before: int, but: Ints) -> None:
+        """The same of all flows of which nothing came since a time (ns), but those whose current stream is named."""
+        flows = self._flows
+        silent = (flows.last < before) & (flows.current >= 0)
+        silent &= ~np.isin(flows.current, but)
+        flows.current[silent] = -1
+
+    @property
+    def open(self) -> Ints:
+        """The current streams of all flows that have one."""
+        return self._flows.current[self._flows.current >= 0].astype(np.int64)
 
     def memory(self, flow: int) -> Memory:
         """What is remembered of a flow."""
@@ -97,13 +128,14 @@ class StreamAssigner:
 
     def assign(self, block: PacketBlock) -> tuple[Array, Ints]:
         """For a block of n packets: `stream` (int32, n), and `order` (int64, n) that sorts them by stream and time."""
+        self.superseded = []
         by_flow = order_by(block.flow)
         flow = block.flow[by_flow]
         begin, end = runs(flow)
         self._flows.grow(int(flow[-1]) + 1 if len(flow) else 0)
         splits = self._splits(block, by_flow, begin, end)
-        stream_of_run = self._flows.current[flow[begin]] if len(begin) else np.empty(0, np.int64)
-        stream = np.repeat(stream_of_run, end - begin)
+        stream_of_run = self._flows.current[flow[begin]].astype(np.int64) if len(begin) else np.empty(0, np.int64)
+        stream: Ints = np.repeat(stream_of_run, end - begin)
         self._create(block, by_flow, splits, stream, end)
         self._flows.remember(block, by_flow, begin, end, flow, stream)
         back = np.empty(len(stream), np.int32)
@@ -175,6 +207,7 @@ class StreamAssigner:
         for number, (split, stop) in enumerate(zip(splits, ends, strict=True), len(self._streams)):
             stream[split.position : stop] = number
             rows.append(self._row(block, int(by_flow[split.position]), split.flow))
+            self.superseded.append(int(self._flows.current[split.flow]))
             self._flows.current[split.flow] = number
         if rows:
             columns = np.array(rows, np.int64).T
@@ -208,20 +241,26 @@ class _FlowMemory:
     """
 
     def __init__(self) -> None:
-        self.current = np.empty(0, np.int64)
+        self.current = np.empty(0, np.int32)
         self.last = np.empty(0, np.int64)
-        self.uses = np.empty(0, np.int64)
+        self.uses = np.empty(0, np.int32)
         self.syn = np.empty((0, 2), np.int64)
         self.first = np.empty((0, 2), np.int64)
         self.seen = np.empty((0, 2), bool)
 
+    @property
+    def held(self) -> int:
+        """Bytes of all of them."""
+        return sum(each.nbytes for each in (self.current, self.last, self.uses, self.syn, self.first, self.seen))
+
     def grow(self, flows: int) -> None:
-        more = max(flows, len(self.current) * 3 // 2) - len(self.current)
-        if flows <= len(self.current):
+        known = len(self.current)
+        if flows <= known:
             return
-        self.current = np.concatenate((self.current, np.full(more, -1, np.int64)))
+        more = max(flows, known * 5 // 4) - known
+        self.current = np.concatenate((self.current, np.full(more, -1, np.int32)))
         self.last = np.concatenate((self.last, np.zeros(more, np.int64)))
-        self.uses = np.concatenate((self.uses, np.zeros(more, np.int64)))
+        self.uses = np.concatenate((self.uses, np.zeros(more, np.int32)))
         self.syn = np.concatenate((self.syn, np.full((more, 2), -1, np.int64)))
         self.first = np.concatenate((self.first, np.full((more, 2), -1, np.int64)))
         self.seen = np.concatenate((self.seen, np.zeros((more, 2), bool)))
@@ -234,6 +273,6 @@ class _FlowMemory:
         current = np.flatnonzero(stream == self.current[flow])
         direction = flow[current] * 2 + block.direction[by_flow[current]]
         self.seen.reshape(-1)[direction] = True
-        unknown = ((self.syn < 0) & (self.first < 0)).reshape(-1)
-        late = np.flatnonzero(unknown[direction])[::-1]  # the first one stays
+        unknown = (self.syn.reshape(-1)[direction] < 0) & (self.first.reshape(-1)[direction] < 0)
+        late = np.flatnonzero(unknown)[::-1]  # the first one stays
         self.first.reshape(-1)[direction[late]] = block.seq[by_flow[current[late]]]

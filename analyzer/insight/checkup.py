@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from analyzer.capture.records import CaptureInfo
 from analyzer.insight.said import About, Saying
 from analyzer.insight.watching import Watching
 from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
 from analyzer.rows import chunks
-from analyzer.session import Analysis
+from analyzer.session import Analysis, Session
 from dissectors.finding import Finding, Severity
 
-ERROR_ANSWER = "error-answer"
+ERROR_ANSWER, NOT_KEPT = "error-answer", "packets-not-kept"
 
 
 class Found(NamedTuple):
@@ -35,6 +36,8 @@ def checkup(session: Analysis, looked: Callable[[int], None] = lambda rows: None
     """
     yield from of_rows(session, len(session.rows), looked)
     yield from (Found(None, finding) for finding in session.findings)
+    if isinstance(session, Session):
+        yield from (Found(None, finding) for info in session.packets.files for finding in _not_kept(info))
 
 
 def of_rows(
@@ -43,14 +46,14 @@ def of_rows(
     looked: Callable[[int], None] = lambda rows: None,
     portion: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
 ) -> Iterator[Found]:
-    """The findings of the first `count` rows, which may be those that there are so far, in their order.
+    """The findings of rows up to the `count`-th, which may be those that there are so far, in their order.
 
     portion: rows, and bytes of their messages, after which `looked` is told.
     """
     watching = Watching(session)
     saying = Saying(session, watching.paths)
-    done = 0
-    for rows in chunks(session, range(count), *portion):
+    done = session.first
+    for rows in chunks(session, range(done, max(count, done)), *portion):
         for about in saying.about(rows):
             for finding in (*about.findings, *_error(session, about), *watching.findings(about)):
                 yield Found(about.row, finding)
@@ -64,3 +67,14 @@ def _error(session: Analysis, about: About) -> Iterator[Finding]:
         operation = session.names.text(session.rows.cell("operation", about.row))
         text = about.error[1] if operation is None else f"{operation}: {about.error[1]}"
         yield Finding(Severity.NOTE, ERROR_ANSWER, text)
+
+
+def _not_kept(info: CaptureInfo) -> Iterator[Finding]:
+    """What a capture says itself of packets that came too fast for who captured them."""
+    for place, said in info.statistics.items():
+        if said.dropped:
+            where = f"{info.path}, interface {info.interfaces[place].name or place}"
+            text = (
+                f"{where}: {said.dropped:,} packets were dropped while it was captured, so gaps are no loss on the wire"
+            )
+            yield Finding(Severity.WARNING, NOT_KEPT, text)

@@ -18,7 +18,7 @@ import numpy as np
 from analyzer.columns import Array, Bools, Ints
 from analyzer.insight.errors import Errors, is_empty
 from analyzer.insight.percentiles import nearest_ranks, sums
-from analyzer.messages import Messages
+from analyzer.messages import Mark, Messages
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
@@ -92,9 +92,9 @@ class Facts:
         """The facts about these rows."""
         table: Messages = session.rows
         role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
-        alone = partner == NULL
-        timed = (role == Role.RESPONSE) & ~alone
-        asked = table.column("time")[np.where(timed, partner, 0)] if len(rows) else time
+        alone = (partner == NULL) & (table.column("marks")[rows] & Mark.PARTNER_LEFT == 0)
+        timed = (role == Role.RESPONSE) & (partner != NULL)
+        asked = table.column("time")[np.where(timed, partner, rows)]
         failed = empty = None
         if reported is not None:
             failed, empty = np.zeros(len(rows), bool), np.zeros(len(rows), bool)

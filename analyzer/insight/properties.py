@@ -60,8 +60,10 @@ def _file(info: CaptureInfo) -> Properties:
                 "snaplen": each.snaplen or None,
                 "ticks_per_second": each.tsresol,
                 "comment": each.comment,
+                "received_packets": None if number not in info.statistics else info.statistics[number].received,
+                "dropped_packets": None if number not in info.statistics else info.statistics[number].dropped,
             }
-            for each in info.interfaces
+            for number, each in enumerate(info.interfaces)
         ],
         "application": info.application,
         "os": info.os,
@@ -89,7 +91,8 @@ def _packets(session: Session) -> dict[str, int]:
 
 def _protocols(session: Session, rows: int) -> list[Properties]:
     """Messages, bytes and streams of each protocol, most messages first."""
-    numbers, lengths, streams = (session.rows.column(name)[:rows] for name in ("protocol", "length", "stream"))
+    kept = slice(session.first, rows)
+    numbers, lengths, streams = (session.rows.column(name)[kept] for name in ("protocol", "length", "stream"))
     found = []
     for number in np.unique(numbers).tolist():
         mine = numbers == number

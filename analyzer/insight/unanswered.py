@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.columns import Ints
+from analyzer.messages import Mark
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
@@ -27,7 +28,8 @@ class Waiting:
 def unanswered(session: Analysis, rows: Ints) -> Ints:
     """Those of `rows` that are requests without an answer."""
     table = session.rows
-    found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & (table.column("partner")[rows] == NULL)]
+    alone = (table.column("partner")[rows] == NULL) & (table.column("marks")[rows] & Mark.PARTNER_LEFT == 0)
+    found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & alone]
     return found
 
 

@@ -35,7 +35,8 @@ class Watching:
         self._paths: dict[_What, Collection[Path]] = {}
         self._kept: dict[tuple[int, int], object] = {}
         self._servers: dict[int, str] = {}
-        self._losses = losses(session)
+        self._first = session.first
+        self._losses = losses(session, self._first)
         columns = (session.rows.column(name) for name in ("stream", "time", "partner"))
         self._stream, self._time, self._partner = columns
         self._lore: dict[str, Lore] = {}
@@ -62,7 +63,7 @@ class Watching:
             if not who:
                 return []
         stream = int(self._stream[row])
-        server, lost = self._server(stream), int(self._losses[row])
+        server, lost = self._server(stream), int(self._losses[row - self._first])
         seen = Seen(context, about.values(), stream, int(self._time[row]), None, server, lost, partial(self._name, row))
         keeps = row if context.role is Role.REQUEST and partner != NULL else None
         return defects.findings(about.dissector, partial(self._shown, who, seen, keeps))
@@ -105,12 +106,13 @@ class Watching:
         return None if known is None else known.name
 
 
-def losses(session: Analysis) -> Ints:
-    """For each row how often bytes of its connection were missing up to it: lost, or not framed."""
+def losses(session: Analysis, first: int = 0) -> Ints:
+    """For each row from `first` on how often bytes of its connection were missing up to it: lost, or not framed."""
     table = session.rows
-    count = len(table)
-    stream, side, offset, length = (table.column(name)[:count].astype(np.int64) for name in _PLACE)
-    whole = (table.column("state")[:count] != State.PARTIAL) & (table.column("role")[:count] != Role.RAW)
+    rows = slice(first, len(table))
+    count = rows.stop - rows.start
+    stream, side, offset, length = (table.column(name)[rows].astype(np.int64) for name in _PLACE)
+    whole = (table.column("state")[rows] != State.PARTIAL) & (table.column("role")[rows] != Role.RAW)
     order = np.lexsort((np.arange(count), side, stream))
     same = np.zeros(count, bool)
     same[1:] = (stream[order][1:] == stream[order][:-1]) & (side[order][1:] == side[order][:-1])

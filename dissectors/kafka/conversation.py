@@ -70,6 +70,8 @@ class KafkaConversation(Conversation):
             self.sasl.ask(GSSAPI)
         if self.tokens and not (header.role is Role.REQUEST and KAFKA.plausible(prefix, True)):
             self.waiting_tokens.append(handle)
+            if len(self.waiting_tokens) > MOST_WAITING:
+                self.waiting_tokens.popleft()
             return Outcome(TOKEN, extra=self.sasl.send())
         self.tokens = False
         if header.role is Role.REQUEST:

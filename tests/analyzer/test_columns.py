@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import mmap
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from analyzer.columns import PAGES, Columns, order_by
+from analyzer.columns import PAGES, Columns, Names, order_by
 from dissectors.wire.bulk import NULL64
 
 LARGE = 1 << 31
@@ -66,3 +69,76 @@ def test_large_columns_can_be_written_to() -> None:
 def test_order_by_is_stable(numbers: list[int]) -> None:
     """Small numbers are sorted in another way than large ones, to the same order."""
     assert order_by(np.array(numbers, np.int64)).tolist() == sorted(range(len(numbers)), key=numbers.__getitem__)
+
+
+def numbered(begin: int, count: int) -> Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
+    """Rows whose values tell their numbers; the last column is not usual for long."""
+    rows = np.arange(begin, begin + count)
+    return {"wide": rows + LARGE, "narrow": rows, "usual": rows % 100}
+
+
+@pytest.mark.parametrize("size", [100, 7_000, 90_000])
+@pytest.mark.parametrize("kept", [10, 5_000, 150_000])
+def test_what_is_forgotten_takes_no_memory_and_the_rest_keeps_its_numbers(size: int, kept: int) -> None:
+    columns = Some()
+    most = 0
+    while len(columns) < 500_000:
+        first = columns.append(size, numbered(len(columns), size))
+        assert first == len(columns) - size
+        columns.forget(len(columns) - kept)
+        most = max(most, columns.held)
+        if first // 40_000 == len(columns) // 40_000:
+            continue
+        rows = np.arange(columns.first, len(columns))
+        assert (columns.column("narrow")[columns.first :] == rows).all()
+        assert (columns.column("wide")[columns.first :] == rows + LARGE).all()
+        assert (columns.column("usual")[columns.first :] == rows % 100).all()
+    width = 8 + 4 + 1
+    assert most < (kept + size) * width + 3 * (PAGES + mmap.PAGESIZE)
+    assert columns.cell("narrow", columns.first) == columns.first
+    for row in (columns.first - 1, 0, -1, len(columns)):
+        with pytest.raises(IndexError):
+            columns.cell("narrow", row)
+
+
+def test_forgetting_gives_memory_back() -> None:
+    """Also when arrays are outgrown, and when a column needs 64 bits of a sudden."""
+    columns = Some()
+    before = resident()
+    for turn in range(40):
+        columns.append(100_000, {"wide": turn, "narrow": turn if turn < 30 else LARGE, "usual": 1})
+        columns.forget(len(columns) - 1000)
+        assert resident() - before < 8 << 20
+    assert columns.column("narrow")[-1] == LARGE
+
+
+def test_pages_without_a_row_that_is_kept_go_back() -> None:
+    columns = Some()
+    columns.append(1_000_000, numbered(0, 1_000_000))
+    before, held = resident(), columns.held
+    kept = np.arange(0, 1_000_000, 50_000)
+    columns.keep_only(kept)
+    assert before - resident() > 10 << 20
+    assert columns.held < held // 20
+    columns.append(5_000_000, numbered(1_000_000, 5_000_000))
+    assert (columns.column("wide")[kept] == kept + LARGE).all()
+    assert (columns.column("narrow")[1_000_000:] == np.arange(1_000_000, 6_000_000)).all()
+    assert resident() - before < (5_000_000 * 13) + (4 << 20)
+
+
+def resident() -> int:
+    """Bytes of memory of this process that no file stands behind."""
+    if sys.platform != "linux":
+        pytest.skip("memory is asked of /proc")
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) * 1024
+
+
+def test_names_that_nobody_has_are_forgotten() -> None:
+    names = Names()
+    assert [names.number(text) for text in ("a", "b", "c", "a")] == [0, 1, 2, 0]
+    names.keep_only({1})
+    assert len(names) == 1
+    assert names.text(1) == "b"
+    assert (names.known("a"), names.known("b")) == (-1, 1)
+    assert names.number("a") == 3

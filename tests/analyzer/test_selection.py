@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -14,7 +15,8 @@ from analyzer.rows import Rows
 from analyzer.selection import Selection
 
 COUNT = 1000
-READER = cast(Rows, None)
+READER = cast(Rows, SimpleNamespace(session=SimpleNamespace(first=0)))
+LATER = cast(Rows, SimpleNamespace(session=SimpleNamespace(first=400)))
 
 
 class Sevenths:
@@ -90,3 +92,18 @@ def test_reading(count: int | None, read: list[range], left: range | None) -> No
     blocks = growth(10, 10, 30)
     assert list(Selection(count=count).read(blocks)) == read
     assert next(blocks, None) == left
+
+
+@pytest.mark.parametrize(
+    ("selection", "rows"),
+    [
+        (Selection(), range(400, COUNT)),
+        (Selection(head=2), range(400, 402)),
+        (Selection(tail=2), range(COUNT - 2, COUNT)),
+        (Selection(tail=5000), range(400, COUNT)),
+        (Selection(head=500, tail=450), range(450, 900)),
+    ],
+    ids=str,
+)
+def test_rows_that_have_left_are_passed_over(selection: Selection, rows: range) -> None:
+    assert chosen(selection.of(LATER, COUNT)) == list(rows)

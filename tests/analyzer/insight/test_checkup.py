@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.capture.pcapng_writer import Description, header, statistics
 from analyzer.insight.checkup import Found, checkup
+from analyzer.insight.properties import properties
 from analyzer.insight.watching import losses
 from analyzer.session import Session
 from dissectors.api import Body, Context, Dissector, Role
@@ -47,6 +49,18 @@ def test_rows_in_order_then_what_belongs_to_none(tmp_path: Path) -> None:
     ]
     said = found(capture(tmp_path / "a.pcap", segments))
     assert said == [(2, "orphan-response"), (2, "guessed-layout"), (3, "unanswered"), (None, "conflicting-overlap")]
+
+
+def test_what_the_kernel_dropped_is_told_by_interface(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcapng"
+    counted = [statistics(0, 0, 5, 0), statistics(1, 0, 7, 2)]
+    path.write_bytes(header([Description("lo", 1), Description("eth0", 1)]) + b"".join(counted))
+    with Session([path]).load() as session:
+        ((row, finding),) = checkup(session)
+        described = properties(session, 0, 0)["files"][0]["interfaces"]
+    assert (row, finding.code) == (None, "packets-not-kept")
+    assert "interface eth0: 2 packets were dropped" in finding.text
+    assert [(each["received_packets"], each["dropped_packets"]) for each in described] == [(5, 0), (7, 2)]
 
 
 CAPTURES = sorted(GOLDEN.glob("*.pcap.zst"))
