@@ -1,211 +1,452 @@
-"""Live capture, in a network namespace of the test's own: rows as they come equal the rows of the file."""
+"""Live capture from the command line, on a network of the test's own: what is printed, what is kept, how it ends."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import pty
+import select
 import shutil
 import signal
 import subprocess
-import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from analyzer.capture.live.asked import Asked, Bounds
+from analyzer.cli import program
+from analyzer.cli.live_status import WIPE
+from analyzer.cli.sniff_options import PROGRAM as PROGRAM_TAKES
+from analyzer.cli.sniff_options import Capturing, capture_options
+from analyzer.errors import UserError
+from analyzer.session import Session
+from tests.analyzer.cli.live_network import (
+    ENVIRONMENT,
+    MAY_CAPTURE,
+    NOBODY,
+    PATIENCE,
+    PROGRAM,
+    ROOT,
+    Network,
+    Running,
+    as_nobody,
+    conversation,
+    frames,
+    sniffing,
+    until,
+)
+from tests.namespaces import why_not
+
 CAPTURE = ROOT / "captures" / "kafka.pcap"
-TRAFFIC = ROOT / "tests" / "analyzer" / "capture" / "live_traffic.py"
-PROGRAM = [sys.executable, "-m", "analyzer.cli"]
 STREAM, PORT = 2, 29092
-MESSAGES = 6
-PATIENCE = 30.0
 LATER = {"partner", "partner_id", "client"}
 """What a live row can't know yet of a request."""
 
+TCP = ("-f", "tcp")
+"""Leaves out what the system itself says on a new cable."""
 
-def in_namespace(script: str) -> list[str]:
-    return ["unshare", "--net", "sh", "-c", f"ip link set lo up && {script}"]
-
-
-def why_not() -> str | None:
-    if not sys.platform.startswith("linux") or shutil.which("unshare") is None or shutil.which("ip") is None:
-        return "needs Linux with unshare and ip"
-    tried = subprocess.run(in_namespace("true"), capture_output=True, check=False)
-    return None if tried.returncode == 0 else "needs the right to make a network namespace"
+NDJSON = ("--format", "ndjson")
+EVERYBODY = 0o777
 
 
-WHY_NOT = why_not()
-privileged = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
-
-
-@contextmanager
-def sniffing(directory: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """A shell in a namespace of its own, in which `sniff` runs; what is written to it is run beside."""
-    script = (
-        f"{' '.join(PROGRAM)} sniff -i lo --headless --format ndjson {' '.join(options)} >rows 2>said & echo $! >pid;"
-        " sh; wait $(cat pid); echo $? >status"
+def run(*arguments: str, begin: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    command = [*begin, *PROGRAM, *arguments]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=ENVIRONMENT, cwd="/"
     )
-    shell = subprocess.Popen(in_namespace(script), stdin=subprocess.PIPE, text=True, cwd=directory, env=environment())
-    try:
-        yield shell
-    finally:
-        if shell.poll() is None:
-            interrupt(directory)
-        shell.communicate(timeout=PATIENCE)
 
 
-def interrupt(directory: Path) -> None:
-    os.kill(int((directory / "pid").read_text()), signal.SIGINT)
+@pytest.fixture(scope="module")
+def network() -> Iterator[Network]:
+    missing = [name for name in ("nsenter", "setpriv") if shutil.which(name) is None]
+    reason = f"needs {' and '.join(missing)}" if missing else why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    with Network() as found:
+        command = found.command(*as_nobody(*MAY_CAPTURE), *PROGRAM, "--version")
+        if not found.works or subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT).returncode:
+            pytest.skip("needs a checkout that every user may read, the right to mount, and to become another user")
+        yield found
 
 
-def talk(shell: subprocess.Popen[str]) -> None:
-    assert shell.stdin is not None
-    shell.stdin.write(f"{sys.executable} {TRAFFIC} {CAPTURE} {STREAM} {PORT} >talked\n")
-    shell.stdin.flush()
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """That any user may write to, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, EVERYBODY)
+        yield Path(name)
 
 
-def until(what: str, holds: object) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < end, f"{what} did not come"
-        time.sleep(0.05)
+FRAMES = frames(CAPTURE)
+"""Three connections of Kafka, whole."""
 
 
-def content(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
-
-
-def rows_of(text: str) -> list[dict[str, object]]:
+def parsed(text: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def without(row: dict[str, object], keys: set[str]) -> dict[str, object]:
-    return {key: value for key, value in row.items() if key not in keys}
+def listed(folder: Path, *options: str) -> str:
+    """What `list` prints of the files of a folder, in their order."""
+    files = sorted(str(each) for each in folder.glob("*.pcapng"))
+    printed = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(printed, write_through=True)):
+        assert program.run(["list", *files, *options]) == 0
+        return printed.getvalue().decode()
 
 
-@privileged
-def test_live_rows_equal_the_rows_of_the_file(tmp_path: Path) -> None:
-    with sniffing(tmp_path, "-f", f"'tcp port {PORT}'", "-w", "kept.pcapng", "--fields") as shell:
-        until("the capture", lambda: (tmp_path / "kept.pcapng").exists())
-        talk(shell)
-        until("the rows", lambda: content(tmp_path / "rows").count("\n") == MESSAGES)  # while it still runs
-        interrupt(tmp_path)
-        shell.communicate(timeout=PATIENCE)
-    assert content(tmp_path / "status") == "0\n"
-    live = rows_of(content(tmp_path / "rows"))
-    command = [*PROGRAM, "list", str(tmp_path / "kept.pcapng"), "--format", "ndjson", "--fields"]
-    listed = rows_of(subprocess.run(command, capture_output=True, text=True, check=True, env=environment()).stdout)
-    assert len(live) == len(listed) == MESSAGES
-    for mine, other in zip(live, listed, strict=True):
-        later = LATER if mine["role"] == "request" else set()
-        assert without(mine, later) == without(other, later)
-    said = content(tmp_path / "said")
-    assert "packets captured to kept.pcapng" in said
-    assert "dropped" not in said
+def without_what_comes_later(text: str) -> list[dict[str, object]]:
+    return [
+        {key: value for key, value in row.items() if row["role"] != "request" or key not in LATER}
+        for row in parsed(text)
+    ]
 
 
-@privileged
-def test_a_filter_chooses_rows_as_they_close(tmp_path: Path) -> None:
-    """Their numbers stay."""
-    with sniffing(tmp_path, "-w", "kept.pcapng", "-Y", "'role == response'", "-e", "number,role,latency_ns") as shell:
-        until("the capture", lambda: (tmp_path / "kept.pcapng").exists())
-        talk(shell)
-        until("the rows", lambda: content(tmp_path / "rows").count("\n") == MESSAGES // 2)
-        interrupt(tmp_path)
-        shell.communicate(timeout=PATIENCE)
-    command = [*PROGRAM, "list", str(tmp_path / "kept.pcapng"), "--format", "ndjson", "-e", "number,role,latency_ns"]
-    listed = rows_of(subprocess.run(command, capture_output=True, text=True, check=True, env=environment()).stdout)
-    assert rows_of(content(tmp_path / "rows")) == [row for row in listed if row["role"] == "response"]
+def sent(network: Network, running: Running, rows: int, interface: str = "v1") -> None:
+    """Puts the capture on the cable and waits for its rows."""
+    network.send(FRAMES, interface)
+    until("the rows", lambda: running.rows.count("\n") >= rows, lambda: ended(running))
 
 
-def test_a_filter_needs_rows_to_choose_from() -> None:
-    done = subprocess.run(
-        [*PROGRAM, "sniff", "-Y", "role == push"], capture_output=True, text=True, check=False, env=environment()
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "-Y chooses the rows that --headless prints" in done.stderr
+def ended(running: Running) -> str | None:
+    return None if running.process.poll() is None else running.said
 
 
-@privileged
-def test_a_count_and_a_time_end_it(tmp_path: Path) -> None:
-    with sniffing(tmp_path, "-c", "5", "-a", "duration:20", "-w", "kept.pcapng") as shell:
-        until("the capture", lambda: (tmp_path / "kept.pcapng").exists())
-        talk(shell)
-        until("the end", lambda: "captured" in content(tmp_path / "said"))
-        shell.communicate(timeout=PATIENCE)
-    assert "5 packets captured" in content(tmp_path / "said")
-    assert content(tmp_path / "status") == "0\n"
+@pytest.fixture(scope="module")
+def messages() -> int:
+    with Session([CAPTURE]).load() as session:
+        return len(session.rows)
 
 
-@privileged
-def test_the_capturing_process_does_not_outlive_the_analyzer(tmp_path: Path) -> None:
-    with sniffing(tmp_path, "-w", "kept.pcapng") as shell:
-        until("the capture", lambda: (tmp_path / "kept.pcapng").exists())
-        parent = int(content(tmp_path / "pid"))
-        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        assert len(children) == 1
-        os.kill(parent, signal.SIGKILL)
-        until("its end", lambda: not Path(f"/proc/{children[0]}").exists())
-        shell.communicate(timeout=PATIENCE)
+WRONG = [
+    (
+        ["-i", "no-such-if", "-a", "60"],
+        "'60' is none of duration:60s, size:100M, filesize:100000 (kilobytes), packets:10000, files:5",
+    ),
+    (["-a", "duration:soon"], "'duration:soon' is no duration: write for example duration:60s"),
+    (["-a", "duration:0"], "'duration:0' is no duration"),
+    (["-a", "duration:1e9"], "'duration:1e9' is no duration"),
+    (["-a", "packets:-1"], "'packets:-1' is no packets: write for example packets:10000"),
+    (["-a", "files:2"], "-a files:2 counts files: say when another one begins"),
+    (
+        ["-w", "x", "-b", "filesize:1M"],
+        "'filesize:1M' is no filesize: write for example filesize:100000 (kilobytes)",
+    ),
+    (["-w", "x", "-b", "size:12Q"], "'size:12Q' is no size: write for example size:100M"),
+    (["-w", "x", "-b", "size:5iB"], "'size:5iB' is no size"),
+    (["-w", "x", "--ring", "files:3"], "--ring files:3 keeps so many files: say also when another one begins"),
+    (["-w", "x", "--ring", "size:1M,file:3"], "'file:3' is none of"),
+    (["--ring", "size:1M"], "--ring begins one file after the other: say with -w what they are called"),
+    (["-c", "0"], "0 is not in the range x>=1"),
+    (["-s", "-5"], "-5 is not in the range x>=0"),
+    (["-B", "0"], "0 is not in the range"),
+    (["--memory", "lots"], "'lots' is no size, such as 512M or 2G"),
+    (["--memory", "10M"], "10M is too little to run in: give 256M or more, or none"),
+    (["--via", "magic"], "'magic' is not one of"),
+    (["-w", "-"], "-w - would mix packets with rows: name a file, or take dumpcap -w - or tcpdump -w -"),
+    (["-w", "/no/such/folder/x"], "cannot write /no/such/folder/x: there is no folder /no/such/folder"),
+    (["-w", "/tmp"], "cannot write /tmp: it is a folder"),
+    (["-e", "nope"], "-e nope: there is no field nope"),
+    (["-Y", "latency >"], "expected a value, found the end"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), WRONG, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
+def test_what_is_wrong_is_one_sentence_before_anything_begins(
+    options: list[str], text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analyzer.cli.sniff.LiveCapture", None)
+    assert program.run(["sniff", "--headless", *options]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert text in said.err
+    assert said.err.count("\n") == 1
+
+
+WAYS = [
+    (["-a", "duration:90"], {"until": Bounds(seconds=90)}),
+    (["-a", "duration:1.5m,packets:7", "-a", "filesize:2"], {"until": Bounds(packets=7, seconds=90, size=2000)}),
+    (["-a", "packets:7", "-c", "9"], {"until": Bounds(packets=7)}),
+    (["-a", "packets:7", "-c", "5"], {"until": Bounds(packets=5)}),
+    (["-w", "x", "--ring", "files:5,size:100M"], {"ring": Bounds(files=5, size=100 << 20)}),
+    (["-w", "x", "-b", "files:5", "-b", "duration:1h", "-b", "packets:9"], {"ring": Bounds(9, 3600, 0, 5)}),
+    (["-w", "x", "-b", "size:512"], {"ring": Bounds(size=512)}),
+    (["-w", "x", "-b", "size:1GiB", "-a", "files:2"], {"ring": Bounds(size=1 << 30), "until": Bounds(files=2)}),
+    (
+        ["-i", "lo", "-i", "eth0", "-f", "tcp", "-s", "96"],
+        {"interfaces": ("lo", "eth0"), "filter": "tcp", "snaplen": 96},
+    ),
+    (["-B", "2", "-p", "-Z", "nobody"], {"buffer": 2 << 20, "promiscuous": False, "user": "nobody"}),
+]
+
+
+@pytest.mark.parametrize(("options", "asked"), WAYS, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
+def test_what_is_said_is_what_is_asked_for(
+    options: list[str], asked: dict[str, object], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begun(mine: Asked, via: str) -> None:
+        assert via == "auto"
+        assert mine == replace(Asked(), **asked)  # type: ignore[arg-type]
+        raise UserError("this is where it begins")
+
+    monkeypatch.setattr("analyzer.cli.sniff.LiveCapture", begun)
+    assert program.run(["sniff", "--headless", *options]) == 2
+    assert capsys.readouterr().err == "wireanalyze: this is where it begins\n"
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (["-i", "no-such-if"], "there is no interface no-such-if: there are "),
-        (["-a", "60"], "'60' is not duration:SECONDS"),
-        (["-w", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
-        (["-e", "nope"], "-e nope: there is no field nope"),
-        (["-Y", "latency >"], "expected a value, found the end"),
-    ],
+    ("said", "tables"),
+    [("256M", (256 << 20) - PROGRAM_TAKES), ("2GiB", (2 << 30) - PROGRAM_TAKES), ("none", None), ("0", None)],
 )
-def test_errors_are_one_sentence(options: list[str], text: str) -> None:
-    if options[0] == "-w" and WHY_NOT is not None:
-        pytest.skip("an interface is opened before the file")
-    command = [*PROGRAM, "sniff", "--headless", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
+def test_memory_is_what_the_program_and_its_tables_take(
+    said: str, tables: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Capturing] = []
+
+    @click.command()
+    @capture_options
+    def command(capturing: Capturing) -> None:
+        found.append(capturing)
+
+    command.main(["--memory", said], standalone_mode=False)
+    assert found[0].memory == tables
+
+
+def test_without_a_terminal_the_tui_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analyzer.cli.sniff.LiveCapture", None)
+    assert program.run(["sniff"]) == 2
+    assert "--headless" in capsys.readouterr().err
+
+
+# ---- on a network
+
+
+def test_rows_as_they_come_are_those_of_the_file(network: Network, folder: Path) -> None:
+    said = conversation(CAPTURE, STREAM)
+    with sniffing(
+        network, folder, "-i", "lo", "-f", f"tcp port {PORT}", "-w", "kept.pcapng", *NDJSON, "--fields"
+    ) as running:
+        network.talk(said, PORT)
+        until("the rows", lambda: running.rows.count("\n") == len(said), lambda: ended(running))  # while it still runs
+        assert running.end(signal.SIGINT) == 0
+    live, file = (without_what_comes_later(text) for text in (running.rows, listed(folder, *NDJSON, "--fields")))
+    assert live == file
+    assert "packets captured to kept.pcapng" in running.said
+    assert f"; {len(said)} messages" in running.said
+    assert "dropped" not in running.said
+    assert (folder / "kept.pcapng").stat().st_uid == NOBODY
+
+
+def test_rows_of_a_ring_and_two_interfaces(network: Network, folder: Path, messages: int) -> None:
+    said = conversation(CAPTURE, STREAM)
+    options = ("-i", "v0", "-i", "lo", *TCP, "-w", "kept.pcapng", "--ring", "packets:200")
+    with sniffing(network, folder, *options, *NDJSON) as running:
+        network.talk(said, PORT)
+        sent(network, running, messages + len(said))
+        assert running.end(signal.SIGTERM) == 0
+    files = list(folder.glob("kept_*.pcapng"))
+    assert len(files) > len(FRAMES) // 200
+    assert without_what_comes_later(running.rows) == without_what_comes_later(listed(folder, *NDJSON))
+    assert {row["destination"] for row in parsed(running.rows)} >= {f"127.0.0.1:{PORT}"}
+
+
+def test_any_interface_and_chosen_rows(network: Network, folder: Path, messages: int) -> None:
+    """A frame on the cable is seen at both of its ends, so each message comes once, and its packets twice."""
+    chosen = ("-Y", "role == response", "-e", "number,operation,latency", "--format", "csv")
+    with sniffing(network, folder, "-i", "any", *TCP, "-w", "kept.pcapng", *chosen) as running:
+        sent(network, running, messages // 2)
+        assert running.end(signal.SIGHUP) == 0
+    assert running.rows == listed(folder, *chosen)
+    assert running.rows.startswith("number,operation,latency\n")
+
+
+def test_it_ends_by_itself_as_who_it_was_told_to_be(network: Network, folder: Path) -> None:
+    """Without -w, and with the table; nothing stays of what nobody keeps."""
+    spool = folder / "spool"
+    spool.mkdir()
+    spool.chmod(EVERYBODY)
+    begin = ["env", f"TMPDIR={spool}"]
+    options = ("-i", "v0", *TCP, "-c", "30", "-a", "duration:20", "-Z", "nobody")
+    with sniffing(network, folder, *options, begin=begin, wait=False) as running:
+        until("the spool", lambda: list(spool.iterdir()), lambda: ended(running))
+        assert os.stat(f"/proc/{running.pid}").st_uid == NOBODY
+        keep_sending(network, running)
+        assert running.wait() == 0
+    assert "30 packets captured" in running.said
+    assert running.rows.split()[:3] == ["No.", "Time", "Str"]
+    assert list(spool.iterdir()) == []
+
+
+def keep_sending(network: Network, running: Running) -> None:
+    """Sends until it has ended."""
+    end = time.monotonic() + PATIENCE
+    while running.process.poll() is None and time.monotonic() < end:
+        network.send(FRAMES[:20])
+        time.sleep(0.05)
+
+
+def test_it_ends_when_nobody_reads_any_more(network: Network, folder: Path) -> None:
+    with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON, stdout=subprocess.PIPE) as running:
+        assert running.process.stdout is not None
+        network.send(FRAMES)
+        assert json.loads(running.process.stdout.readline())["number"] == 1
+        running.process.stdout.close()
+        assert running.wait() == 0
+    assert running.said == ""
+    assert parsed(listed(folder, *NDJSON))
+
+
+def test_a_reader_that_takes_its_time_loses_nothing(network: Network, folder: Path, messages: int) -> None:
+    options = ("-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON, "--fields")
+    with sniffing(network, folder, *options, stdout=subprocess.PIPE) as running:
+        assert running.process.stdout is not None
+        for _ in range(3):
+            network.send(FRAMES)
+        until("the packets", lambda: (folder / "kept.pcapng").stat().st_size > 3 * CAPTURE.stat().st_size)
+        running.process.send_signal(signal.SIGINT)
+        with running.process.stdout as stdout:
+            rows = stdout.read().decode()
+        assert running.wait() == 0
+    assert without_what_comes_later(rows) == without_what_comes_later(listed(folder, *NDJSON, "--fields"))
+    assert f"{3 * len(FRAMES):,} packets captured" in running.said
+
+
+@pytest.mark.slow
+def test_a_second_interrupt_waits_for_nothing(network: Network, folder: Path) -> None:
+    options = ("-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON, "--fields")
+    with sniffing(network, folder, *options, stdout=subprocess.PIPE) as running:
+        for _ in range(3):
+            network.send(FRAMES)
+        until("the packets", lambda: (folder / "kept.pcapng").stat().st_size > 3 * CAPTURE.stat().st_size)
+        running.process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert running.end(signal.SIGINT) == 130
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+    assert f"{3 * len(FRAMES):,} packets captured to kept.pcapng" in running.said
+    assert "of them were not printed" in running.said
+
+
+def test_the_capturing_process_is_killed(network: Network, folder: Path, messages: int) -> None:
+    with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON) as running:
+        sent(network, running, messages)
+        (child,) = running.children
+        os.kill(child, signal.SIGKILL)
+        assert running.wait() == 2
+    assert len(parsed(running.rows)) == messages
+    *_, counted, problem = running.said.splitlines()
+    assert "captured to kept.pcapng" in counted
+    assert "was ended by SIGKILL" in problem
+    assert without_what_comes_later(running.rows) == without_what_comes_later(listed(folder, *NDJSON))
+
+
+def test_the_analyzer_is_killed(network: Network, folder: Path, messages: int) -> None:
+    with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng") as running:
+        network.send(FRAMES)
+        (child,) = running.children
+        running.process.kill()
+        until("its end", lambda: is_over(child))
+    assert len(parsed(listed(folder, *NDJSON))) == messages
+
+
+def is_over(pid: int) -> bool:
+    """Whether a process has ended, though nobody may have asked how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_the_interface_goes_down(network: Network, folder: Path, messages: int) -> None:
+    with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON) as running:
+        try:
+            sent(network, running, messages)
+            network.do("ip", "link", "set", "v0", "down")
+            assert running.wait() == 2
+        finally:
+            network.do("ip", "link", "set", "v0", "up")
+    assert len(parsed(running.rows)) == messages
+    assert "v0" in running.said.splitlines()[-1]
+
+
+def test_the_disk_is_full(network: Network, folder: Path) -> None:
+    (folder / "small").mkdir()
+    network.do("mount", "-t", "tmpfs", "-o", "size=128k,mode=777", "none", str(folder / "small"))
+    small = network.seen(folder / "small")
+    options = ("-i", "v0", *TCP, "-w", "small/kept.pcapng", *NDJSON)
+    with sniffing(network, folder, *options, where=small) as running:
+        network.send(FRAMES)
+        assert running.wait() == 2
+    assert without_what_comes_later(running.rows) == without_what_comes_later(listed(small, *NDJSON))
+    assert len(parsed(running.rows)) > 1
+    assert "No space left on device" in running.said.splitlines()[-1]
+    network.do("umount", str(folder / "small"))
+
+
+def test_a_terminal_is_told_how_it_stands(network: Network, folder: Path, messages: int) -> None:
+    """By a line that makes room for rows."""
+    ours, theirs = pty.openpty()
+    program = [*as_nobody(*MAY_CAPTURE), *PROGRAM, "sniff", "--headless", "-i", "v0", *TCP, "-w", "kept.pcapng"]
+    command = network.command(*program, folder=folder)
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=ENVIRONMENT)
+    os.close(theirs)
+    try:
+        until("the capture", lambda: list(folder.glob("*.pcapng")))
+        network.send(FRAMES)
+        told = read_until(ours, f"capturing v0: {len(FRAMES):,} packets, {messages} messages")
+        process.send_signal(signal.SIGINT)
+        told += read_until(ours, f"{len(FRAMES):,} packets captured to kept.pcapng")
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    lines = [line.rpartition(WIPE)[2] for line in told.split("\r\n")]
+    assert sum(line[:6].strip().isdecimal() for line in lines) == messages  # none of them stands behind that line
+
+
+def read_until(terminal: int, text: str) -> str:
+    found, end = "", time.monotonic() + PATIENCE
+    while text not in found:
+        assert time.monotonic() < end, f"{text} was not said: {found}"
+        if select.select([terminal], [], [], PATIENCE)[0]:
+            found += os.read(terminal, 4096).decode()
+    return found
+
+
+REFUSED = [
+    ([], ["-i", "lo"], "this is root"),
+    (as_nobody(), ["-i", "lo"], "capturing needs a right"),
+    (as_nobody(*MAY_CAPTURE), ["-i", "lo", "-f", "tcp prt 1"], "-f tcp prt 1: "),
+    (as_nobody(*MAY_CAPTURE), ["-i", "lo", "-w", "/kept.pcapng"], "cannot write /kept.pcapng"),
+]
+
+
+@pytest.mark.parametrize(
+    ("begin", "options", "text"), REFUSED, ids=lambda each: " ".join(each)[-40:] if isinstance(each, list) else ""
+)
+def test_what_cannot_begin_says_why(network: Network, begin: list[str], options: list[str], text: str) -> None:
+    done = run("sniff", "--headless", *options, begin=network.command(*begin))
     assert (done.returncode, done.stdout) == (2, "")
     assert text in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_a_filter_that_does_not_compile_is_named(tmp_path: Path) -> None:
-    if WHY_NOT is not None:
-        pytest.skip(WHY_NOT)
-    command = [*PROGRAM, "sniff", "--headless", "-i", "lo", "-f", "tcp prt 1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
-    assert done.returncode == 2
-    assert done.stderr.startswith("wireanalyze: -f tcp prt 1: ")
-
-
-@privileged
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv")
-def test_without_the_right_one_sentence_says_how_to_get_it() -> None:
-    command = ["setpriv", "--bounding-set=-net_raw", *PROGRAM, "sniff", "--headless", "-i", "lo"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
-    assert done.returncode == 2
-    assert "capturing needs a right" in done.stderr
-    assert "sudo" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_without_a_terminal_the_tui_says_so() -> None:
-    done = subprocess.run(
-        [*PROGRAM, "sniff"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment()
-    )
-    assert done.returncode == 2
-    assert "--headless" in done.stderr
-
-
-def test_interfaces_are_listed() -> None:
-    done = subprocess.run([*PROGRAM, "interfaces"], capture_output=True, text=True, check=True, env=environment())
-    head, *found = done.stdout.splitlines()
-    assert head.split("\t") == ["name", "state", "link", "may capture", "addresses"]
-    assert any(line.split("\t")[2] == "loopback" for line in found)
+def test_sudo_for_the_capturing_process_alone(network: Network, folder: Path, messages: int) -> None:
+    may = ["sudo", "-n", "-l", *PROGRAM[:1]]
+    if subprocess.run([*as_nobody(), *may], capture_output=True, check=False).returncode:
+        pytest.skip("needs a rule of sudoers that lets nobody run this Python")
+    with sniffing(
+        network, folder, "-i", "v0", *TCP, "--via", "sudo", "-w", "kept.pcapng", begin=as_nobody()
+    ) as running:
+        sent(network, running, messages)
+        assert running.end(signal.SIGINT) == 0
+    assert (folder / "kept.pcapng").stat().st_uid == NOBODY

@@ -1,0 +1,108 @@
+"""Rows of a live capture on standard output, as they close, until it ends or somebody ends it.
+
+Theory. A signal asks the capture to stop; what it captured by then is read and printed, so the loop ends by itself. A
+second one does not wait for that. A reader that takes its time keeps this loop waiting and nothing else: packets go on
+into their file, and are read from there later.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzer.cli.inputs import say
+from analyzer.cli.live_status import LiveStatus
+from analyzer.errors import UserError
+from analyzer.render.printer import Printer
+from analyzer.rows import Rows
+from analyzer.sniffing import Sniffing
+
+if TYPE_CHECKING:
+    from analyzer.filter import Filter
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+AGAIN = 0.3
+"""Seconds within which a second signal is the same wish: a terminal that closes sends several."""
+
+NO_READER = {errno.EPIPE, errno.EIO}
+"""A pipe, and a terminal, at whose other end is nobody."""
+
+
+def print_live(sniffing: Sniffing, printer: Printer, wanted: Filter | None, status: LiveStatus) -> None:
+    """Prints until the capture has ended and all of it has been read.
+
+    Raises KeyboardInterrupt where somebody did not want to wait for that, BrokenPipeError where nobody reads any more.
+    """
+    with _stopped_by_signals(sniffing), status:
+        with _printing(status):
+            printer.head()
+        session = sniffing.session
+        reading = Rows(session, streaming=True)
+        for rows in session.grow():
+            chosen = rows if wanted is None else wanted.rows(reading, np.arange(rows.start, rows.stop))
+            if len(chosen):
+                with _printing(status):
+                    printer.rows(reading, chosen)
+            status.printed = rows.stop
+            session.leave(session.due(sniffing.memory))
+        with _printing(status):
+            printer.end()
+        if status.left_alone:
+            raise BrokenPipeError
+    say(session.findings)
+
+
+@contextmanager
+def _stopped_by_signals(sniffing: Sniffing) -> Iterator[None]:
+    asked: list[float] = []
+
+    def stop(_: int, __: FrameType | None) -> None:
+        if asked and time.monotonic() - asked[0] > AGAIN:
+            raise KeyboardInterrupt
+        asked.append(time.monotonic())
+        sniffing.stop()
+
+    # Who started us with nohup wants us to stay when the terminal goes.
+    heard = [each for each in SIGNALS if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN]
+    before = [(number, signal.signal(number, stop)) for number in heard]
+    try:
+        yield
+    except KeyboardInterrupt:
+        _print_no_more()  # whoever keeps us waiting would do so once more
+        raise
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _printing(status: LiveStatus) -> Iterator[None]:
+    """What is printed is there when this ends; errors are what they mean."""
+    with status.making_room():
+        try:
+            yield
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            if error.errno in NO_READER:
+                raise BrokenPipeError from error
+            if error.errno == errno.ENOSPC:
+                _print_no_more()
+                raise UserError("no room for the rows where standard output goes: give it a larger disk") from error
+            raise
+
+
+def _print_no_more() -> None:
+    """What Python still has to write at its end goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,145 @@
+"""How a live capture stands, on stderr: a line that is kept up to date on a terminal, remarks anywhere else.
+
+Theory. It is told from a thread of its own, so that it is true also while nothing comes, and while whoever reads our
+rows keeps us waiting. Lines of two threads meet on a terminal: who prints rows there takes the line away first.
+"""
+
+from __future__ import annotations
+
+import select
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Self, TextIO
+
+from analyzer.capture.live.capture import Health
+from analyzer.cli.errors import sentence
+from analyzer.sniffing import Sniffing
+from analyzer.text import safe_text
+
+TICK = 0.5
+"""Seconds between two looks."""
+
+LATE, CAUGHT_UP = 3.0, 0.5
+"""Seconds from which on the analyzer is said to be behind, and below which it is said no more."""
+
+QUIET = 60.0
+"""Seconds without a drop after which the next one is told again."""
+
+WIPE = "\r\x1b[K"
+
+
+class LiveStatus:
+    """Watches a capture while it is a context. `worst`: how far behind the analyzer ever was. `printed`: messages of
+    which it was told that they, or those of them that are wanted, were printed.
+
+    Where nobody reads our rows any longer, it stops the capture and sets `left_alone`.
+    """
+
+    def __init__(self, sniffing: Sniffing, out: TextIO | None = None) -> None:
+        self._sniffing, self._out = sniffing, sys.stderr if out is None else out
+        self._line = self._out.isatty()
+        self._shared = self._line and sys.stdout.isatty()
+        self.worst = Health(0, 0, 0, 0, 0.0, 0)
+        self.printed, self.left_alone = 0, False
+        self._writing = threading.Lock()
+        self._over = threading.Event()
+        self._behind, self._dropped, self._quiet = False, 0, QUIET
+        self._thread = threading.Thread(target=self._watch, name="status", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join(TICK)  # it may be writing where nobody reads
+        if self._line and self._writing.acquire(timeout=TICK):
+            self._write(WIPE)
+
+    @contextmanager
+    def making_room(self) -> Iterator[None]:
+        """While rows are printed: on a terminal they would stand behind the line."""
+        if not self._shared:
+            yield
+            return
+        with self._writing:
+            self._write(WIPE)
+            yield
+
+    def summary(self) -> str:
+        """How well the rows kept up, for the end; empty where there is nothing to say."""
+        left = len(self._sniffing.session.rows) - self.printed
+        late = f"rows were at most {_late(self.worst)}" if self.worst.lag >= CAUGHT_UP else ""
+        return "; ".join(part for part in (f"{left:,} of them were not printed" if left else "", late) if part)
+
+    def _watch(self) -> None:
+        watched = _reader()
+        while not self._over.wait(TICK):
+            health = self._sniffing.health()
+            if health.lag > self.worst.lag:
+                self.worst = health
+            if watched is not None and watched.poll(0):
+                self.left_alone, watched = True, None
+                self._sniffing.stop()
+            if self._line:
+                with self._writing:
+                    if not self._over.is_set():
+                        self._write(WIPE + self._said(health))
+            else:
+                for text in self._remarks(health):
+                    self._write(sentence(text) + "\n")
+
+    def _said(self, health: Health) -> str:
+        sniffing = self._sniffing
+        title = sniffing.title.removeprefix("live: ")
+        parts = [f"{sniffing.state} {title}: {health.captured:,} packets, {len(sniffing.session.rows):,} messages"]
+        if health.dropped:
+            parts.append(f"{health.dropped:,} dropped by the kernel")
+        if health.lag >= CAUGHT_UP:
+            parts.append(_late(health))
+        return safe_text(", ".join(parts), max(shutil.get_terminal_size().columns - 1, 20))
+
+    def _remarks(self, health: Health) -> Iterator[str]:
+        """What is news."""
+        if health.dropped > self._dropped:
+            if self._quiet >= QUIET:
+                yield (
+                    f"warning: packets come too fast, {health.dropped:,} were dropped by the kernel: "
+                    "a narrower -f, a shorter -s or a larger -B helps"
+                )
+            self._dropped, self._quiet = health.dropped, 0.0
+        self._quiet += TICK
+        if not self._behind and health.lag >= LATE:
+            self._behind = True
+            yield f"warning: rows are {_late(health)}; nothing is lost by that"
+        elif self._behind and health.lag < CAUGHT_UP:
+            self._behind = False
+            yield "rows have caught up with the capture"
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):  # a terminal that has gone
+            self._out.write(text)
+            self._out.flush()
+
+
+def _late(health: Health) -> str:
+    return f"{health.lag:,.1f} s ({health.backlog:,} packets) behind"
+
+
+def _reader() -> select.poll | None:
+    """Tells when nobody reads our standard output any more; None where that can't be known."""
+    if not hasattr(select, "poll"):
+        return None
+    watched = select.poll()
+    try:
+        watched.register(sys.stdout.fileno(), 0)
+        watched.poll(0)
+    except (OSError, ValueError):
+        return None
+    return watched

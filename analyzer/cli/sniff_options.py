@@ -1,0 +1,151 @@
+"""What `sniff` can be told of a capture: where, what, how long, into which files, and as whom.
+
+Theory. Letters and words are tshark's and dumpcap's where these have the same thing (-i -f -w -c -a -b -s -B -p), and
+tcpdump's where they have not (-Z).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from typing import Any, TypeVar, get_args
+
+import click
+
+from analyzer.capture.live.asked import Asked, Bounds
+from analyzer.capture.live.ways import Via
+from analyzer.cli.amounts import Limits, Memory
+from analyzer.errors import UserError
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+PROGRAM = 192 << 20
+"""Bytes of --memory that the program takes for itself: code, blocks of packets, text."""
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Capturing:
+    """What was said of a capture. write: the file that keeps it. memory: bytes for its tables; None: no limit."""
+
+    asked: Asked
+    write: str | None
+    via: Via
+    memory: int | None
+
+
+def capture_options(command: _Command) -> Callable[..., Any]:
+    """Adds all that is said of a capture; the command gets `capturing`. Raises UserError for what can't go together."""
+
+    @click.option("-i", "--interface", "names", multiple=True, metavar="IF", help="Repeat it; any: all that are up.")
+    @click.option(
+        "-f", "--capture-filter", "expression", default="", metavar="BPF", help="What to capture: tcp port 9092"
+    )
+    @click.option("-w", "--write", metavar="FILE", help="Keep the packets in a pcapng file.")
+    @click.option(
+        "-b",
+        "--ring",
+        multiple=True,
+        type=Limits(),
+        help="Begin another file of -w at size:100M, duration:1h or packets:N; files:5 keeps the last five.",
+    )
+    @click.option("-c", "--count", type=click.IntRange(1), default=None, metavar="N", help="Stop after N packets.")
+    @click.option(
+        "-a",
+        "--autostop",
+        "until",
+        multiple=True,
+        type=Limits(),
+        help="Stop at duration:60s, size:1G, packets:N, files:N.",
+    )
+    @click.option("-s", "--snaplen", type=click.IntRange(0), default=0, metavar="N", help="Bytes of a packet; 0: all.")
+    @click.option(
+        "-B",
+        "--buffer",
+        type=click.IntRange(1, 2047),
+        default=Asked().buffer >> 20,
+        show_default=True,
+        metavar="MIB",
+        help="What the kernel may hold for us, of each interface.",
+    )
+    @click.option("-p", "--no-promiscuous", is_flag=True, help="Do not put the interface into promiscuous mode.")
+    @click.option("-Z", "--user", default="", metavar="USER", help="Who to be once the interfaces are open.")
+    @click.option(
+        "--via",
+        type=click.Choice(get_args(Via)),
+        default="auto",
+        show_default=True,
+        help="Who opens the interfaces: this program, itself behind sudo, or dumpcap.",
+    )
+    @click.option(
+        "--memory",
+        type=Memory(),
+        default="1G",
+        show_default=True,
+        help="Beyond it the oldest messages leave; their count stays. none: no limit.",
+    )
+    @wraps(command)
+    def with_capture(
+        *args: Any,
+        names: tuple[str, ...],
+        expression: str,
+        write: str | None,
+        ring: tuple[Bounds, ...],
+        count: int | None,
+        until: tuple[Bounds, ...],
+        snaplen: int,
+        buffer: int,
+        no_promiscuous: bool,
+        user: str,
+        via: Via,
+        memory: int | None,
+        **rest: Any,
+    ) -> Any:
+        bounds = _joined(until)
+        packets = min((each for each in (count or 0, bounds.packets) if each), default=0)
+        asked = Asked(
+            interfaces=names,
+            filter=expression,
+            snaplen=snaplen,
+            until=replace(bounds, packets=packets),
+            ring=_joined(ring),
+            promiscuous=not no_promiscuous,
+            buffer=buffer << 20,
+            user=user,
+        )
+        _check(asked, write)
+        tables = None if memory is None else memory - PROGRAM
+        return command(*args, capturing=Capturing(asked, write, via, tables), **rest)
+
+    return with_capture
+
+
+def _joined(parts: Sequence[Bounds]) -> Bounds:
+    """What several options say; of two for the same the last one holds."""
+    said = {
+        each.name: getattr(part, each.name) for part in parts for each in fields(Bounds) if getattr(part, each.name)
+    }
+    return Bounds(**said)
+
+
+def _check(asked: Asked, write: str | None) -> None:
+    """Raises UserError for what can't go together, and for a file that can't be written wherever we are."""
+    ring, files = asked.ring, asked.until.files
+    if ring and write is None:
+        raise UserError("--ring begins one file after the other: say with -w what they are called, such as -w a.pcapng")
+    if ring and not (ring.packets or ring.seconds or ring.size):
+        keeps = f"--ring files:{ring.files} keeps so many files"
+        raise UserError(f"{keeps}: say also when another one begins, such as size:100M or duration:1h")
+    if files and not ring:
+        raise UserError(f"-a files:{files} counts files: say when another one begins, such as --ring size:100M")
+    if write == STDOUT:
+        raise UserError("-w - would mix packets with rows: name a file, or take dumpcap -w - or tcpdump -w -")
+    if write is not None:
+        folder = os.path.dirname(write) or os.curdir
+        if os.path.isdir(write) or not os.path.basename(write):
+            raise UserError(f"cannot write {write}: it is a folder; name a file in it")
+        if not os.path.isdir(folder):
+            raise UserError(f"cannot write {write}: there is no folder {folder}; make it, or name another one")
