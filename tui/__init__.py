@@ -1,8 +1,9 @@
 """The terminal user interface: a reader of analyzer.session, painted with Textual.
 
-`run(session, opened)` shows a session, whoever made it. The rooms: `model` knows what line shows what and needs no
-terminal, `widgets` paint it, `screens` say what belongs together, `commands` are what keys do, `loader` reads beside
-them, `curtain` is there before them, `web` serves them to a browser.
+`run(session, opened)` shows a session, whoever made it; with a third word, the live capture that it reads (`live`). The
+rooms: `model` knows what line shows what and needs no terminal, `widgets` paint it, `screens` say what belongs
+together, `commands` are what keys do, `loader` reads beside them, `curtain` is there before them, `web` serves them to
+a browser.
 """
 
 from __future__ import annotations
@@ -17,21 +18,24 @@ from tui.remembered import Remembered, place
 
 if TYPE_CHECKING:
     from analyzer.session import Session
+    from tui.live import Live
     from tui.opened import Opened
 
 FRAMES = "250"
 """How often in a second Textual may paint. Its 60 have a key wait for up to 17 ms until anybody looks at it."""
 
 
-def run(session: Session, opened: Opened) -> None:
-    """Reads a session to its end and shows it until the user quits; does not close it.
+def run(session: Session, opened: Opened, sniffing: Live | None = None) -> None:
+    """Reads a session to its end and shows it until the user quits; does not close it, nor those of runs that are
+    still held. sniffing: the live capture whose packets the session reads.
 
     Raises what kept the session from being read at all, and our own defects.
     """
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)  # before Textual is loaded
-    remembered, loader = Remembered(place(os.environ)), Loader(session)
+    memory = opened.memory if sniffing is None else sniffing.memory or None
+    remembered, loader = Remembered(place(os.environ)), Loader(session, memory)
     is_usual = opened.wanted is None and not opened.following
     with curtain(session, loader, opened, remembered) if is_usual else nullcontext():
         from tui.app import show  # Textual is half of the start
 
-        show(session, opened, remembered, loader)
+        show(session, opened, remembered, loader, sniffing)

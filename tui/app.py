@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import constants
@@ -21,6 +22,7 @@ from textual.driver import Driver
 
 from analyzer.session import Session
 from tui import theme
+from tui.live import Live
 from tui.loader import Loader
 from tui.opened import Opened
 from tui.remembered import Remembered
@@ -52,7 +54,13 @@ class Window(Fenced, App[Exception]):
     """
 
     def __init__(
-        self, session: Session, opened: Opened, *, remembered: Remembered | None = None, loader: Loader | None = None
+        self,
+        session: Session,
+        opened: Opened,
+        *,
+        remembered: Remembered | None = None,
+        loader: Loader | None = None,
+        live: Live | None = None,
     ) -> None:
         palette = theme.palette(opened.colours)
         super().__init__(ansi_color=palette.theme.ansi)
@@ -65,7 +73,8 @@ class Window(Fenced, App[Exception]):
         self._often = Often()
         self._again: list[Session] = []
         self._opened, self._palette, self._remembered = opened, palette, remembered or Remembered()
-        self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session))
+        self._live = live
+        self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session), live)
 
     def get_driver_class(self) -> type[Driver]:
         """See Textual; the environment names that of a browser's page."""
@@ -75,16 +84,27 @@ class Window(Fenced, App[Exception]):
         """See Textual."""
         return self.main
 
-    def begin_anew(self, session: Session, wanted: Filter | None) -> MainScreen:
-        """Another screen takes the place of the main one, for another reading of the same; closes it at the end."""
-        self.main.stop(PATIENCE)
+    def begin_anew(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:
+        """Another screen takes the place of the main one, for another reading of the same, or for another run of a live
+        capture; closes the session at the end. What the run before has read is closed now.
+        """
+        before = self.main
+        before.stop(PATIENCE)
         if not self._again:
-            self.main._push_result_callback(self.main, None)  # as of all screens but the first, which nobody pushed
+            before._push_result_callback(before, None)  # as of all screens but the first, which nobody pushed
         self._again.append(session)
-        opened = replace(self._opened, following=False, wanted=wanted)
-        self.main = MainScreen(session, opened, self._palette, self._remembered, Loader(session))
+        opened = replace(self._opened, following=is_live and self._opened.following, wanted=wanted)
+        loader = Loader(session, before.memory)
+        self.main = MainScreen(session, opened, self._palette, self._remembered, loader, self._live)
+        self.main.saved = 0 if is_live else before.saved
+        if is_live:
+            before.when_gone = partial(_let_go, before)
         self.switch_screen(self.main)
         return self.main
+
+    async def action_quit(self) -> None:
+        """See Textual: a page has nothing more to say about the end than the main screen."""
+        self.main.quit()
 
     def stop(self, patience: float) -> None:
         """Ends all work; waits that many seconds for the reader at most."""
@@ -124,6 +144,13 @@ class Window(Fenced, App[Exception]):
         self._close_messages_no_wait()
 
 
+def _let_go(main: MainScreen) -> None:
+    """The run of a screen that is gone: its tables go as well, whoever else still knows the session."""
+    if main.is_over:
+        main.session.leave(len(main.session.rows))
+        main.session.close()
+
+
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """Threads give way sooner, and the search for cycles is rare and leaves alone what is there already: painting makes
@@ -141,9 +168,9 @@ def _undisturbed() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
-def show(session: Session, opened: Opened, remembered: Remembered, loader: Loader) -> None:
+def show(session: Session, opened: Opened, remembered: Remembered, loader: Loader, live: Live | None = None) -> None:
     """See tui.run; loader: of the session, which may have begun."""
-    window = Window(session, opened, remembered=remembered, loader=loader)
+    window = Window(session, opened, remembered=remembered, loader=loader, live=live)
     with _undisturbed():
         try:
             error = window.run()

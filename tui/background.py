@@ -2,6 +2,8 @@
 
 Theory. Only the newest wish of each kind counts: whoever scrolls over ten long messages wants to see the last. So there
 is one place for each kind of work, and a new wish takes the place of one that has not begun.
+
+Work is about rows that were there when it was wished for, so wishes are counted until they are done (tui.under_way).
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import threading
 from collections.abc import Callable
 
 from textual.message import Message
+
+from tui.under_way import UNDER_WAY
 
 Work = Callable[[], Message]
 
@@ -29,25 +33,34 @@ class Background(threading.Thread):
     def __init__(self, post: Callable[[Message], object]) -> None:
         super().__init__(name="background", daemon=True)
         self._post = post
-        self._wishes: dict[str, Work] = {}
+        self._wishes: dict[str, tuple[int, Work]] = {}
         self._changed = threading.Condition()
         self._over = False
 
     def ask(self, kind: str, work: Work) -> None:
         """Wishes for work; it takes the place of what was wished before and has not begun."""
         with self._changed:
-            self._wishes[kind] = work
-            self._changed.notify()
+            self._drop(kind)
+            if not self._over:
+                self._wishes[kind] = UNDER_WAY.begin(), work
+                self._changed.notify()
 
     def forget(self, kind: str) -> None:
         """Nobody wants the work of a kind any more."""
         with self._changed:
-            self._wishes.pop(kind, None)
+            self._drop(kind)
+
+    def _drop(self, kind: str) -> None:
+        wish = self._wishes.pop(kind, None)
+        if wish is not None:
+            UNDER_WAY.end(wish[0])
 
     def stop(self) -> None:
         """Nobody wants anything any more; does not wait for what is being done."""
         with self._changed:
             self._over = True
+            for kind in list(self._wishes):
+                self._drop(kind)
             self._changed.notify()
 
     def run(self) -> None:
@@ -58,7 +71,7 @@ class Background(threading.Thread):
                     self._changed.wait()
                 if self._over:
                     return
-                work = self._wishes.pop(next(iter(self._wishes)))
+                number, work = self._wishes.pop(next(iter(self._wishes)))
             message: Message
             try:
                 message = work()
@@ -66,3 +79,4 @@ class Background(threading.Thread):
                 message = Failed(error)
             with contextlib.suppress(RuntimeError):  # the program has ended since
                 self._post(message)
+            UNDER_WAY.end(number)

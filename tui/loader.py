@@ -15,6 +15,12 @@ Widgets are changed by their own handlers alone: what leaves this thread are pla
 a daemon and is told to stop, so that the program ends at once, whether it waits for a silent pipe or is in the middle
 of a block of a million packets.
 
+Of what comes live the oldest rows leave, when tables hold more than they may, or a ring has taken their files away.
+Then this thread says from which row on the rest will stay (Growth.first); the user interface forgets what is before it
+in its own time, says so (`left`), and when no other work is under way that was wished for earlier, the rows go, between
+two blocks. Rows are asked to leave some time before memory is full, so a page may be read to its end; when it is
+full, that is pressing.
+
 The first block is small. Who begins the reading waits a moment for it, so that the first screen that is painted has
 rows; and the reader waits until that one stands before it goes on, for two threads that compute take turns.
 """
@@ -23,20 +29,33 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from analyzer.session import Session
+from tui.under_way import UNDER_WAY
+
+EARLY = 0.8
+"""The share of the memory that tables may hold at which rows begin to leave."""
+
+PATIENCE = 60.0
+"""Seconds that rows whose file is gone may stay for somebody who is reading a page."""
 
 
 class Growth(NamedTuple):
-    """There are so many of each by now; `percent` of the input has been read, None where nobody knows."""
+    """There are so many of each by now; `percent` of the input has been read, None where nobody knows.
+
+    first: rows before it are to leave; pressing: whatever they are needed for.
+    """
 
     rows: int
     streams: int
     packets: int
     findings: int
     percent: int | None = None
+    first: int = 0
+    pressing: bool = False
 
 
 class End(NamedTuple):
@@ -50,11 +69,17 @@ Tell = Callable[[Growth | End], object]
 
 
 class Loader(threading.Thread):
-    """Reads a session to its end. begin() and then go_on() are to be called, each once or more."""
+    """Reads a session to its end. begin() and then go_on() are to be called, each once or more.
 
-    def __init__(self, session: Session) -> None:
+    memory: bytes that its tables may hold; None: all that there are.
+    """
+
+    def __init__(self, session: Session, memory: int | None = None) -> None:
         super().__init__(name="loader", daemon=True)
         self._session = session
+        self.memory = memory
+        self._left: tuple[int, int] | None = None
+        self._gone_since: float | None = None
         self._stopped = threading.Event()
         self._has_begun = threading.Event()
         self._may_go_on = threading.Event()
@@ -81,6 +106,7 @@ class Loader(threading.Thread):
         error: Exception | None = None
         try:
             for _ in self._session.grow():
+                self._let_go()
                 if not self._may_go_on.is_set():
                     self._first = self._counted()
                     self._has_begun.set()
@@ -104,11 +130,34 @@ class Loader(threading.Thread):
         if self.ident is not None:
             self.join(patience)
 
+    def left(self, before: int) -> None:
+        """Nobody will look at the rows before one any more, but for work that is under way."""
+        self._left = before, UNDER_WAY.now
+
+    def _let_go(self) -> None:
+        """Rows leave that nobody looks at any more."""
+        left = self._left
+        if left is not None and UNDER_WAY.all_since(left[1]):
+            self._left = None
+            self._session.leave(left[0])
+
     def _counted(self) -> Growth:
         session, packets = self._session, self._session.packets
         percent = min(100 * packets.position // size, 100) if (size := packets.size) else None
         streams = len(session.engine.streams)
-        return Growth(len(session.rows), streams, packets.counts.packets, len(session.findings), percent)
+        counted = Growth(len(session.rows), streams, packets.counts.packets, len(session.findings), percent)
+        leaves = packets.follows or self.memory is not None
+        return self._leaving(counted) if leaves else counted
+
+    def _leaving(self, counted: Growth) -> Growth:
+        """The same, and from which row on the rest stays."""
+        session, memory = self._session, self.memory
+        first = session.due(None if memory is None else int(EARLY * memory))
+        is_gone, now = session.due(None) > session.first, time.monotonic()
+        self._gone_since = (self._gone_since or now) if is_gone else None
+        is_late = self._gone_since is not None and now > self._gone_since + PATIENCE
+        is_full = memory is not None and session.held > memory
+        return counted._replace(first=first, pressing=is_late or is_full)
 
     def _say(self, told: Growth | End) -> None:
         if not self._stopped.is_set():

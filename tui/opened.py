@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Opened:
     """title: what is open, for the first line. colours: a name of tui.theme.CHOICES. following: new rows are selected
     as they come. wanted: only messages that fulfil it are shown, until the user says otherwise. config: its filters
-    may be referred to by others; colour rules, sets of columns, the format of times.
+    may be referred to by others; colour rules, sets of columns, the format of times. memory: bytes that tables may hold
+    while packets come; None: all that there are.
     """
 
     title: str
@@ -25,3 +26,4 @@ class Opened:
     following: bool = False
     wanted: Filter | None = None
     config: Config = field(default_factory=Config)
+    memory: int | None = None

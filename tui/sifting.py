@@ -72,11 +72,13 @@ class Sifter:
         """Whether the filter has asked all rows that there were, so that only new ones are still to come."""
         return self.sieve is None or self.sieve.settled
 
-    def apply(self, wanted: Filter | None, rows: int, start: int) -> None:
-        """Puts a filter in force, or none, and asks outwards from row `start`; `rows` have been announced."""
+    def apply(self, wanted: Filter | None, rows: int, start: int, first: int = 0) -> None:
+        """Puts a filter in force, or none, and asks outwards from row `start`; `rows` have been announced, those before
+        `first` have left.
+        """
         if self.is_settled:
             self._before = self.sieve
-        self._hold(None if wanted is None else Sieve(wanted, self._session, rows, start))
+        self._hold(None if wanted is None else Sieve(wanted, self._session, rows, start, first))
 
     def give_up(self) -> bool:
         """Goes back to the filter before one that has not asked all rows; whether there was one."""
@@ -98,6 +100,12 @@ class Sifter:
             if sieve is not None:
                 sieve.grow(rows)
         self._ask()
+
+    def leave(self, before: int) -> None:
+        """The rows before one leave."""
+        for sieve in (self.sieve, self._before):
+            if sieve is not None:
+                sieve.leave(before)
 
     def end(self) -> None:
         """Nothing comes any more."""

@@ -20,6 +20,8 @@ from analyzer.filter import Filter
 from analyzer.render.jsonable import Limits
 from analyzer.session import Session
 from tui.app import Window
+from tui.live import Live
+from tui.loader import Loader
 from tui.opened import Opened
 from tui.remembered import Remembered
 from tui.screens.main import MainScreen
@@ -147,11 +149,14 @@ async def driving(
     remembered: Remembered | None = None,
     config: Config | None = None,
     colours: str = "dark",
+    live: Callable[[Session], Live] | None = None,
+    memory: int | None = None,
 ) -> AsyncIterator[Drive]:
     with Session(list(captures), follow=follow, block=block) as session:
         config = replace(config or Config(), filters=named or {})
         opened = Opened("test", limits or Limits(), colours, following, wanted, config)
-        window = Window(session, opened, remembered=remembered)
+        captured = None if live is None else live(session)
+        window = Window(session, opened, remembered=remembered, loader=Loader(session, memory), live=captured)
         try:
             async with window.run_test(size=size) as pilot:
                 drive = Drive(window, pilot)

@@ -22,7 +22,7 @@ from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import acts
 from tests.tui.test_growing import pipe
 from tui import sifting
-from tui.screens import main as screen
+from tui.screens import growing as screen
 from tui.screens.ask import AskLine
 from tui.screens.bug import BugScreen
 

@@ -18,7 +18,7 @@ from tests.tui.hostile import metadata
 from tui.app import Window
 from tui.model import cells
 from tui.opened import Opened
-from tui.screens import main as screen
+from tui.screens import growing as screen
 from tui.screens import showing
 
 WHOLE = KAFKA.read_bytes()

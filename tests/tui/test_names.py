@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.render.lines import plain
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
-from tui.screens import main as screen
+from tui.screens import growing as screen
 
 CLASSIC = GOLDEN / "k4_java_classic.pcap.zst"
 TOPIC = "nM4IBaneSOKPcY_ClnOBnw"

@@ -88,7 +88,7 @@ def test_marks_outlive_filters_and_views() -> None:
 
 
 def test_marks_outlive_rows_that_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.screens.main.PAUSE", 0.01)
+    monkeypatch.setattr("tui.screens.growing.PAUSE", 0.01)
 
     async def test(found: Drive) -> None:
         listed = found.main.timeline

@@ -11,12 +11,16 @@ import threading
 from collections.abc import Awaitable, Callable
 from difflib import unified_diff
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.widgets import Input
 
+from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.faked import Faked
 from tests.tui.snapshots import FOLDER, taken
+from tui.live import State
 from tui.messages import Nothing
 from tui.screens import bars, properties
 from tui.screens.filter_bar import FilterBar
@@ -96,25 +100,69 @@ SCREENS: dict[str, tuple[Way, Way]] = {
 """How to come to a screen, and back."""
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_screens(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def always_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bars, "own_bytes", lambda: 44_000_000)
     monkeypatch.setattr(properties, "own_bytes", lambda: 44_000_000)
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)  # no two looks are alike where something blinks
     monkeypatch.chdir(KAFKA.parent.parent)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_screens(size: tuple[int, int]) -> None:
+    compare(f"{size[0]}x{size[1]}", SCREENS, size)
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=str)
+def test_live_screens(size: tuple[int, int]) -> None:
+    made: list[Faked] = []
+
+    def stands(state: State, **figures: float) -> Way:
+        async def way(found: Drive) -> None:
+            await found.until(lambda: found.main.timeline.timeline.rows == 648)
+            made[0].state = state
+            made[0].set(**figures)
+            found.main.say_title()
+            await quiet(found)
+
+        return way
+
+    async def ends(found: Drive) -> None:
+        made[0].stop()
+        await found.until(lambda: not found.main.reading)
+        made[0].problem = "capturing ended: the interface v0 went down"
+        await stands("stopped", captured=1_241, dropped=1_204, backlog=0, lag=0.0)(found)
+
+    def live(session: Session) -> Faked:
+        made.append(Faked(session))
+        return made[-1]
+
+    capturing = stands("capturing", captured=41_241, dropped=1_204, backlog=40_000, lag=2.4)
+    ways = {
+        "capturing": (capturing, keys()),
+        "up": (keys("k", "k"), keys("G")),
+        "paused": (keys("Z"), keys("Z")),
+        "leaving": (keys("q"), keys("escape")),
+        "stopped": (ends, keys()),
+    }
+    compare(f"live-{size[0]}x{size[1]}", ways, size, follow=True, following=True, wait=False, live=live)
+
+
+def compare(name: str, screens: dict[str, tuple[Way, Way]], size: tuple[int, int], **options: Any) -> None:
+    """Goes from screen to screen, and compares each with what is stored in a folder, or stores it."""
     found: dict[str, str] = {}
 
     async def test(driven: Drive) -> None:
         await quiet(driven)
-        for name, (there, back) in SCREENS.items():
+        for name, (there, back) in screens.items():
             await there(driven)
             found[name] = await settled(driven, stored.get(name))
             await back(driven)
             assert driven.window.screen is driven.main, name
 
-    folder = FOLDER / f"{size[0]}x{size[1]}"
+    folder = FOLDER / name
     stored = {} if WRITES else {path.stem: path.read_text() for path in folder.glob("*.txt")}
-    drive(test, KAFKA.relative_to(KAFKA.parent.parent), size=size)
+    drive(test, KAFKA.relative_to(KAFKA.parent.parent), size=size, **options)
     if WRITES:
         write(folder, found)
         return

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.analyzer.cli.test_sniff import MESSAGES, PORT, STREAM, TRAFFIC, WHY_NOT, in_namespace
+from tests.namespaces import in_namespace, privileged
 from tests.tui.driving import KAFKA
 
 PROGRAM = Path(sys.executable).parent / "wireanalyze"
 PATIENCE = 30
+TRAFFIC = Path(__file__).parent.parent / "analyzer" / "capture" / "live_traffic.py"
+STREAM, PORT, MESSAGES = 2, 29092, 6
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
@@ -130,16 +132,49 @@ def test_a_pipe(tmux: Tmux) -> None:
     tmux.wait("^ended with 0$")
 
 
-@pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
-def test_an_interface(tmux: Tmux) -> None:
+@privileged
+def test_an_interface(tmux: Tmux, tmp_path: Path) -> None:
     words = shlex.join([str(PROGRAM.with_name("python")), str(TRAFFIC), str(KAFKA), str(STREAM), str(PORT)])
-    script = f"(sleep 2; {words} >/dev/null) & exec {shlex.quote(str(PROGRAM))} sniff -i lo"
-    tmux.start(shlex.join(in_namespace(script)), (140, 30))
-    tmux.wait(r"live: lo .* reading")
+    talk = f"(while read -r _ <{shlex.quote(str(tmp_path / 'talk'))}; do {words} >/dev/null; done) & TALK=$!"
+    script = (
+        f":; {talk}; TMPDIR={shlex.quote(str(tmp_path))} {shlex.quote(str(PROGRAM))} sniff -i lo -Z root; kill $TALK"
+    )
+    os.mkfifo(tmp_path / "talk")
+    tmux.start(f"cd {shlex.quote(str(tmp_path))} && {shlex.join(in_namespace(script))}", (140, 30))
+    tmux.wait(r"live: lo .* capturing")
+    tmux.wait("▼ newest")
+
+    def say_all() -> None:
+        with (tmp_path / "talk").open("w") as fifo:
+            fifo.write("once\n")
+
+    say_all()
     tmux.wait(rf"{MESSAGES} messages +1 stream ")
     tmux.wait("kafka InitProducerId v5 response")  # the last message is selected as it comes
     tmux.type("k")
     tmux.wait("kafka InitProducerId v5 request")
+    tmux.wait("G: newest")
+    tmux.type("Z")
+    say_all()
+    tmux.wait(rf"{MESSAGES} messages .* {MESSAGES} more wait +paused")
+    tmux.type("Z")
+    tmux.wait(rf"{2 * MESSAGES} messages +2 streams .* capturing")
+    tmux.type("E")
+    tmux.wait("stopped$")
+    tmux.type("W")
+    tmux.wait("capture.pcapng")
+    tmux.type("Enter")
+    tmux.wait(r"packets written to .*capture.pcapng")
+    tmux.type("E")  # nothing would be lost: another capture begins
+    tmux.wait("another capture has begun")
+    say_all()
+    tmux.wait(rf"{MESSAGES} messages +1 stream .* capturing")
+    tmux.type("q")
+    tmux.wait("packets that nobody keeps")
     tmux.type("q")
     tmux.wait("packets captured")
     tmux.wait("^ended with 0$")
+    listed = subprocess.run(
+        [str(PROGRAM), "list", str(tmp_path / "capture.pcapng")], capture_output=True, text=True, check=True
+    )
+    assert listed.stdout.count("InitProducerId") == 4

@@ -35,7 +35,7 @@ def _take(main: MainScreen, rules: list[Rule], wrong: list[str]) -> None:
             sound.append(rule)
     listed = main.timeline
     listed.said.colouring = Colouring(main.session, sound)
-    listed.said.colouring.grow(listed.timeline.rows)
+    listed.said.colouring.grow(listed.timeline.rows, listed.timeline.first)
     listed.anew()
     if wrong:
         more = f" ({len(wrong) - 1} more are wrong, too)" if len(wrong) > 1 else ""

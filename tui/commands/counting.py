@@ -34,7 +34,7 @@ def conversations(main: MainScreen) -> None:
     from tui.screens.views import ViewsPage
 
     def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
-        streams = None if scope.mask() is not None else scope.streams
+        streams = None if scope.first or scope.mask() is not None else scope.streams
         return conversation_views(main.session, rows_of(scope), work, streams)
 
     page = ViewsPage(main.palette, "Conversations", NAMES, lambda: scope_of(main), make)
@@ -44,4 +44,4 @@ def conversations(main: MainScreen) -> None:
 def rows_of(scope: Scope) -> Ints:
     """The rows that count."""
     mask = scope.mask()
-    return np.arange(scope.rows) if mask is None else np.flatnonzero(mask)
+    return np.arange(scope.first, scope.rows) if mask is None else scope.first + np.flatnonzero(mask)

@@ -55,7 +55,7 @@ def choose(main: MainScreen) -> None:
 
 def read_again(main: MainScreen, where: Where, protocol: str) -> None:
     """Reads the capture anew with this word; says why that cannot be."""
-    if main.session.packets.follows:
+    if main.session.packets.follows and main.reading:
         main.say("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
     from analyzer.filter import compiled

@@ -21,6 +21,7 @@ def scope_of(main: MainScreen) -> Scope:
         timeline.kept,
         None if filtered is None else filtered.text,
         frozenset(main.ignored),
+        timeline.first,
     )
 
 

@@ -23,6 +23,7 @@ HINT = "Enter saves, Esc leaves all as it is"
 
 def choose(main: MainScreen) -> None:
     """Asks what is to be saved."""
+    from tui.commands import capturing
     from tui.model.exports import choices
     from tui.screens.chooser import Choice, Chooser
 
@@ -32,18 +33,28 @@ def choose(main: MainScreen) -> None:
     listed, place = main.timeline.timeline, main.timeline.selected
     mine = np.zeros(0, np.int64)
     if place is not None:
-        mine = np.flatnonzero(main.session.rows.column("stream")[: listed.rows] == place.stream)
+        mine = listed.first + np.flatnonzero(
+            main.session.rows.column("stream")[listed.first : listed.rows] == place.stream
+        )
     marks = main.timeline.said.marks
     found = choices(listed.shown, marks.marked, main.ignored, None if place is None else place.row, mine)
-    if not found:
+    if not found and main.live is None:
         main.say("there is no message to save", "bar-warning")
         return
 
-    def chosen(what: tuple[What] | None) -> None:
-        if what is not None:
+    def chosen(what: tuple[What | None] | None) -> None:
+        if what is None:
+            return
+        if what[0] is None:
+            capturing.save(main)
+        else:
             _choose_form(main, what[0])
 
+    lines: list[Choice[What | None]]
     lines = [Choice((("", each.about),), each, f"{len(each.rows):,}") for each in found]
+    if main.live is not None:
+        packets = f"{main.live.health().captured:,}"
+        lines.append(Choice((("", "all packets captured so far (pcapng)"),), None, packets))
     main.app.push_screen(Chooser(main.palette, "save", lines), chosen)
 
 

@@ -44,7 +44,7 @@ def reference(main: MainScreen) -> None:
 
 def forget(main: MainScreen) -> None:
     """No message is a reference any more."""
-    main.timeline.said.times.references.clear()
+    main.timeline.said.times.forget()
     _changed(main)
     main.say("relative times count from the first packet")
 

@@ -1,10 +1,10 @@
-"""Rows grouped by stream, while both grow.
+"""Rows grouped by stream, while both grow and the oldest rows leave.
 
 Theory. A stream's rows lie scattered over the index, and the fold view asks for the n-th row of a stream. So there is
 one permutation: row numbers sorted by stream, ascending within it, four bytes a row. New rows are appended to their
 streams by moving whole columns: the old permutation is shifted by what came in before each stream, the new one is put
 into the gaps. That costs some ten milliseconds at a million rows, therefore it is done when somebody asks, not when
-rows come: the flat view never pays for it.
+rows come: the flat view never pays for it. Rows that leave are taken out of both, what is sorted and what waits.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from analyzer.columns import Ints, ranks
 
 Rows32 = npt.NDArray[np.int32]
 
+WAITING = 1024
+"""Portions that wait; more are made one."""
+
 
 class ByStream:
-    """The rows 0..`rows`-1 by stream. `counts` (int64, one for each stream): how many rows a stream has."""
+    """The rows `first`..`rows`-1 by stream. `counts` (int64, one for each stream): how many rows a stream has."""
 
-    def __init__(self) -> None:
-        self.rows = 0
+    def __init__(self, first: int = 0) -> None:
+        self.first = self.rows = first
         self.counts: Ints = np.zeros(0, np.int64)
         self._order: Rows32 = np.empty(0, np.int32)
         self._starts: Ints = np.zeros(0, np.int64)
@@ -35,6 +38,37 @@ class ByStream:
         self.counts = counts
         if len(stream):
             self._waiting.append(stream)
+        if len(self._waiting) > WAITING:
+            self._waiting = [np.concatenate(self._waiting)]
+
+    def leave(self, before: int) -> Ints:
+        """The rows before one leave; how many each stream loses (int64, one for each)."""
+        streams = len(self.counts)
+        self.first = before = max(self.first, min(before, self.rows))
+        waiting = np.concatenate([np.zeros(0, np.int32), *self._waiting])
+        cut = max(before - (self.rows - len(waiting)), 0)
+        stay = self._order >= before
+        sorted_ = self.counts - np.bincount(waiting, minlength=streams)
+        left = np.bincount(np.repeat(np.arange(streams), sorted_)[~stay], minlength=streams)
+        self._order = self._order[stay]
+        self._starts = np.cumsum(sorted_ - left) - (sorted_ - left)
+        self._waiting = [waiting[cut:].copy()] if cut < len(waiting) else []
+        gone: Ints = left + np.bincount(waiting[:cut], minlength=streams)
+        self.counts = self.counts - gone
+        return gone
+
+    def keep_streams(self, places: Ints) -> None:
+        """Only these streams, which rise, stay, and are counted from 0 on; the others have no row."""
+        renumbered = np.zeros(len(self.counts), np.int32)
+        renumbered[places] = np.arange(len(places), dtype=np.int32)
+        self._waiting = [renumbered[each] for each in self._waiting]
+        self.counts, self._starts = self.counts[places], self._starts[places]
+
+    def put_streams(self, places: Ints) -> None:
+        """Streams without a row are put before those at some places, as np.insert does it."""
+        self._settle()
+        self.counts = np.insert(self.counts, places, 0)
+        self._starts = np.cumsum(self.counts) - self.counts
 
     def row(self, stream: int, rank: int) -> int:
         """The `rank`-th row of a stream, from 0."""
@@ -63,7 +97,7 @@ class ByStream:
         fresh = np.argsort(stream, kind="stable").astype(np.int32)
         added = np.bincount(stream, minlength=len(counts))
         before = counts - added
-        merged = np.empty(self.rows, np.int32)
+        merged = np.empty(int(counts.sum()), np.int32)
         merged[np.repeat(starts, before) + ranks(before)] = self._order
         merged[np.repeat(starts + before, added) + ranks(added)] = fresh + np.int32(self.rows - len(stream))
         self._order = merged

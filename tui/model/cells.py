@@ -72,7 +72,7 @@ class RowCells:
 @slotted
 class StreamCells:
     """One stream. client, server: with the names that the capture tells, if it does. duration: ns from its first packet
-    to its last. kept: messages that a filter keeps, if any.
+    to its last. kept: messages that a filter keeps, if any. left: how many of the messages have left.
     """
 
     number: int
@@ -83,6 +83,7 @@ class StreamCells:
     packets: int
     duration: int
     kept: int | None = None
+    left: int = 0
 
 
 class Cells:
@@ -132,8 +133,10 @@ class Cells:
         """Bodies are decoded again when they are looked at: names have been learned."""
         self._kept.clear()
 
-    def stream(self, stream: int, messages: int, kept: int | None = None) -> StreamCells:
-        """A stream's own line; `messages` as far as they were announced; `kept`: those that a filter keeps."""
+    def stream(self, stream: int, messages: int, kept: int | None = None, left: int = 0) -> StreamCells:
+        """A stream's own line; `messages` as far as they were announced; `kept`: those that a filter keeps; `left`:
+        those that are not there any more.
+        """
         session = self._session
         cell = session.engine.streams.cell
         dissector = session.engine.dissector(cell("protocol", stream))
@@ -146,6 +149,7 @@ class Cells:
             cell("packets", stream),
             cell("end", stream) - cell("begin", stream),
             kept,
+            left,
         )
 
 

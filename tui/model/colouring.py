@@ -104,9 +104,9 @@ class Colouring:
         self._protocols: set[int] = set()
         self._rows = self._edition = 0
 
-    def grow(self, rows: int) -> None:
-        """So many rows have been announced: notes which protocols they are of."""
-        new = self._session.rows.column("protocol")[self._rows : rows]
+    def grow(self, rows: int, first: int = 0) -> None:
+        """So many rows have been announced, those before `first` have left: notes which protocols they are of."""
+        new = self._session.rows.column("protocol")[max(self._rows, first) : rows]
         self._rows = rows
         if len(new) and not self.has_protocols:
             self._protocols.update(int(each) for each in np.unique(new) if each >= 0)

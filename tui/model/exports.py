@@ -64,12 +64,16 @@ def forms(session: Session, *, reading: bool) -> list[str]:
 
 def suggested(what: What, form: str) -> str:
     """A name that nobody has."""
-    suffix = SUFFIXES.get(form, f".{form}")
+    return unused(what.name, SUFFIXES.get(form, f".{form}"))
+
+
+def unused(stem: str, suffix: str) -> str:
+    """A name in this folder that nobody has, with a number behind the stem where that is needed."""
     for number in range(1, 1000):
-        name = f"{what.name}{'' if number == 1 else f'-{number}'}{suffix}"
+        name = f"{stem}{'' if number == 1 else f'-{number}'}{suffix}"
         if not os.path.lexists(name):
             return name
-    return f"{what.name}{suffix}"
+    return f"{stem}{suffix}"
 
 
 def asked(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> Asked:

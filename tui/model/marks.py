@@ -34,6 +34,11 @@ class Marks:
         places = np.minimum(np.searchsorted(rows, ignored), len(rows) - 1)
         return np.delete(rows, places[rows[places] == ignored])
 
+    def leave(self, before: int) -> None:
+        """The rows before one leave, and their marks with them."""
+        for rows in (self.marked, self.ignored):
+            rows.difference_update([row for row in rows if row < before])
+
     @property
     def said(self) -> str:
         """How many there are, for people; nothing where there are none."""

@@ -15,7 +15,7 @@ class Scope:
     """So many rows and streams are there. kept: the rows that a filter keeps, rising; None without one.
 
     ended: nothing comes any more, and the filter has asked all. filter: its text. ignored: rows that the user wants to
-    hear nothing of.
+    hear nothing of. first: rows before it have left.
     """
 
     rows: int
@@ -24,15 +24,21 @@ class Scope:
     kept: Ints | None = None
     filter: str | None = None
     ignored: Set[int] = field(default_factory=frozenset)
+    first: int = 0
+
+    @property
+    def many(self) -> int:
+        """How many rows are there."""
+        return self.rows - self.first
 
     def mask(self) -> Bools | None:
-        """Which rows count; None: all."""
+        """Which of the rows from `first` on count; None: all."""
         if self.kept is None and not self.ignored:
             return None
-        found = np.full(self.rows, self.kept is None)
+        found = np.full(self.many, self.kept is None)
         if self.kept is not None:
-            found[self.kept[self.kept < self.rows]] = True
-        found[[row for row in self.ignored if row < self.rows]] = False
+            found[self.kept[(self.first <= self.kept) & (self.kept < self.rows)] - self.first] = True
+        found[[row - self.first for row in self.ignored if self.first <= row < self.rows]] = False
         return found
 
     def counting(self, rows: Ints) -> Ints:
@@ -53,4 +59,5 @@ class Scope:
 
     def _said(self, filtered: tuple[str, ...]) -> str:
         ignored = (f"without {len(self.ignored):,} ignored",) if self.ignored else ()
-        return ", ".join((*(() if self.ended else ("so far",)), *filtered, *ignored))
+        left = (f"from message {self.first + 1:,} on",) if self.first else ()
+        return ", ".join((*(() if self.ended else ("so far",)), *left, *filtered, *ignored))

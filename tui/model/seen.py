@@ -49,9 +49,9 @@ class Seen(NamedTuple):
     times: int
 
 
-def seen(session: Analysis, name: str, rows: int, around: int) -> list[Seen]:
-    """The values of a field that is called so, the most frequent first; of the first `rows` rows, those around a row
-    among them; none of a field that nobody knows, or whose values no filter compares by name.
+def seen(session: Analysis, name: str, rows: int, around: int, begin: int = 0) -> list[Seen]:
+    """The values of a field that is called so, the most frequent first; of the first `rows` rows from `begin` on, those
+    around a row among them; none of a field that nobody knows, or whose values no filter compares by name.
     """
     try:
         field = find(name)
@@ -60,16 +60,17 @@ def seen(session: Analysis, name: str, rows: int, around: int) -> list[Seen]:
     if field.kind in (Kind.PRESENCE, Kind.STRUCT) or (field.kind is Kind.TIME and field.scale is None):
         return []
     reading = Reading(Rows(session, streaming=True), [field])
-    counted = _of_index(reading, field, rows)
+    there = range(begin, rows)
+    counted = _of_index(reading, field, there)
     if counted is None:
-        counted = _of_messages(reading, field, rows, around)
+        counted = _of_messages(reading, field, there, around)
     written = [(_written(value, field), times) for value, times in counted.most_common(2 * MOST)]
     return [Seen(text, times) for text, times in written if text is not None][:MOST]
 
 
-def _of_index(reading: Reading, field: FieldPath, rows: int) -> Counter[object] | None:
+def _of_index(reading: Reading, field: FieldPath, there: range) -> Counter[object] | None:
     """None where the index does not tell."""
-    asked = np.arange(min(rows, COLUMN))
+    asked = np.array(there[:COLUMN], np.int64)
     columns = reading.columns(field, asked[reading.may_have(field, asked)]) if field.is_cheap else None
     if columns is None:
         return None
@@ -86,10 +87,11 @@ def _of_index(reading: Reading, field: FieldPath, rows: int) -> Counter[object] 
     return found
 
 
-def _of_messages(reading: Reading, field: FieldPath, rows: int, around: int) -> Counter[object]:
+def _of_messages(reading: Reading, field: FieldPath, there: range, around: int) -> Counter[object]:
     found: Counter[object] = Counter()
     end = time.monotonic() + PATIENCE
-    having = np.flatnonzero(reading.may_have(field, np.arange(rows)))
+    asked = np.arange(there.start, there.stop)
+    having = asked[reading.may_have(field, asked)]
     for portion in _portions(having, around):
         values = reading.of(field, portion).values
         reading.forget()

@@ -6,6 +6,7 @@ large as can be asked in a moment, as the last one told.
 
 What a row says may change while packets come: its answer closes later, a name is told later. So a request without its
 answer is asked again when that has come, and all rows that were asked while the input was read once more at its end.
+Rows that leave are forgotten, also where they are under way.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ class Verdict(NamedTuple):
 class Sieve:
     """One filter over the rows of a session. `settled`: all rows that there were have been asked, at one time."""
 
-    def __init__(self, wanted: Filter, session: Analysis, rows: int, start: int) -> None:
+    def __init__(self, wanted: Filter, session: Analysis, rows: int, start: int, first: int = 0) -> None:
         self.filter = wanted
-        self.rows = rows
+        self.first, self.rows = first, rows
         self.kept: Ints = _NONE
         self.settled = False
         self._session = session
         self._reads = not all(field.is_cheap for field in wanted.fields)
-        self._low = self._high = min(start, rows) if self._reads else 0
+        self._low = self._high = max(min(start, rows), first) if self._reads else first
         self._again: Ints = _NONE
         self._open: Ints = _NONE
         self._ended = False
@@ -67,7 +68,7 @@ class Sieve:
     @property
     def left(self) -> int:
         """Rows to be asked."""
-        return self.rows - (self._high - self._low) + len(self._again)
+        return self.rows - self.first - (self._high - self._low) + len(self._again)
 
     @property
     def percent(self) -> int:
@@ -80,8 +81,8 @@ class Sieve:
         if self._high < self.rows:
             rows = np.arange(self._high, min(self._high + self._size, self.rows))
             return range(self._high, self._high + self._fitting(rows))
-        if self._low > 0:
-            rows = np.arange(max(self._low - self._size, 0), self._low)
+        if self._low > self.first:
+            rows = np.arange(max(self._low - self._size, self.first), self._low)
             return range(self._low - self._fitting(rows[::-1]), self._low)
         if len(self._again):
             rows = self._again[: self._size]
@@ -106,10 +107,26 @@ class Sieve:
             self._again = np.setdiff1d(self._again, rows, assume_unique=True)
             self.kept = np.union1d(np.setdiff1d(self.kept, rows, assume_unique=True), verdict.kept)
         self._open = np.union1d(self._open, verdict.open)
+        self._forget()
         if self._ended and not verdict.final:
             self._doubt(np.asarray(rows))
         self._size = max(1, min(int(len(rows) * MOMENT / max(verdict.seconds, 1e-4)), 4 * self._size, MOST))
         self.settled = self.settled or not self.left
+
+    def leave(self, before: int) -> None:
+        """The rows before one are asked no more."""
+        self.first = before
+        self._forget()
+        self.settled = self.settled or not self.left
+
+    def _forget(self) -> None:
+        """What is known of rows that have left."""
+        first = self.first
+        self._low, self._high = max(self._low, first), max(self._high, first)
+        self.kept, self._again, self._open = map(self._since_first, (self.kept, self._again, self._open))
+
+    def _since_first(self, rows: Ints) -> Ints:
+        return rows[np.searchsorted(rows, self.first) :]
 
     def grow(self, rows: int) -> None:
         """There are so many rows by now; answers may have come in for those that had none."""
@@ -125,5 +142,6 @@ class Sieve:
         self._doubt(np.arange(self._low, self._high))
 
     def _doubt(self, rows: Ints) -> None:
+        rows = self._since_first(rows)
         if len(rows):
             self._again = np.union1d(self._again, rows)

@@ -8,6 +8,9 @@ written.
 
 A filter leaves some of the rows. They are counted among themselves, so all of that stays as it is: what is grouped by
 stream are the ranks of the rows that are kept. A stream without any has no line.
+
+Of what comes live the oldest rows leave. Numbers stay: line n of the flat view is row `first` + n then. A stream has a
+line as long as it has a row, and is told how many have left; so what is here by stream is by their places (Slots).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import numpy as np
 
 from analyzer.columns import Array, Bools, Ints
 from tui.model.by_stream import ByStream
+from tui.model.slots import Slots
 
 FLAT = "flat"
 """The name under which is remembered that the list is a flat timeline."""
@@ -38,7 +42,11 @@ class Timeline:
         self.flat = False
         self.kept: Ints | None = None
         """The rows that a filter keeps, rising; None without one."""
+        self.first = 0
+        """Rows before it have left."""
         self._stream_of = stream_of
+        self._slots = Slots()
+        self._left: Ints = np.zeros(0, np.int64)
         self._all = self._grouped = ByStream()
         self._open: Bools = np.zeros(0, bool)
         self._sizes: Ints = np.zeros(0, np.int64)
@@ -46,72 +54,114 @@ class Timeline:
 
     @property
     def rows(self) -> int:
-        """Rows announced."""
+        """Rows announced, those that have left among them."""
         return self._all.rows
 
     @property
     def shown(self) -> Ints:
         """The rows that have a line, or would have one if their streams were open."""
-        return np.arange(self.rows) if self.kept is None else self.kept
+        return np.arange(self.first, self.rows) if self.kept is None else self.kept
 
     @property
     def streams(self) -> int:
         """Streams announced."""
-        return len(self._open)
+        return self._slots.streams
 
     @property
     def lines(self) -> int:
         """Lines of the chosen view."""
         if self.flat:
-            return self._grouped.rows
+            return self._grouped.rows - self._grouped.first
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def grow(self, rows: int, streams: int) -> None:
         """There are `rows` rows and `streams` streams by now. New streams are folded, new rows not among the kept."""
-        self._all.grow(self._stream_of(np.arange(self.rows, rows)), streams)
+        self._slots.grow(streams)
+        new = self._stream_of(np.arange(self.rows, rows))
+        self._make_places(self._slots.take_in(new))
+        places = len(self._slots)
+        self._all.grow(self._slots.places(new).astype(np.int32), places)
         if self._grouped is not self._all:
-            self._grouped.grow(np.zeros(0, np.int32), streams)
-        self._open = np.concatenate((self._open, np.zeros(streams - len(self._open), bool)))
+            self._grouped.grow(np.zeros(0, np.int32), places)
+        self._open = np.concatenate((self._open, np.zeros(places - len(self._open), bool)))
+        self._left = np.concatenate((self._left, np.zeros(places - len(self._left), np.int64)))
         self._recount()
 
+    def _make_places(self, places: Ints) -> None:
+        """Streams that had none have one now, before those at some places."""
+        if len(places):
+            self._open, self._left = np.insert(self._open, places, False), np.insert(self._left, places, 0)
+            self._all.put_streams(places)
+            if self._grouped is not self._all:
+                self._grouped.put_streams(places)
+
+    def leave(self, before: int) -> None:
+        """The rows before one, of those that were announced, have no line any more."""
+        if before <= self.first:
+            return
+        self._left += self._all.leave(before)
+        self.first = self._all.first
+        there = np.flatnonzero(self._all.counts)
+        self._all.keep_streams(there)
+        self._slots.keep(there)
+        self._open, self._left = self._open[there], self._left[there]
+        self.keep(None if self.kept is None else self.kept[np.searchsorted(self.kept, self.first) :])
+
     def keep(self, rows: Ints | None) -> None:
-        """Only these rows are shown, rising; None: all."""
+        """Only these rows are shown, rising, of those that have not left; None: all."""
         self.kept = rows
         self._grouped = self._all
         if rows is not None:
             self._grouped = ByStream()
-            self._grouped.grow(self._stream_of(rows), self.streams)
+            self._grouped.grow(self._slots.places(self._stream_of(rows)).astype(np.int32), len(self._slots))
         self._recount()
 
     def count(self, stream: int) -> int:
         """Rows of a stream that are shown."""
-        return int(self._grouped.counts[stream])
+        place = self._slots.place(stream)
+        return 0 if place is None else int(self._grouped.counts[place])
 
     def messages(self, stream: int) -> int:
-        """Rows of a stream."""
-        return int(self._all.counts[stream])
+        """Rows of a stream, those that have left among them; none where all have."""
+        place = self._slots.place(stream)
+        return 0 if place is None else int(self._all.counts[place] + self._left[place])
+
+    def left(self, stream: int) -> int:
+        """Rows that have left of a stream that has others."""
+        place = self._slots.place(stream)
+        return 0 if place is None else int(self._left[place])
 
     def first_row(self, stream: int) -> int | None:
         """The stream's first row that is shown; None while it has none."""
-        return self._row(self._grouped.row(stream, 0)) if self.count(stream) else None
+        place = self._slots.place(stream)
+        if place is None or not self._grouped.counts[place]:
+            return None
+        found = self._grouped.row(place, 0)
+        return found if self.kept is None else int(self.kept[found])
 
     def begin(self, stream: int) -> int:
-        """The stream's first row; 0 while it has none."""
-        return self._all.row(stream, 0) if self.messages(stream) else 0
+        """The stream's first row; the first one there is while it has none."""
+        place = self._slots.place(stream)
+        return self.first if place is None or not self._all.counts[place] else self._all.row(place, 0)
 
     def shows(self, row: int) -> bool:
         """Whether an announced row is shown."""
+        if self.kept is None:
+            return row >= self.first
         rank = self._rank(row)
-        return self.kept is None or (rank < len(self.kept) and int(self.kept[rank]) == row)
+        return rank < len(self.kept) and int(self.kept[rank]) == row
 
     def is_open(self, stream: int) -> bool:
         """Whether the stream's rows are shown in the fold view."""
-        return bool(self._open[stream])
+        place = self._slots.place(stream)
+        return place is not None and bool(self._open[place])
 
     def fold(self, stream: int, *, opened: bool) -> None:
         """Shows a stream's rows beneath it, or hides them."""
-        self._open[stream] = opened
-        self._recount()
+        place = self._slots.place(stream)
+        if place is not None:
+            self._open[place] = opened
+            self._recount()
 
     def fold_all(self, *, opened: bool) -> None:
         """The same for all streams."""
@@ -122,16 +172,17 @@ class Timeline:
         """The places of `count` lines from `first`, fewer at the ends."""
         lines = np.arange(max(first, 0), min(first + count, self.lines))
         if self.flat:
-            rows = lines if self.kept is None else self.kept[lines]
+            rows = self.first + lines if self.kept is None else self.kept[lines]
             return list(map(Place, self._stream_of(rows).tolist(), rows.tolist()))
-        stream = np.searchsorted(self._ends, lines, "right")
-        rank = lines - (self._ends[stream] - self._sizes[stream]) - 1
+        place = np.searchsorted(self._ends, lines, "right")
+        rank = lines - (self._ends[place] - self._sizes[place]) - 1
         row = np.full(len(lines), -1)
         inside = np.flatnonzero(rank >= 0)
         if len(inside):
-            picked = self._grouped.picked(stream[inside], rank[inside])
+            picked = self._grouped.picked(place[inside], rank[inside])
             row[inside] = picked if self.kept is None else self.kept[picked]
-        return [Place(s, None if r < 0 else r) for s, r in zip(stream.tolist(), row.tolist(), strict=True)]
+        streams = self._slots.numbers(place).tolist()
+        return [Place(s, None if r < 0 else r) for s, r in zip(streams, row.tolist(), strict=True)]
 
     def at(self, line: int) -> Place | None:
         """What a line shows; None outside."""
@@ -142,15 +193,23 @@ class Timeline:
         """The place itself if it is shown, else the next one of its kind, else the one before; None while there is
         nothing.
         """
-        if self.kept is None:
-            return place
-        if not len(self.kept):
-            return None
         if place.row is None:
-            there = np.flatnonzero(self._grouped.counts)
-            return Place(int(there[min(int(np.searchsorted(there, place.stream)), len(there) - 1)]))
-        row = self._row(min(self._rank(place.row), len(self.kept) - 1))
+            return self._near_stream(place.stream)
+        if self.kept is None and place.row >= self.first:
+            return place
+        count = self._grouped.rows - self._grouped.first
+        if not count:
+            return self._near_stream(place.stream) if self.kept is None and not self.flat else None
+        row = self._row(max(min(self._rank(place.row), count - 1), 0))
         return Place(int(self._stream_of(np.array([row]))[0]), row)
+
+    def _near_stream(self, stream: int) -> Place | None:
+        """A stream that has a line: this one, else the next, else the one before."""
+        there = np.flatnonzero(self._sizes)
+        if not len(there):
+            return None
+        at = min(int(np.searchsorted(there, self._slots.near(stream))), len(there) - 1)
+        return Place(self._slots.number(int(there[at])))
 
     def line_of(self, place: Place) -> int:
         """The line of a place that is shown; of a row that is folded away, its stream's; in the flat view of a stream,
@@ -159,17 +218,19 @@ class Timeline:
         if self.flat:
             row = self.first_row(place.stream) if place.row is None else place.row
             return 0 if row is None else self._rank(row)
-        head = int(self._ends[place.stream] - self._sizes[place.stream])
-        if place.row is None or not self._open[place.stream]:
+        at = self._slots.near(place.stream)
+        head = int(self._ends[at] - self._sizes[at])
+        if place.row is None or not self._open[at]:
             return head
-        return head + 1 + self._grouped.rank(place.stream, self._rank(place.row))
+        among = place.row if self.kept is None else self._rank(place.row)
+        return head + 1 + self._grouped.rank(at, among)
 
     def _rank(self, row: int) -> int:
         """How many shown rows come before a row."""
-        return row if self.kept is None else int(np.searchsorted(self.kept, row))
+        return row - self.first if self.kept is None else int(np.searchsorted(self.kept, row))
 
     def _row(self, rank: int) -> int:
-        return rank if self.kept is None else int(self.kept[rank])
+        return self.first + rank if self.kept is None else int(self.kept[rank])
 
     def _recount(self) -> None:
         counts = self._grouped.counts

@@ -53,6 +53,9 @@ class Times:
     def __init__(self, session: Session, form: TimeFormat | None = None) -> None:
         self.form = form
         self.references: list[int] = []
+        self._times: dict[int, int] = {}
+        """Those of references (ns): the row of one may leave, and what comes behind still counts from it."""
+        self._first = 0
         self._session = session
 
     def toggle(self, row: int) -> bool:
@@ -62,7 +65,18 @@ class Times:
             del self.references[place]
             return False
         insort(self.references, row)
+        self._times[row] = self._session.rows.cell("time", row)
         return True
+
+    def forget(self) -> None:
+        """No row is a reference any more."""
+        self.references.clear()
+
+    def leave(self, before: int) -> None:
+        """The rows before one leave: of references among them only the last still counts."""
+        self._first = before
+        del self.references[: max(bisect_left(self.references, before) - 1, 0)]
+        self._times = {row: self._times[row] for row in self.references}
 
     def width(self, room: int, rows: int) -> Width:
         """What fits where the list has `room` cells and `rows` rows have been announced."""
@@ -111,7 +125,7 @@ class Times:
         if not self.references:
             return times - began(self._session)
         references = np.array(self.references)
-        bases = np.concatenate(([began(self._session)], column[references]))
+        bases = np.array([began(self._session), *(self._times[row] for row in self.references)])
         since: Ints = times - bases[np.searchsorted(references, rows, "right")]
         return since
 
@@ -119,4 +133,5 @@ class Times:
         """Nanoseconds from the beginning to the newest row, about."""
         from analyzer.render.clock import began
 
-        return max(self._session.rows.cell("time", rows - 1) - began(self._session), 0) if rows else 0
+        session = self._session
+        return max(session.rows.cell("time", rows - 1) - began(session), 0) if rows > self._first else 0

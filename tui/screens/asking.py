@@ -90,7 +90,8 @@ class AskingScreen(Fenced, Screen[None]):
     def apply(self, wanted: Filter | None) -> None:
         """Puts a filter in force, or none."""
         self._seeker.stop()
-        self._sifter.apply(wanted, self.timeline.timeline.rows, self.timeline.around)
+        listed = self.timeline
+        self._sifter.apply(wanted, listed.timeline.rows, listed.around, listed.timeline.first)
         self._turn_over()
 
     def _turn_over(self) -> None:
@@ -142,8 +143,9 @@ class AskingScreen(Fenced, Screen[None]):
         """Reads the values of a field by its name, as they are by now; for another thread."""
         from tui.model.seen import seen
 
-        rows, around = self.timeline.timeline.rows, self.timeline.around
-        return lambda name: seen(self._session, name, rows, around)
+        listed, around = self.timeline.timeline, self.timeline.around
+        rows, first = listed.rows, listed.first
+        return lambda name: seen(self._session, name, rows, around, first)
 
     def _history(self, kind: str) -> Earlier:
         """What was typed into a line earlier, in this run and before."""

@@ -9,6 +9,7 @@ from analyzer.render.counted import counted
 from analyzer.text import safe_text
 from dissectors.field import Field, Source
 from tui.keys import Where, footer
+from tui.live import Wire
 from tui.loader import Growth
 from tui.model.detail import Note, field_path, place_of
 from tui.model.memory import own_bytes
@@ -29,7 +30,16 @@ class Counts:
 
     def grown(self, growth: Growth) -> Counts:
         """As announced."""
-        return replace(self, **growth._asdict(), memory=own_bytes())
+        rows, streams, packets, findings, percent, *_ = growth
+        return replace(
+            self,
+            rows=rows,
+            streams=streams,
+            packets=packets,
+            findings=findings,
+            percent=percent,
+            memory=own_bytes(),
+        )
 
     def ended(self, error: Exception | None) -> Counts:
         """Reading has ended."""
@@ -52,10 +62,32 @@ class Filtered:
     percent: int | None
 
 
-def title_parts(title: str, counts: Counts, filtered: Filtered | None = None) -> tuple[list[Part], list[Part]]:
+BEHIND = 1.0
+"""Seconds from which on it is said that reading is behind a live capture."""
+
+
+def wire_parts(wire: Wire) -> list[Part]:
+    """How a live capture stands: what was lost, what waits, whether more comes."""
+    parts = []
+    if wire.dropped:
+        parts.append(Part("bar-error", f" {wire.dropped:,} dropped "))
+    if wire.lag > BEHIND:
+        parts.append(Part("bar-warning", f" {wire.lag:,.0f} s behind, {counted(wire.backlog, 'packet')} "))
+    if wire.waiting:
+        parts.append(Part("bar-warning", f" {wire.waiting:,} more wait "))
+    styles = {"capturing": "bar-key", "stopped": "bar-dim"}
+    return [*parts, Part(styles.get(wire.state, "bar-warning"), f" {wire.state} ")]
+
+
+def title_parts(
+    title: str, counts: Counts, filtered: Filtered | None = None, wire: Wire | None = None
+) -> tuple[list[Part], list[Part]]:
     """The first line: what is open, the filter, how much there is, whether more is to come."""
-    many = [("message", counts.rows), ("stream", counts.streams), ("packet", counts.packets)]
+    packets = max(counts.packets, wire.captured) if wire is not None else counts.packets
+    many = [("message", counts.rows), ("stream", counts.streams), ("packet", packets)]
     right = [Part("bar-error" if counts.state == "broken off" else "bar-dim", f" {counts.state} ")]
+    if wire is not None and counts.state != "broken off":
+        right = wire_parts(wire)
     if counts.percent is not None:
         right += [Part("bar-key", gauge(counts.percent)), Part("bar-dim", f" {counts.percent} % ")]
     if counts.findings:

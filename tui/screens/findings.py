@@ -94,7 +94,8 @@ class Examination:
         mask = scope.mask()
         try:
             for found in of_rows(self._session, scope.rows, self._tell, PORTION):
-                if mask is None or (found.row is not None and mask[found.row]):
+                row = -1 if found.row is None else found.row - scope.first
+                if row >= 0 and (mask is None or mask[row]):
                     self._tally.add(found)
         except Stopped:
             return Nothing()
@@ -160,9 +161,10 @@ class FindingsPage(FoldingPage):
         ended = self._rows >= scope.rows
         parts = [Part(_STYLES[severity], f"  {counted(count, severity)}") for severity, count in counts.items()]
         if ended:
-            done = f"   {'' if counts else 'nothing to say '}in {scope.rows:,} messages"
+            done = f"   {'' if counts else 'nothing to say '}in {scope.many:,} messages"
         else:
-            done = f"   {100 * self._rows // scope.rows} % of {scope.rows:,} messages examined"
+            share = max(self._rows - scope.first, 0) / max(scope.many, 1)
+            done = f"   {int(100 * share)} % of {scope.many:,} messages examined"
         self.say_title(*parts, Part("bar-dim", done + (f" ({scope.said})" if scope.said else "")))
         if ended and not counts:
             self.pane.say("nothing to say")

@@ -73,7 +73,7 @@ class FollowPage(FoldingPage):
         if self._dialogue is not None and self.pane.spot is not None:
             self._row = int(self._dialogue.rows[self.pane.spot.head])
         scope, index = self._scope(), self._session.rows
-        every = np.flatnonzero(index.column("stream")[: scope.rows] == self._stream)
+        every = scope.first + np.flatnonzero(index.column("stream")[scope.first : scope.rows] == self._stream)
         began = int(index.column("time")[every[:1]].sum())
         rows = scope.counting(every)
         if self._side is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analyzer.text import safe_text
 from tui.keys import Where
+from tui.live import Wire
 from tui.model.detail import Detail
 from tui.screens.bars import Counts, Filtered, head_parts, keys_parts, status_parts, tab_parts, title_parts
 from tui.theme import Palette
@@ -19,6 +21,9 @@ BARS = {"title": "bar", "list-head": "head", "tree-head": "head", "hex-head": "h
 
 ZOOMED = " zoomed, z: all panes "
 
+SCROLLS = {True: " ▼ newest ", False: " G: newest ", None: ""}
+"""At the right of the list's head: whether it stays at the end as messages come in."""
+
 
 class Frame:
     """The panes by the names that keys have for them, and the bars. Of the thread that paints."""
@@ -27,6 +32,8 @@ class Frame:
         self.bars = {name: Bar(palette, base, id=name) for name, base in BARS.items()}
         self._list, self._tree, self._hex = listed, tree, hexes
         self.panes: dict[Where, Pane] = {"list": listed, "tree": tree, "hex": hexes}
+        self.problem: str | None = None
+        """Why a live capture ended: stands in the status line whenever nothing else is said there."""
 
     @property
     def focused(self) -> Pane:
@@ -38,13 +45,15 @@ class Frame:
         said = self._list.said.marks.said
         self.bars["status"].say(parts, [Part("bar-title", f"{said} ")] if said else ())
 
-    def say_title(self, opened: str, counts: Counts, filtered: Filtered | None) -> None:
-        """What is open, the filter in force, how much there is."""
-        self.bars["title"].say(*title_parts(opened, counts, filtered))
+    def say_title(self, opened: str, counts: Counts, filtered: Filtered | None, wire: Wire | None) -> None:
+        """What is open, the filter in force, how much there is; how a live capture stands."""
+        self.bars["title"].say(*title_parts(opened, counts, filtered, wire))
 
-    def say_heads(self, detail: Detail | None, shown: str, source: int, *, zoomed: bool) -> None:
+    def say_heads(
+        self, detail: Detail | None, shown: str, source: int, *, zoomed: bool, scrolls: bool | None = None
+    ) -> None:
         """The columns of the list, the message in the tree, the sources of the bytes, of which one is shown; zoomed:
-        that the pane with the focus stands alone.
+        that the pane with the focus stands alone; scrolls: whether the list stays at its end, None where it has one.
         """
         focused = {name: pane.has_focus for name, pane in self.panes.items()}
         sources = () if detail is None else detail.tree.sources
@@ -55,14 +64,16 @@ class Frame:
         }
         for name, parts in heads.items():
             base = "head-on" if focused[name] else "head"
-            self.bars[f"{name}-head"].say(parts, [Part(base, ZOOMED)] if zoomed and focused[name] else (), base)
+            beside = ZOOMED if zoomed and focused[name] else SCROLLS[scrolls] if name == "list" else ""
+            self.bars[f"{name}-head"].say(parts, [Part(base, beside)] if beside else (), base)
 
     def say_status(self, detail: Detail | None, source: int) -> None:
         """Where the selected field stands, unless the list has the focus: it says all itself."""
         path = () if self._list.has_focus or detail is None else self._tree.path()
         name = detail.tree.sources[source].name if detail is not None and source else None
         at = self._hex.at if self._hex.has_focus and self._hex.count else None
-        self.status(status_parts(path, name, at))
+        problem = [Part("bar-error", f" {safe_text(self.problem)}")] if self.problem else []
+        self.status(problem or status_parts(path, name, at))
 
     def say_keys(self) -> None:
         """The keys that matter in the pane that has the focus."""

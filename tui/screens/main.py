@@ -1,35 +1,30 @@
-"""The main screen: rows as they come in, what the bars say, what keys do.
+"""The main screen: what the bars say, what keys do.
 
-Theory. Rows are taken over a few times a second, however fast they come: the next time is put off by ten times what the
-last one took, so that keys always find time. What is selected is shown by ShowingScreen, what is asked of the whole
-capture by AskingScreen.
+Theory. Rows are taken over and let go by GrowingScreen; what is selected is shown by ShowingScreen, what is asked of
+the whole capture by AskingScreen.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
-from textual.timer import Timer
 
-from analyzer.naming import TOPIC
 from analyzer.session import Session
 from tui import keys
 from tui.commands import command
-from tui.loader import End, Growth, Loader
-from tui.messages import Ended, Grew, Learned
+from tui.live import Live
+from tui.loader import Loader
 from tui.model.timeline import FLAT
 from tui.model.times import TIME_FORMAT, first_form
 from tui.opened import Opened
 from tui.remembered import Remembered
-from tui.screens.bars import Counts
 from tui.screens.frame import Frame
-from tui.screens.showing import ShowingScreen
+from tui.screens.growing import GrowingScreen
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 from tui.widgets.desk import Desk
@@ -44,17 +39,12 @@ if TYPE_CHECKING:
 MOMENT = 0.1
 """Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
 
-PAUSE = 0.1
-"""Seconds between two times at which rows are taken over."""
 
-SHARE = 10
-"""That many times what taking over took passes until the next."""
-
-LESSONS, LESSONS_FROM = 500, 100_000
-"""Messages that teach names, and rows among which they are looked for, that are read before others get their turn."""
+STAYS = 4.0
+"""Seconds that a sentence stays in the status line while messages are selected as they come."""
 
 
-class MainScreen(ShowingScreen):
+class MainScreen(GrowingScreen):
     """List, tree and bytes of one session."""
 
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("screen")
@@ -62,18 +52,20 @@ class MainScreen(ShowingScreen):
     BLANK = True
 
     def __init__(
-        self, session: Session, opened: Opened, palette: Palette, remembered: Remembered, loader: Loader
+        self,
+        session: Session,
+        opened: Opened,
+        palette: Palette,
+        remembered: Remembered,
+        loader: Loader,
+        live: Live | None = None,
     ) -> None:
-        super().__init__(session, opened, palette)
+        super().__init__(session, opened, palette, loader, live)
         self.remembered, self.config = remembered, opened.config
         self.timeline.timeline.flat = opened.following or remembered.get(FLAT, False)
         self._opened, self._wanted = opened.title, opened.wanted
-        self._counts = Counts()
-        self._announced: Growth | None = None
-        self._timer: Timer | None = None
-        self._next = 0.0
-        self.when_read: Callable[[], None] = lambda: None
-        """Called when all has been read."""
+        self._stays = 0.0
+        self._comes_live = live is not None or opened.following
         self.frame = Frame(palette, self.timeline, self.tree_pane, self.hex_pane)
         self.desk = Desk(
             palette,
@@ -81,7 +73,6 @@ class MainScreen(ShowingScreen):
             self.frame.bars,
             remembered,
         )
-        self._loader = loader
 
     def compose(self) -> ComposeResult:
         """See Textual."""
@@ -93,24 +84,14 @@ class MainScreen(ShowingScreen):
         self.timeline.said.times.form = first_form(self.config.time_format, self.remembered.get(TIME_FORMAT, ""))
         if self.remembered.get(COLUMNS, []):
             self._action_do("columns.begin")
-        self._announced = self._loader.begin(MOMENT)
+        growth = self._loader.begin(MOMENT)
         self.start_asking(self._wanted)
-        self._take_over()
-        self._say_title()
+        self.take_over(growth)
         self.on_descendant_focus()
         self.background.start()
-        self.call_after_refresh(self._loader.go_on, self._tell)
+        self.look()
+        self.call_after_refresh(self._loader.go_on, self.tell)
         self.call_after_refresh(self._action_do, "colouring.begin")
-
-    @property
-    def reading(self) -> bool:
-        """Whether more may come."""
-        return self._counts.state == "reading"
-
-    @property
-    def learned(self) -> bool:
-        """Whether all rows that were taken over have been asked for names."""
-        return self.lore.read >= self.timeline.timeline.rows
 
     def stop(self, patience: float) -> None:
         """Ends reading and decoding; waits that many seconds for the reader at most."""
@@ -118,89 +99,39 @@ class MainScreen(ShowingScreen):
         self.stop_asking(patience)
         self._loader.stop(patience)
 
-    # Rows come in.
-
-    def _tell(self, told: Growth | End) -> None:
-        self.post_message(Ended(told.error) if isinstance(told, End) else Grew(told))
-
-    @on(Grew)
-    def _announce(self, message: Grew) -> None:
-        self._announced = message.growth
-        self.show_soon()
-
-    def show_soon(self, *, now: bool = False) -> None:
-        """See AskingScreen; what was announced is taken over at the same time."""
-        wait = 0.0 if now else self._next - time.monotonic()
-        if wait <= 0:
-            self._take_over()
-        elif self._timer is None:
-            self._timer = self.set_timer(wait, self._take_over)
-
-    def _take_over(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        growth, self._announced = self._announced, None
-        began = time.monotonic()
-        if growth is not None:
-            self.timeline.grow(growth.rows, growth.streams)
-            self._counts = self._counts.grown(growth)
-            self._sifter.grow(growth.rows)
-            self.say_heads()
-            self.check_partner()
-            self._learn()
-        self.show_kept()
-        self._say_title()
-        now = time.monotonic()
-        self._next = now + max(PAUSE, SHARE * (now - began))
-
-    def _learn(self) -> None:
-        """Has names learned from the rows that were announced, a part of them at a time."""
-        lore = self.lore
-        rows = min(self.timeline.timeline.rows, lore.read + LESSONS_FROM)
-        if lore.read < rows:
-            self.background.ask("names", lambda: Learned(lore.learn(rows, LESSONS)))
-
-    @on(Learned)
-    def _learned(self, message: Learned) -> None:
-        if TOPIC in message.kinds:
-            self.timeline.name_anew()
-        detail = self.detail
-        if message.kinds and detail is not None:
-            self.read_again(detail.row, detail.known.standing)
-        self._learn()
-
-    @on(Ended)
-    def _end(self, message: Ended) -> None:
-        self._take_over()
-        self._sifter.end()
-        self.timeline.end()
-        self._counts = self._counts.ended(message.error)
-        self._say_title()
-        if message.error is not None:
-            if not self.timeline.timeline.rows:
-                self.app.exit(message.error)
-            self.say(str(message.error), "bar-error")
-        elif not self.timeline.timeline.streams:
-            self.say("there is no TCP packet in it", "bar-warning")
-        self.when_read()
-
     # What is said in the bars.
 
     def say(self, text: str, style: str = "bar") -> None:
-        """See AskingScreen."""
+        """See AskingScreen; messages that are selected as they come leave it there for a while."""
         self.frame.status([Part("bar", " "), Part(style, text)])
+        self._stays = time.monotonic() + STAYS if text and self.timeline.following and self.reading else 0.0
+
+    def insist(self, text: str) -> None:
+        """See GrowingScreen."""
+        self.say(text, "bar-warning")
+        self._stays = time.monotonic() + STAYS
 
     @on(TimelinePane.Widened)
+    @on(TimelinePane.Followed)
     def say_heads(self) -> None:
         """See ShowingScreen."""
-        self.frame.say_heads(self.detail, self.head, self.source, zoomed=self.desk.arrangement.zoomed)
+        zoomed = self.desk.arrangement.zoomed
+        scrolls = self.timeline.following and not self.paused if self.reading and self._comes_live else None
+        self.frame.say_heads(self.detail, self.head, self.source, zoomed=zoomed, scrolls=scrolls)
 
-    def _say_title(self) -> None:
-        self.frame.say_title(self._opened, self._counts, self.filtered)
+    def say_title(self) -> None:
+        """See GrowingScreen."""
+        wire, live = self.wire, self.live
+        self.frame.say_title(self._opened, self._counts, self.filtered, wire)
+        problem = None if live is None else live.problem
+        if problem != self.frame.problem:
+            self.frame.problem, self._stays = problem, 0.0
+            self.say_status()
 
     def say_status(self) -> None:
         """See ShowingScreen."""
+        if time.monotonic() < self._stays:
+            return
         self.frame.say_status(self.detail, self.source)
 
     @on(Pane.Shifted)
@@ -262,4 +193,11 @@ class MainScreen(ShowingScreen):
         self.say_heads()
 
     def _action_quit(self) -> None:
-        self.app.exit()
+        self.quit()
+
+    def quit(self) -> None:
+        """Ends the program; where packets would be lost, who wants that is asked first."""
+        if self.live is None:
+            self.app.exit()
+        else:
+            self._action_do("capturing.leave")

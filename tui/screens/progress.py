@@ -76,6 +76,9 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
     rows: how many it will have done at its end.
     """
 
+    HOLDS_ROWS = True
+    """Rows that it is about stay until it is done."""
+
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+c,ctrl+q", "stop", show=False, priority=True)]
     DEFAULT_CSS = """
     Progress { align: center middle; }

@@ -52,10 +52,10 @@ def _deed(each: Property, session: Session, scope: Scope) -> Deed | None:
 
 def _row_of(session: Session, scope: Scope, packet: int) -> int | None:
     """The first row that a packet brought bytes of; None for none, an empty packet's for example."""
-    begins, counts = (session.rows.column(name)[: scope.rows] for name in ("pieces", "count"))
+    begins, counts = (session.rows.column(name)[scope.first : scope.rows] for name in ("pieces", "count"))
     for piece in np.flatnonzero(session.engine.pieces.column("packet") == packet)[:1].tolist():
         for row in np.flatnonzero((begins <= piece) & (piece < begins + counts)).tolist():
-            return int(row)
+            return scope.first + int(row)
     return None
 
 

@@ -87,7 +87,7 @@ class ShowingScreen(AskingScreen):
         self.background.forget("session")
         self.say_status()
         if place is None:
-            self._show(None, "", (), ())
+            self.show_nothing()
             self.say_if_empty()
         elif place.row is None:
             cells = self.timeline.stream_cells(place.stream)
@@ -187,12 +187,16 @@ class ShowingScreen(AskingScreen):
         if not self.timeline.has_focus:  # else it speaks of no field, and what a key has said meanwhile stays
             self.say_status()
 
+    def show_nothing(self) -> None:
+        """Nothing is selected, or what was has left."""
+        self._show(None, "", (), ())
+
     def check_partner(self) -> None:
         """An answer that came in late makes its request a partner."""
         detail = self.detail
         if detail is not None and detail.partner is None:
             partner = self.session.cell("partner", detail.row)
-            if partner is not None and partner < self.timeline.timeline.rows:
+            if partner is not None and self.timeline.timeline.first <= partner < self.timeline.timeline.rows:
                 self.detail = replace(detail, partner=partner)
                 self.timeline.show_partner(partner)
 
@@ -243,14 +247,19 @@ class ShowingScreen(AskingScreen):
             self.hex_pane.show((detail.row, source), detail.tree.sources[source].data, detail.masks.get(source, ()))
         self.say_heads()
 
-    def later(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], None]) -> None:
-        """Has a thread do work, and what comes of it dealt with here; newer work of its kind takes its place."""
+    def later(
+        self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], None], worker: Background | None = None
+    ) -> None:
+        """Has a thread do work, and what comes of it dealt with here; newer work of its kind takes its place.
+
+        worker: a thread for what takes very long; None: that of this screen.
+        """
 
         def whole() -> Done:
             found = work()
             return Done(lambda: then(found))
 
-        self.background.ask(kind, whole)
+        (worker or self.background).ask(kind, whole)
 
     @on(Done)
     def _done(self, message: Done) -> None:

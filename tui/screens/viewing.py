@@ -134,7 +134,7 @@ class ViewingPage(Page):
             self._work.stop()
         self._scope, self._progress, self.is_whole = self._ask_scope(), "working ...", False
         mask = self._scope.mask()
-        self._many = self._scope.rows if mask is None else int(mask.sum())
+        self._many = self._scope.many if mask is None else int(mask.sum())
         self._work = work = Work(lambda text: self._tell(work, text))
         self._worker.ask("views", partial(self._do, self._scope, work))
         self._say_title()

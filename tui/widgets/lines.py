@@ -135,6 +135,13 @@ class Lines:
             found.append(_read(chosen, asked))
         return found
 
+    def leave(self, before: int) -> None:
+        """The rows before one leave."""
+        self.marks.leave(before)
+        self.times.leave(before)
+        if self.partner is not None and self.partner < before:
+            self.partner = None
+
     def forget(self) -> None:
         """Names have been learned: all that was read out of messages is read again."""
         self.cells.forget()

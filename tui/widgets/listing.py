@@ -177,11 +177,14 @@ def covered(spans: Sequence[Span], style: str) -> list[Span]:
 
 def stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span]:
     """A stream's own line; its number takes `digits` cells."""
-    mark = " " if not stream.messages else "▾" if opened else "▸"
-    style = "value" if stream.messages else "dim"
+    there = stream.messages > stream.left
+    mark = " " if not there else "▾" if opened else "▸"
+    style = "value" if there else "dim"
     messages = counted(stream.messages, "message")
     if stream.kept is not None:
         messages = f"{stream.kept:,} of {messages}"
+    if stream.left:
+        messages += f" ({stream.left:,} left memory)"
     return [
         ("name", f"{mark} "),
         (style, f"{stream.number:>{digits}} {stream.client} > {stream.server}"),

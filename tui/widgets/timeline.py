@@ -62,6 +62,9 @@ class TimelinePane(Pane):
     class Widened(Message):
         """The columns have become wider."""
 
+    class Followed(Message):
+        """The cursor stays at the end from now on, or does so no longer."""
+
     def __init__(
         self, palette: Palette, session: Session, *, following: bool, id: str, lore: Lore | None = None
     ) -> None:
@@ -70,12 +73,23 @@ class TimelinePane(Pane):
         self.cells = Cells(session, lore)
         self.said = Lines(session, self.cells, palette.covers)
         self.jumps = Jumps()
-        self.timeline.flat = self.following = following
+        self.timeline.flat = self._following = following
         self.selected: Place | None = None
         self.aim: Place | None = None
         """What was selected before rows were hidden: it, or the next one shown, is to be, until the cursor is moved."""
         self.settled = True
         self._painted: dict[int, Line] = {}
+
+    @property
+    def following(self) -> bool:
+        """Whether the cursor stays at the end."""
+        return self._following
+
+    @following.setter
+    def following(self, following: bool) -> None:
+        if following is not self._following:
+            self._following = following
+            self.post_message(self.Followed())
 
     @property
     def count(self) -> int:
@@ -87,7 +101,7 @@ class TimelinePane(Pane):
         """The row at which the user is, or was: of a stream, its first one."""
         place = self.selected or self.aim
         if place is None:
-            return 0
+            return self.timeline.first
         return self.timeline.begin(place.stream) if place.row is None else place.row
 
     @property
@@ -169,7 +183,7 @@ class TimelinePane(Pane):
         """What there is to say of a stream."""
         timeline = self.timeline
         kept = None if timeline.kept is None else timeline.count(stream)
-        return self.cells.stream(stream, timeline.messages(stream), kept)
+        return self.cells.stream(stream, timeline.messages(stream), kept, timeline.left(stream))
 
     def keep(self, said: dict[int, Said]) -> None:
         """Long bodies have been decoded."""
@@ -196,8 +210,16 @@ class TimelinePane(Pane):
         first = self.timeline.lines == 0
         self.timeline.grow(rows, streams)
         if self.said.colouring is not None:
-            self.said.colouring.grow(rows)
+            self.said.colouring.grow(rows, self.timeline.first)
         self._changed(first)
+
+    def leave(self, before: int) -> None:
+        """The rows before one leave; if what is selected is among them, the first one that stays takes its place."""
+        self.timeline.leave(before)
+        self.said.leave(before)
+        if self.aim is not None and self.aim.row is not None and self.aim.row < before:
+            self.aim = None
+        self._changed(False)
 
     def show_rows(self, kept: Ints | None, *, settled: bool) -> None:
         """Only these rows, rising, have a line; None: all. settled: no others of those announced will come."""
@@ -301,7 +323,7 @@ class TimelinePane(Pane):
 
     def paint_row(self, row: int | None) -> None:
         """A row's line says something else now."""
-        if row is not None and row < self.timeline.rows and self.timeline.shows(row):
+        if row is not None and self.timeline.first <= row < self.timeline.rows and self.timeline.shows(row):
             line = self.timeline.line_of(self.place_of(row))
             if self._painted.pop(line, None) is not None:
                 self.say_anew(line)

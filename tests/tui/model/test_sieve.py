@@ -61,6 +61,36 @@ def test_all_that_the_filter_keeps(
     assert (sieve.left, sieve.percent, sieve.settled) == (0, 100, True)
 
 
+@settings(max_examples=settings.default.max_examples // 40)
+@given(
+    text=st.sampled_from(FILTERS),
+    start=st.integers(0, 648),
+    steps=st.lists(st.tuples(st.integers(0, 648), st.integers(0, 648), st.integers(0, 2)), max_size=4),
+    first=st.sampled_from([7, 100]),
+    late=st.booleans(),
+)
+def test_rows_that_leave_are_forgotten(
+    session: Session, text: str, start: int, steps: list[tuple[int, int, int]], first: int, late: bool
+) -> None:
+    """late: they leave while a portion is being asked."""
+    sieve, readers, gone = Sieve(compiled(text), session, 0, start), Readers(session), 0
+    sieve._size = first
+    for rows, leave, portions in sorted(steps):
+        sieve.grow(rows)
+        ask(sieve, session, portions)
+        portion = sieve.portion() if late else None
+        gone = max(gone, min(leave, rows))
+        sieve.leave(gone)
+        if portion is not None:
+            sieve.take(_sift(sieve, portion, readers, session).verdict)
+        assert not len(sieve.kept) or sieve.kept[0] >= gone
+    sieve.grow(648)
+    asked = ask(sieve, session)
+    assert all(rows[0] >= gone for rows in asked)
+    assert sieve.kept.tolist() == [row for row in wanted(session, text) if row >= gone]
+    assert (sieve.left, sieve.percent, sieve.settled) == (0, 100, True)
+
+
 def test_outwards_from_where_the_user_is(session: Session) -> None:
     sieve = Sieve(compiled('text contains "jg"'), session, 648, 500)
     sieve._size = 64

@@ -97,6 +97,86 @@ def test_a_filter_hides_rows_and_streams_without_any(
             assert near == (None if not kept else (streams[next(iter(later), max(kept))], next(iter(later), max(kept))))
 
 
+@settings(max_examples=settings.default.max_examples // 4)
+@given(
+    streams=st.lists(st.integers(0, 5), max_size=50),
+    steps=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=5),
+    opened=st.sets(st.integers(0, 5)),
+    keep=st.sets(st.integers(0, 49)) | st.none(),
+    flat=st.booleans(),
+    asked=st.booleans(),
+)
+def test_rows_leave_and_keep_their_numbers(
+    streams: list[int],
+    steps: list[tuple[int, int]],
+    opened: set[int],
+    keep: set[int] | None,
+    flat: bool,
+    asked: bool,
+) -> None:
+    timeline = timeline_of(streams)
+    timeline.flat = flat
+    timeline.grow(0, 6)
+    for stream in opened:
+        timeline.fold(stream, opened=True)
+    rows = first = 0
+    known, opened, left = set(range(6)), set(opened), dict.fromkeys(range(6), 0)
+    for more, leave in steps:
+        known |= set(streams[rows : max(rows, more)])
+        rows = max(rows, min(more, len(streams)))
+        timeline.grow(rows, 6)
+        before, first = first, max(first, min(leave, rows))
+        if asked:
+            timeline.window(0, 100)  # which puts what waits in its place
+        timeline.leave(first)
+        if first > before:
+            known = set(streams[first:rows])  # who has no row any more is as one who never had any
+            opened &= known
+            left = {each: left[each] + streams[before:first].count(each) if each in known else 0 for each in left}
+        kept = None if keep is None else {row for row in keep if first <= row < rows}
+        timeline.keep(None if kept is None else np.array(sorted(kept), np.int64))
+        shown = [(row, streams[row]) for row in range(first, rows) if kept is None or row in kept]
+        places = [Place(stream, row) for row, stream in shown]
+        if not flat:
+            places = []
+            for stream in sorted(known):
+                mine = [Place(stream, row) for row, each in shown if each == stream]
+                places += [Place(stream)] if mine or kept is None else []
+                places += mine if stream in opened else []
+        assert (timeline.lines, timeline.window(0, 200)) == (len(places), places)
+        assert timeline.shown.tolist() == [row for row, _ in shown]
+        for line, place in enumerate(places):
+            assert (timeline.at(line), timeline.line_of(place), timeline.near(place)) == (place, line, place)
+        for row, stream in enumerate(streams[:rows]):
+            assert timeline.shows(row) == ((row, stream) in shown)
+            if shown:
+                later = next((each for each in shown if each[0] >= row), shown[-1])
+                assert timeline.near(Place(stream, row)) == Place(later[1], later[0])
+        for stream in range(6):
+            mine = streams[first:rows].count(stream)
+            there = left[stream] if stream in known else 0
+            assert (timeline.messages(stream), timeline.left(stream)) == (mine + there, there)
+            assert timeline.is_open(stream) == (stream in opened)
+            assert timeline.first_row(stream) == next((row for row, each in shown if each == stream), None)
+
+
+def test_what_left_costs_nothing() -> None:
+    """A day of short connections: what is kept goes with the rows that are there."""
+    block, kept = 5_000, 20_000
+    timeline = Timeline(lambda rows: (rows // 3).astype(np.int32))
+    for flat in (True, False):
+        timeline.flat = flat
+        for rows in range(timeline.rows + block, timeline.rows + 40 * block, block):
+            timeline.grow(rows, rows // 3 + 1)
+            timeline.leave(rows - kept)
+            timeline.window(0, 60)
+        grouped = timeline._all
+        arrays = (timeline._open, timeline._left, timeline._sizes, timeline._ends, grouped.counts, grouped._order)
+        assert timeline.rows - timeline.first == kept
+        assert sum(each.nbytes for each in (*arrays, *grouped._waiting)) < 20 * kept
+        assert len(timeline._slots) <= kept // 3 + 2
+
+
 def test_the_stream_nearby() -> None:
     timeline = timeline_of([0, 1, 0, 1, 3])
     timeline.grow(5, 5)

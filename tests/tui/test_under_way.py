@@ -1,0 +1,73 @@
+"""Wishes are counted until they are done, replaced, forgotten, or their thread has no more to do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from textual.message import Message
+
+from tui.background import Background
+from tui.messages import Nothing
+from tui.under_way import UNDER_WAY, UnderWay
+
+PATIENCE = 30.0
+
+
+def test_only_what_began_before_is_waited_for() -> None:
+    under_way = UnderWay()
+    assert under_way.all_since(0)
+    first, second = under_way.begin(), under_way.begin()
+    now = under_way.now
+    third = under_way.begin()
+    assert [under_way.all_since(number) for number in (first, second, now)] == [True, False, False]
+    under_way.end(first)
+    assert not under_way.all_since(now)
+    under_way.end(second)
+    assert under_way.all_since(now)
+    under_way.end(third)
+    under_way.end(third)
+    assert under_way.all_since(under_way.now)
+
+
+def replaced(worker: Background) -> None:
+    worker.ask("kind", Nothing)
+
+
+def forgotten(worker: Background) -> None:
+    worker.forget("kind")
+
+
+def stopped(worker: Background) -> None:
+    worker.stop()
+
+
+def done(worker: Background) -> None:
+    worker.start()
+
+
+@pytest.mark.parametrize("end", [replaced, forgotten, stopped, done])
+def test_a_wish_ends_in_any_way(end: Callable[[Background], None]) -> None:
+    posted = threading.Event()
+
+    def post(_: Message) -> None:
+        posted.set()
+
+    worker = Background(post)
+    worker.ask("kind", fails if end is done else Nothing)
+    now = UNDER_WAY.now
+    assert not UNDER_WAY.all_since(now)
+    end(worker)
+    if end is done:
+        assert posted.wait(PATIENCE)
+        worker.stop()
+        worker.join(PATIENCE)
+    assert UNDER_WAY.all_since(now)
+    worker.stop()
+    worker.ask("kind", Nothing)  # nobody does it any more
+    assert UNDER_WAY.all_since(UNDER_WAY.now)
+
+
+def fails() -> Message:
+    raise ValueError("a defect")

@@ -1,0 +1,159 @@
+"""Live capture: pausing the list, stopping and starting again, saving the packets, and leaving with them unsaved.
+
+Theory. Packets that nobody keeps are worth a question before they go, one that a second press of the same key answers.
+To stop is to ask the capturing process; its end comes as the end of any input does. To start again takes a moment and
+is done beside the keys; the new run has a screen of its own, as another reading of a capture has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from analyzer.errors import UserError
+from analyzer.render.counted import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from analyzer.session import Session
+    from tui.live import Live
+    from tui.screens.main import MainScreen
+
+NOT_LIVE = "this is no live capture: sniff begins one"
+
+
+def pause(main: MainScreen) -> None:
+    """The list stands still while reading goes on; or it takes over what has come."""
+    if not main.reading:
+        main.say("nothing comes any more: all is in the list", "bar-warning")
+        return
+    main.pause()
+    main.say("the list stands still; what comes is captured and read: Z shows it" if main.paused else "")
+
+
+def stop(main: MainScreen) -> None:
+    """Stops the capture, or begins another when it has stopped."""
+    live = main.live
+    if live is None:
+        main.say(NOT_LIVE, "bar-warning")
+    elif live.state == "stopped":
+        restart(main)
+    else:
+        live.stop()
+        main.say_title()
+        main.say("capturing stops; what has been captured is still read")
+
+
+def restart(main: MainScreen) -> None:
+    """Begins another capture in the place of this one."""
+    live = main.live
+    if live is None:
+        main.say(NOT_LIVE, "bar-warning")
+    else:
+        found = live
+        _unless_lost(main, "R,ctrl+r,E,ctrl+e", "begin anew", lambda: _begin(main, found))
+
+
+def leave(main: MainScreen) -> None:
+    """Ends the program."""
+    _unless_lost(main, "q,ctrl+q,ctrl+c", "quit", main.app.exit)
+
+
+def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
+    """Does what ends this capture; asks first where nobody keeps its packets. keys: those that say yes again."""
+    from tui.screens.sure import Sure
+
+    packets = main.unsaved
+    if not packets or isinstance(main.app.screen, Sure):
+        act()
+        return
+
+    def chosen(answer: tuple[Callable[[], object]] | None) -> None:
+        if answer is not None:
+            answer[0]()
+
+    title = f"{counted(packets, 'packet')} that nobody keeps"
+    choices = [(f"{what}: they are lost", act), ("save them first", lambda: save(main)), ("go on", lambda: None)]
+    main.app.push_screen(Sure(main.palette, title, choices, keys), chosen)
+
+
+def _begin(main: MainScreen, live: Live) -> None:
+    """Has another run begun, which waits for the end of this one."""
+
+    def work() -> Session | str:
+        try:
+            return live.restart()
+        except UserError as error:
+            return str(error)
+
+    main.say("another capture begins ...")
+    main.later("restart", work, lambda begun: _show(main, begun))
+
+
+def _show(main: MainScreen, begun: Session | str) -> None:
+    if isinstance(begun, str):
+        main.say(begun, "bar-error")
+        return
+    from analyzer.filter import compiled
+    from tui.app import Window
+
+    window, listed, in_force = main.app, main.timeline.timeline, main.filtered
+    assert isinstance(window, Window)
+    fresh = window.begin_anew(begun, None if in_force is None else compiled(in_force.text, main.named), is_live=True)
+    fresh.timeline.timeline.flat = listed.flat
+    fresh.call_after_refresh(fresh.say, "another capture has begun")
+
+
+def save(main: MainScreen) -> None:
+    """Saves all packets of the run that are still there, beside the keys."""
+    import os
+
+    from analyzer.export.output import check_file
+    from tui.model.exports import unused
+    from tui.screens.ask import AskLine, Question
+
+    live = main.live
+    if live is None:
+        main.say("the packets are in a file already: w saves messages", "bar-warning")
+        return
+    capture = live
+
+    def read(name: str) -> str:
+        path = os.path.expanduser(name.strip())
+        check_file(path, force=False)
+        return path
+
+    def answered(answer: tuple[str] | None) -> None:
+        if answer is not None:
+            _save(main, capture, answer[0])
+
+    hint = "all packets captured so far, as pcapng. Enter saves, Esc leaves all as it is"
+    main.app.push_screen(
+        AskLine(main.palette, Question("the file", hint, unused("capture", ".pcapng"), read)), answered
+    )
+
+
+def _save(main: MainScreen, live: Live, path: str) -> None:
+    from tui.background import Background
+
+    captured = live.health().captured
+    worker = Background(main.post_message)
+
+    def work() -> tuple[str, bool]:
+        try:
+            return f"{counted(live.save(path), 'packet')} written to {path}", True
+        except UserError as error:
+            return str(error), False
+        except OSError as error:
+            return f"{path} cannot be written: {error.strerror or error}", False
+
+    def then(done: tuple[str, bool]) -> None:
+        worker.stop()
+        text, is_done = done
+        if is_done:
+            main.saved = max(main.saved, captured)
+        main.say(text, "bar" if is_done else "bar-error")
+
+    main.say(f"saving to {path} ...")
+    worker.start()
+    main.later("save", work, then, worker)
