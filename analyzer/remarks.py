@@ -24,6 +24,9 @@ from dissectors.finding import Finding, Severity
 MOST = 1000
 COMPARED_BYTES = 1 << 16
 
+_OF_STREAM = 200
+"""Bytes of an entry that counts, about."""
+
 
 class _Kind(NamedTuple):
     """A sentence with places for numbers: `told` is for people, `said` has no number of a packet."""
@@ -84,35 +87,57 @@ class Remarks:
         self._reader, self._repeats = reader, repeats
         self._kept = _Remarks()
         self._kinds: dict[_Kind, int] = {}
+        self._left: Counter[str] = Counter()
         self.of_streams: Counter[tuple[str, int]] = Counter()
-        """How many there are of each code in each stream."""
+        """How many there are of each code in each stream, of those that have not left."""
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    @property
+    def held(self) -> int:
+        """Bytes that they take."""
+        return self._kept.held + len(self.of_streams) * _OF_STREAM
+
+    def leave(self, packet: int) -> None:
+        """Those about what was before a packet leave; how many there were is still told."""
+        here = self._kept.column("packet")[self._kept.first :] >= packet
+        before = self._kept.first + (int(here.argmax()) if here.any() else len(here))
+        kinds = [kind.code for kind in self._kinds]
+        leaving = {name: self._kept.column(name)[self._kept.first : before].tolist() for name in ("kind", "stream")}
+        for kind, stream in zip(leaving["kind"], leaving["stream"], strict=True):
+            self._left[kinds[kind]] += 1
+            self.of_streams[kinds[kind], stream] -= 1
+            if not self.of_streams[kinds[kind], stream]:
+                del self.of_streams[kinds[kind], stream]
+        self._kept.forget(before)
 
     @property
     def findings(self) -> list[Finding]:
         """What was found, and one line for each kind of which there was more."""
         kinds = list(self._kinds)
         names = [kind.code for kind in kinds]
-        codes = np.array([names.index(name) for name in names], np.int64)[self._kept.column("kind")]
+        codes = np.array([names.index(name) for name in names], np.int64)[self._kept.column("kind")[self._kept.first :]]
         order = self._in_order(kinds)
         listed, more = [], []
-        for code in dict.fromkeys(codes.tolist()):
+        numbers = [names.index(code) for code in dict.fromkeys(names) if self._left[code]]
+        for code in dict.fromkeys([*codes.tolist(), *numbers]):
             places = np.flatnonzero(codes[order] == code)
             listed.append(places[:MOST])
-            if len(places) > MOST:
-                text = f"{len(places) - MOST} more of this kind are not listed"
+            unlisted = max(len(places) - MOST, 0) + self._left[names[code]]
+            if unlisted:
+                text = f"{unlisted} more of this kind are not listed"
                 more.append(Finding(Severity.NOTE, names[code], text))
-        rows = order[np.sort(np.concatenate(listed))].tolist() if listed else []
-        return [self._finding(kinds, row, people=True) for row in rows] + more
+        rows = order[np.sort(np.concatenate(listed))] + self._kept.first if listed else np.zeros(0, np.int64)
+        return [self._finding(kinds, row, people=True) for row in rows.tolist()] + more
 
     def _in_order(self, kinds: list[_Kind]) -> Ints:
-        """All of them as they are told."""
+        """All of them as they are told; 0 is the first that has not left."""
         rank = np.empty(len(kinds), np.int64)
         rank[sorted(range(len(kinds)), key=kinds.__getitem__)] = np.arange(len(kinds))
-        keys = [self._kept.column(name) for name in ("offset", "side", "stream", "packet")]
-        return np.lexsort([rank[self._kept.column("kind")], *keys])
+        first = self._kept.first
+        keys = [self._kept.column(name)[first:] for name in ("offset", "side", "stream", "packet")]
+        return np.lexsort([rank[self._kept.column("kind")[first:]], *keys])
 
     def said(self, places: Ints) -> tuple[Ints, list[Finding]]:
         """Those at some places from 0 to len(self), as they came: their streams, and what is to be said of each."""

@@ -35,6 +35,9 @@ WORTH = 24
 
 WORTH_BYTES = 2048
 
+LEAST = 4
+"""The same for a shape that is known: it is laid over rows only if, as it went so far, so many of them have it."""
+
 LONGEST = 4 << 20
 """Bytes of a message beyond which it is decoded for itself."""
 
@@ -148,6 +151,9 @@ class Stencils:
         del kind.templates[MOST_OF_A_KIND:]
         known, poor = iter(list(kind.templates)), 0
         while len(places) and (template := next(known, None)) is not None:
+            template.tried += len(places)
+            if template.hits * len(places) < LEAST * template.tried:
+                continue
             laid = Laid(template, source, at, length)
             if len(laid.rows):
                 template.hits += len(laid.rows)
@@ -165,6 +171,7 @@ class Stencils:
                     self._shapes.count += made.cost
                     yield Group(places, laid)
                     made.hits += len(done)
+                    made.tried += len(places)
             if len(done) == 1:
                 poor += 1
                 kind.poor += 1

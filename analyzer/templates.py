@@ -111,7 +111,7 @@ class Template:
 
     def __init__(self, shape: Shape, texts: Mapping[str, Parts]) -> None:
         self.shape, self.texts = shape, texts
-        self.hits = 0
+        self.hits = self.tried = 0
         self.breaks = sorted((each for each in shape.stretches if not each.settled), key=lambda each: each.extent.begin)
         self.begins = [0, *(each.extent.end for each in self.breaks)]
         self.ends = [*(each.extent.begin for each in self.breaks), len(shape.data)]

@@ -7,7 +7,8 @@ warm up, then in alternation with its counterpart, and medians are compared (mea
 before the clock runs, as an installation does. What is not installed (Debian, Ubuntu: sudo apt-get install tshark
 termshark) is left out.
 Full: some half an hour on two processors; --quick: some 5 minutes. The pipeline (four parts, of which three are long)
-runs only when it is named; it needs the extra `pipeline`.
+runs only when it is named; it needs the extra `pipeline`. So do live-file, live-index, live-latency, live-cpu and
+live-soak: they need root, to make network namespaces of their own, and are best with tcpreplay installed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def main() -> None:
     options.add_argument("--times", type=int, default=None, help="runs of each command that count")
     options.add_argument("--keep", type=Path, default=None, metavar="DIR", help="where captures stay, to be used again")
     options.add_argument("--only", action="append", choices=list(PARTS), help="this part alone; may be repeated")
+    options.add_argument("--minutes", type=float, default=Bench.minutes, help="how long live-soak captures")
     chosen = options.parse_args()
     packets = chosen.packets or (50_000 if chosen.quick else 400_000)
     times = chosen.times or (1 if chosen.quick else 5)
@@ -49,6 +51,7 @@ def main() -> None:
     lines = []
     with tempfile.TemporaryDirectory(prefix="wireanalyze-bench-") as scratch:
         bench = Bench(chosen.keep or Path(scratch) / "captures", Path(scratch), packets, times, quick=chosen.quick)
+        bench.minutes = chosen.minutes
         for name in chosen.only or UNASKED:
             print(f"{time.monotonic() - began:5.0f} s  {name}", file=sys.stderr, flush=True)
             for line in PARTS[name](bench):

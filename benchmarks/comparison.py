@@ -19,8 +19,10 @@ class Bench:
     """How much is measured, and on what. packets: of Kafka's captures; those of others have a quarter.
 
     listed: packets of the capture that is looked at; keys, and seconds of them, that are pressed then; terminals: their
-    columns and lines.
+    columns and lines. minutes: how long the capture lasts whose memory is watched.
     """
+
+    minutes = 3.0
 
     def __init__(self, folder: Path, scratch: Path, packets: int, times: int, *, quick: bool) -> None:
         self.library, self.scratch, self.packets, self.times = Library(folder), scratch, packets, times

@@ -13,7 +13,12 @@ from benchmarks.filters import filters
 from benchmarks.growth import FEW, fetches, growth, rates
 from benchmarks.held import held
 from benchmarks.keys import keys
+from benchmarks.live_cpu import live_cpu
+from benchmarks.live_file import live_file
+from benchmarks.live_index import live_index
+from benchmarks.live_latency import live_latency
 from benchmarks.live_rows import live
+from benchmarks.live_soak import live_soak
 from benchmarks.measure import alternated
 from benchmarks.opening import opening
 from benchmarks.pipeline import pipeline, pipeline_connection, pipeline_growth, pipeline_heap
@@ -105,11 +110,16 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "growth": growing,
     "speeds": speeds,
     "codecs": codecs,
+    "live-file": live_file,
+    "live-index": live_index,
+    "live-latency": live_latency,
+    "live-cpu": live_cpu,
+    "live-soak": live_soak,
     "pipeline": pipeline,
     "pipeline-growth": pipeline_growth,
     "pipeline-connection": pipeline_connection,
     "pipeline-heap": pipeline_heap,
 }
 
-UNASKED = tuple(name for name in PARTS if not name.startswith("pipeline"))
-"""What runs if no part is named: Spark is an extra, and with it an hour goes by."""
+UNASKED = tuple(name for name in PARTS if not name.startswith(("pipeline", "live-")))
+"""What runs if no part is named: Spark is an extra, and with it an hour goes by; a wire of one's own needs root."""

@@ -132,7 +132,7 @@ class _Watch:
         """Until it is done."""
         while not done.wait(EVERY):
             now = time.time()
-            for pid, parent, cpu in _below(os.getpid()):
+            for pid, parent, cpu in below(os.getpid()):
                 each = self.seen.get(pid)
                 if each is None or each.role == OTHER:
                     each = self.seen[pid] = Process(pid, self._role(pid), cpu=each.cpu if each else [])
@@ -155,7 +155,7 @@ class _Watch:
         return JAVA if os.path.basename(words[0]) == b"java" else OTHER
 
 
-def _below(root: int) -> Iterator[tuple[int, int, float]]:
+def below(root: int) -> Iterator[tuple[int, int, float]]:
     """Each process below one, its parent, and the CPU seconds that it had itself."""
     stats: dict[int, tuple[int, float]] = {}
     for name in os.listdir("/proc"):
