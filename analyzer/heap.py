@@ -9,6 +9,7 @@ it does by itself only where no small object happens to sit behind it. Elsewhere
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Of glibc's malloc.h: what is too much free at the heap's end, and what is too large for the heap."""
@@ -19,7 +20,7 @@ LARGEST = 32 << 20
 
 def keep_free(most: int) -> None:
     """Keeps up to `most` free bytes for the next round."""
-    option = getattr(ctypes.CDLL(None), "mallopt", None)
+    option = getattr(_library(), "mallopt", None)
     if option is not None:
         option(M_TRIM_THRESHOLD, most)
         option(M_MMAP_THRESHOLD, LARGEST)
@@ -27,6 +28,11 @@ def keep_free(most: int) -> None:
 
 def give_back() -> None:
     """Returns what is free to the system."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    trim = getattr(_library(), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None)

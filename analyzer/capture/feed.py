@@ -2,8 +2,9 @@
 
 Theory. A hopper reads what is there; when no whole record is left, its feed is asked for more. A feed waits until
 something has come, never until a certain amount has: ten packets in a pipe that pauses are ten packets to be seen.
-While packets flow, less than a tenth of a second is collected, so that blocks do not become tiny: one of a hundred
-packets costs nearly as much as one of a thousand. After a silence nothing is collected: what comes is given at once.
+While packets flow, those of a moment are collected, so that blocks do not become tiny: one of a hundred packets costs
+nearly as much as one of a thousand. Where they are few, that does not matter, and the moment is shorter. After a
+silence nothing is collected: what comes is given at once.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from analyzer.capture.unpack import Unpacker
 
 READ = 1 << 20
-COLLECT = 0.08
-"""Seconds."""
+COLLECT, LITTLE_COLLECT = 0.12, 0.06
+"""Seconds; the second where what came in that time is LITTLE."""
+LITTLE = 1 << 16
+"""Bytes."""
 ENOUGH = 4 << 20
 """Bytes for which nothing more is collected from a file: they are a block by themselves."""
 MUCH = 1 << 16
@@ -76,8 +79,8 @@ class Growth:
         while True:
             whole, stopped = self._whole.is_set(), self._stop.is_set()
             waiting, now = self._source.waiting(), time.monotonic()
-            quiet = now - self._given
-            if waiting > 0 and (whole or stopped or waiting >= ENOUGH or quiet >= COLLECT):
+            quiet, collect = now - self._given, LITTLE_COLLECT if waiting < LITTLE else COLLECT
+            if waiting > 0 and (whole or stopped or waiting >= ENOUGH or quiet >= collect):
                 self._given = now
                 self._source.grow()
                 return True
@@ -86,7 +89,7 @@ class Growth:
                 if whole:
                     self._source.settle()
                 return False
-            time.sleep(max(COLLECT - quiet, LOOK) if waiting > 0 else LOOK if quiet < IDLE else IDLE_LOOK)
+            time.sleep(max(collect - quiet, LOOK) if waiting > 0 else LOOK if quiet < IDLE else IDLE_LOOK)
 
 
 class Inflow:
@@ -143,7 +146,7 @@ class Inflow:
             if until is None and self.spool.size() > before:
                 # Who writes a lot at once has more; what is packed may stand for a lot.
                 much = self.spool.size() - before >= MUCH or self._unpacker is not None
-                until = (time.monotonic() if much else self._given) + COLLECT
+                until = (time.monotonic() if much else self._given) + LITTLE_COLLECT
         self._amount = min(self._amount * 2, LARGEST_FILL)
         self._given = time.monotonic()
         return self.spool.size() > before
@@ -154,7 +157,7 @@ class Inflow:
 
     def _read(self) -> bytes:
         """Waits for some bytes; none at the end, or when `stop` was set while nothing came."""
-        while not self._ready(COLLECT):
+        while not self._ready(LITTLE_COLLECT):
             if self._stop.is_set():
                 self.final = False
                 return b""

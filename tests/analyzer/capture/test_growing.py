@@ -11,7 +11,7 @@ import pytest
 
 from analyzer.capture import feed as module
 from analyzer.capture import growing
-from analyzer.capture.feed import COLLECT, ENOUGH, IDLE, IDLE_LOOK, LOOK, Growth
+from analyzer.capture.feed import COLLECT, ENOUGH, IDLE, IDLE_LOOK, LITTLE, LITTLE_COLLECT, LOOK, Growth
 from analyzer.capture.growing import Growing
 from analyzer.capture.inputs import opened
 from analyzer.capture.packets import Packets
@@ -124,7 +124,8 @@ class Clocked:
 
 WHEN = {
     "after a silence, at once": ([(0, 9), (5, 9)], [0, 5]),
-    "while packets flow, collected": ([(0, 9), (0.01, 9), (0.02, 9), (0.5, 9)], [0, COLLECT, 0.5]),
+    "while few packets flow, collected": ([(0, 9), (0.01, 9), (0.02, 9), (0.5, 9)], [0, LITTLE_COLLECT, 0.5]),
+    "while many flow, longer": ([(0, 9), (0.01, LITTLE), (0.02, 9), (0.5, 9)], [0, COLLECT, 0.5]),
     "much, at once": ([(0, 9), (0.005, ENOUGH)], [0, 0.005]),
 }
 
