@@ -35,8 +35,10 @@ WORTH = 24
 
 WORTH_BYTES = 2048
 
-LEAST = 4
-"""The same for a shape that is known: it is laid over rows only if, as it went so far, so many of them have it."""
+MANY, FEW = 512, 8
+"""Rows of a kind from which on all shapes that are known are laid over them, and more are looked for, or shapes up to
+which that is: of fewer rows, as they come live, only what will be worth it is tried.
+"""
 
 LONGEST = 4 << 20
 """Bytes of a message beyond which it is decoded for itself."""
@@ -149,16 +151,17 @@ class Stencils:
         kind.templates.sort(key=lambda template: -template.hits)
         self._shapes.count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
         del kind.templates[MOST_OF_A_KIND:]
-        known, poor = iter(list(kind.templates)), 0
-        while len(places) and (template := next(known, None)) is not None:
-            template.tried += len(places)
-            if template.hits * len(places) < LEAST * template.tried:
-                continue
+        many, poor = len(places) >= MANY or len(kind.templates) < FEW, 0
+        for template in sorted(kind.templates, key=lambda template: not template.likely(len(places))):
+            if not len(places) or not (template.likely(len(places)) or (many and _worth(length) >= WORTH)):
+                break
             laid = Laid(template, source, at, length)
+            template.hits, template.tried = template.hits + len(laid.rows), template.tried + len(places)
             if len(laid.rows):
-                template.hits += len(laid.rows)
                 yield Group(places, laid)
                 places, at, length = (np.delete(column, laid.rows) for column in (places, at, length))
+        if not many:
+            return
         while _worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
             made = self._template(int(rows[places[0]]), remarks)
             done = np.zeros(1, np.int64)

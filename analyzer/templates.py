@@ -47,6 +47,9 @@ LONGEST_TEXT = 512
 _PADDING, _LITTLE = 4, 64
 """How many times the mean of its column such a text may be, and how many bytes longer: all take as much room."""
 
+_LIKELY = 4
+"""Rows that will have a shape, as it went so far, for it to be worth being laid over them."""
+
 _SMALL = 4096
 """Bytes of a message whose shape takes little memory."""
 
@@ -128,6 +131,10 @@ class Template:
     def cost(self) -> int:
         """How many small ones take as much memory."""
         return 1 + len(self.shape.data) // _SMALL
+
+    def likely(self, rows: int) -> bool:
+        """Whether enough of so many rows will have the shape, as it went so far."""
+        return self.hits * rows >= _LIKELY * self.tried
 
     def place(self, at: int) -> tuple[int, int]:
         """Segment of a place in the shape's message, and where in it."""

@@ -100,7 +100,7 @@ except CaptureError as error:
 """
 
 
-def giving_up(user: str, before: str = "env XDG_CONFIG_HOME=/root/x") -> dict[str, Any]:
+def giving_up(user: str, before: str = "env XDG_CONFIG_HOME=/closed/x") -> dict[str, Any]:
     return told(f"{before} {python('-c', GIVING_UP.format(user=user))}")[0]
 
 
@@ -119,6 +119,31 @@ def test_there_is_no_way_back() -> None:
 def test_the_capturing_process_believes_sudo_and_not_its_argument() -> None:
     found = giving_up("root", "env " + " ".join(f"{name}={value}" for name, value in SUDO.items()))
     assert found["uids"] == [NOBODY] * 3
+
+
+LOOKING = """
+import json, os
+from analyzer.capture.live.privilege import as_who_called_sudo
+def readable():
+    try: return bool(open("/etc/shadow").read())
+    except PermissionError: return False
+def here(): return [os.getresuid(), os.getresgid(), os.getgroups(), os.environ["HOME"], readable()]
+before = here()
+with as_who_called_sudo():
+    inside = here()
+print(json.dumps([[before == here(), *inside]]))
+"""
+
+
+@privileged
+def test_files_are_looked_at_as_who_called_sudo() -> None:
+    for environment, expected in (
+        (SUDO, [[0, NOBODY, 0], [0, NOBODY, 0], [NOBODY], pwd.getpwuid(NOBODY).pw_dir, False]),
+        ({}, [[0] * 3, [0] * 3, os.getgroups(), "/root", True]),
+    ):
+        said = " ".join(f"{name}={value}" for name, value in {"HOME": "/root", **environment}.items())
+        (found,) = told(f"env {said} {python('-c', LOOKING)}")[0]  # type: ignore[misc]
+        assert found == [True, *expected]
 
 
 @privileged
