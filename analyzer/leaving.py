@@ -93,7 +93,7 @@ class Leaving:
         held = 0 if limit is None else self.held
         if limit is not None and held > limit:
             each = max(self._of_rows() // max(len(rows) - first, 1), 1)
-            some = max(-((limit * 3 // 4 - held) // each), LEAST)
+            some = max(-((limit * 7 // 8 - held) // each), LEAST)
             before = max(before, min(first + some, len(rows) - LEAST))
         return max(before, first)
 
@@ -101,9 +101,9 @@ class Leaving:
         """Lets the rows before one go; returns the first packet that is still needed."""
         engine, rows = self._engine, self._engine.rows
         self._gone = max(gone, self._gone)
-        rows.forget(before)
         needed = self._needed(before)
-        self._unpair(before)
+        self._unpair(before)  # first: whoever paints a row of which the partner leaves must not look for it
+        rows.forget(before)
         place = rows.column("pieces")[before:]
         engine.pieces.forget(int(place.min()) if len(place) else len(engine.pieces))
         row_of = engine.serial_rows.column("row")

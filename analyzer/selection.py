@@ -7,6 +7,7 @@ order, and the tail of what still comes, need all rows first.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -72,13 +73,16 @@ class Selection:
     def _gathered(self, reader: Rows, growth: Iterable[range]) -> Ints:
         """What passes of rows that grow, but for what has left by the end; of a mere tail no more is remembered."""
         some = self.tail if not self.order and self.head is None else None
-        found = [_NOTHING]
+        found, count = deque[Ints](), 0
         for rows in growth:
-            found.append(self._passing(reader, rows))
-            if some is not None and sum(map(len, found)) > 2 * some + LARGEST:
-                whole = np.concatenate(found)
-                found = [whole[max(len(whole) - some, 0) :]]
-        every = np.concatenate(found)
+            if len(mine := self._passing(reader, rows)):
+                found.append(mine)
+                count += len(mine)
+            while found and (
+                found[0][-1] < reader.session.first or (some is not None and count - len(found[0]) >= some)
+            ):
+                count -= len(found.popleft())
+        every = _joined(found)
         return every[every >= reader.session.first]
 
     def _first(self, reader: Rows, growth: Iterable[range]) -> Iterator[Ints]:

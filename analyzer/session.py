@@ -121,7 +121,7 @@ class Analysis:
     def due(self, limit: int | None) -> int:
         """The row before which rows should leave: `first` where none should.
 
-        That is: so many that at most three quarters of `limit` (bytes) are `held` again, if it is more than that; and
+        That is: so many that at most seven eighths of `limit` (bytes) are `held` again, if it is more than that; and
         those that closed in files which a ring took away. The last thousand stay. Who asks follows something that may
         never end: from then on what is silent or never whole is forgotten, too (see analyzer.leaving).
         """

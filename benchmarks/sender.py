@@ -11,6 +11,7 @@ comes then would be retransmissions.
 from __future__ import annotations
 
 import mmap
+import os
 import socket
 import struct
 import sys
@@ -56,6 +57,8 @@ def send(interface: str, capture: str, rate: float, packets: int, head: int) -> 
     waiting = islice(repeated(list(islice(frames(data), packets))), packets)
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as out:
         out.bind((interface, 0))
+        # A busy kernel carries what each processor sends at another moment: sent on two, packets change places.
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         began, sent, size = time.monotonic(), 0, 0
         while sent < packets:
             due = min(head + int((time.monotonic() - began) * rate) + 1, packets)

@@ -30,9 +30,11 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from analyzer import heap
 from analyzer.session import Session
 from tui.under_way import UNDER_WAY
 
@@ -78,7 +80,7 @@ class Loader(threading.Thread):
         super().__init__(name="loader", daemon=True)
         self._session = session
         self.memory = memory
-        self._left: tuple[int, int] | None = None
+        self._left = deque[tuple[int, int]]()
         self._gone_since: float | None = None
         self._stopped = threading.Event()
         self._has_begun = threading.Event()
@@ -132,14 +134,16 @@ class Loader(threading.Thread):
 
     def left(self, before: int) -> None:
         """Nobody will look at the rows before one any more, but for work that is under way."""
-        self._left = before, UNDER_WAY.now
+        self._left.append((before, UNDER_WAY.now))
 
     def _let_go(self) -> None:
         """Rows leave that nobody looks at any more."""
-        left = self._left
-        if left is not None and UNDER_WAY.all_since(left[1]):
-            self._left = None
-            self._session.leave(left[0])
+        before = 0
+        while self._left and UNDER_WAY.all_since(self._left[0][1]):
+            before = self._left.popleft()[0]
+        if before:
+            self._session.leave(before)
+            heap.give_back()  # pages over so many rows leave as much free as the rows took
 
     def _counted(self) -> Growth:
         session, packets = self._session, self._session.packets

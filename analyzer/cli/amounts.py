@@ -1,4 +1,4 @@
-"""Amounts on the command line of a capture: how long, how much, how many, and how much memory.
+"""Amounts on the command line of a capture: how long, how much, how many.
 
 Theory. dumpcap writes a bound NAME:VALUE, a number of its own unit. Here several may stand together with commas, and a
 value may say its unit.
@@ -14,35 +14,14 @@ from typing import Any, NamedTuple
 import click
 
 from analyzer.capture.live.asked import Bounds
+from analyzer.cli.memory import size_of
 from analyzer.units import DURATIONS
 
-SIZES: Mapping[str, int] = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_SIZE = re.compile(r"(\d{1,15}) ?(?:([kmgt])(?:ib)?|b)?", re.IGNORECASE)
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ns|us|ms|s|m|h|)")
 _WHOLE = re.compile(r"\d{1,15}")
 
 KILOBYTE = 1000
 """Bytes of `filesize:1`, as other programs count it."""
-
-LEAST = 256 << 20
-"""Bytes that --memory must allow."""
-
-
-class Memory(click.ParamType[int | None]):
-    """Bytes with a unit (512M, 1G, 1GiB); `none` or 0: no limit."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        """The bytes; None for no limit."""
-        if value is None or isinstance(value, int):
-            return value
-        size = 0 if value == "none" else _size(str(value))
-        if size is None:
-            self.fail(f"{value!r} is no size, such as 512M or 2G; none: no limit", param, ctx)
-        if 0 < size < LEAST:
-            self.fail(f"{value} is too little to run in: give {LEAST >> 20}M or more, or none", param, ctx)
-        return size or None
 
 
 class Limits(click.ParamType[Bounds]):
@@ -77,11 +56,6 @@ class _Limit(NamedTuple):
     example: str
 
 
-def _size(text: str) -> int | None:
-    match = _SIZE.fullmatch(text)
-    return None if match is None else int(match[1]) * SIZES[(match[2] or "").lower()]
-
-
 def _seconds(text: str) -> float | None:
     match = _SECONDS.fullmatch(text)
     return None if match is None else float(match[1]) * DURATIONS[match[2] or "s"] / DURATIONS["s"]
@@ -93,7 +67,7 @@ def _whole(text: str) -> int | None:
 
 _LIMITS: Mapping[str, _Limit] = {
     "duration": _Limit("seconds", _seconds, "60s"),
-    "size": _Limit("size", _size, "100M"),
+    "size": _Limit("size", size_of, "100M"),
     "filesize": _Limit("size", lambda text: (_whole(text) or 0) * KILOBYTE, "100000 (kilobytes)"),
     "packets": _Limit("packets", _whole, "10000"),
     "files": _Limit("files", _whole, "5"),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
 
 import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress, say
+from analyzer.cli.memory import memory_option
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
 from analyzer.decode_as import Told
+from analyzer.errors import UserError
 from analyzer.render.printer import Printer
 from analyzer.rows import Rows
 from analyzer.selection import Selection
@@ -24,19 +27,30 @@ from analyzer.session import Session
 @selection_options
 @rows_options
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: Told, reader: Reader, printer: Printer, selection: Selection) -> None:
+@memory_option()
+def command(
+    files: tuple[str, ...],
+    decode_as: Told,
+    reader: Reader,
+    printer: Printer,
+    selection: Selection,
+    memory: int | None,
+) -> None:
     """List the messages of captures, all files as one timeline.
 
     What is read (-c) is filtered (-Y), then sorted, then cut (--head, of that --tail).
 
     From a pipe (-, or a named one) rows are printed as they close; what only a later packet can tell is null there,
-    and also where -c ends the reading.
+    and also where -c ends the reading. --memory is for pipes without an end.
     """
     # Decoded values are trees without cycles, which reference counts free: what was imported is not looked at again.
     gc.freeze()
-    if any(map(is_pipe, files)):
+    comes = any(map(is_pipe, files))
+    if memory is not None and not comes:
+        raise UserError("--memory is for what comes through a pipe, and files are read as a whole: leave it out")
+    if comes:
         with open_session(files, decode_as, reader) as session:
-            _print_growing(session, printer, selection)
+            _print_growing(session, printer, selection, memory)
             say(session.findings)
     elif selection.count is None:
         with loaded(files, decode_as, reader) as session:
@@ -59,10 +73,18 @@ def _print_read(session: Session, printer: Printer, selection: Selection, count:
     printer.end()
 
 
-def _print_growing(session: Session, printer: Printer, selection: Selection) -> None:
+def _print_growing(session: Session, printer: Printer, selection: Selection, memory: int | None) -> None:
     printer.head()
     reading = Rows(session, streaming=True)
-    for rows in selection.as_they_come(reading, selection.read(session.grow())):
+    growth = session.grow() if memory is None else _within(memory, session)
+    for rows in selection.as_they_come(reading, selection.read(growth)):
         printer.rows(reading, rows)
         sys.stdout.buffer.flush()
     printer.end()
+
+
+def _within(memory: int, session: Session) -> Iterator[range]:
+    """session.grow(), with rows that leave when those that are asked for next have been printed."""
+    for rows in session.grow():
+        yield rows
+        session.leave(session.due(memory))

@@ -13,7 +13,8 @@ import click
 from analyzer.capture.packets import Reader
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, open_session, say
-from analyzer.cli.options import decode_as_option
+from analyzer.cli.memory import memory_option
+from analyzer.cli.options import decode_as_option, theme_option
 from analyzer.cli.settings import settings
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-COLOURS = ("auto", "dark", "light", "contrast", "terminal")
 TOLD_AFTERWARDS = 10
 
 FIRST_BLOCK = 1024
@@ -43,14 +43,9 @@ def open_options(command: _Command) -> Callable[..., Any]:
     @filter_option
     @decode_as_option
     @click.option("--follow", is_flag=True, help="Go on as the file is written, at the end of the list, as tail -f.")
+    @memory_option()
     @click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
-    @click.option(
-        "--theme",
-        type=click.Choice(COLOURS),
-        default="auto",
-        show_default=True,
-        help="Colours; terminal: those that the terminal has.",
-    )
+    @theme_option
     @wraps(command)
     def with_captures(*args: Any, **rest: Any) -> Any:
         return command(*args, **rest)
@@ -65,6 +60,7 @@ def command(
     decode_as: Told,
     reader: Reader,
     follow: bool,
+    memory: int | None,
     show_secrets: bool,
     theme: str,
     wanted: Filter | None,
@@ -85,7 +81,7 @@ def command(
         from tui.opened import Opened
 
         limits = Limits(show_secrets=show_secrets)
-        run(session, Opened(title_of(files), limits, theme, follow, wanted, settings()))
+        run(session, Opened(title_of(files), limits, theme, follow, wanted, settings(), memory))
         findings = session.findings
         say(findings[:TOLD_AFTERWARDS])
         if len(findings) > TOLD_AFTERWARDS:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from analyzer.decode_as import Where
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+COLOURS = ("auto", "dark", "light", "contrast", "terminal")
+
 _SIZE = re.compile(r"(\d{1,15}) ?([a-z]*)", re.IGNORECASE)
 _SIZES = {"": 1, **{unit.lower(): size for unit, size in SIZES.items()}}
 
@@ -109,6 +112,18 @@ _DECODE_AS_HELP = (
 def decode_as_option(command: _Command) -> _Command:
     """Adds -d; the command gets `decode_as`, which is Told (analyzer.decode_as)."""
     option = click.option("-d", "decode_as", type=DecodeAs(), multiple=True, help=_DECODE_AS_HELP)
+    return option(command)
+
+
+def theme_option(command: _Command) -> _Command:
+    """Adds --theme; the command gets `theme`, one of COLOURS, which the TUI knows."""
+    option = click.option(
+        "--theme",
+        type=click.Choice(COLOURS),
+        default="auto",
+        show_default=True,
+        help="Colours; terminal: those that the terminal has.",
+    )
     return option(command)
 
 

@@ -6,9 +6,11 @@ import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from analyzer.capture.live.capture import LiveCapture
 from analyzer.cli.errors import sentence
@@ -16,7 +18,8 @@ from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import names_option, told
 from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
-from analyzer.cli.options import decode_as_option
+from analyzer.cli.memory import LEAST, PROGRAM
+from analyzer.cli.options import decode_as_option, theme_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.settings import settings, with_names
 from analyzer.cli.sniff_options import Capturing, capture_options
@@ -38,7 +41,10 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @filter_option
 @decode_as_option
 @rows_options
-def command(capturing: Capturing, headless: bool, decode_as: Told, printer: Printer, wanted: Filter | None) -> None:
+@theme_option
+def command(
+    capturing: Capturing, headless: bool, decode_as: Told, printer: Printer, wanted: Filter | None, theme: str
+) -> None:
     """Sniff interfaces and show their messages as they come; without -i, the first interface that is up.
 
     A process of its own captures and has the right to; the packets go to a file, FILE or one that nobody keeps, and
@@ -46,6 +52,9 @@ def command(capturing: Capturing, headless: bool, decode_as: Told, printer: Prin
     """
     if not headless:
         _check_terminal()
+    elif click.get_current_context().get_parameter_source("memory") is ParameterSource.DEFAULT:
+        # Nobody looks at a row again that has been printed, but for its partner.
+        capturing = replace(capturing, memory=LEAST - PROGRAM)
     with _sniffing(capturing, decode_as) as sniffing:
         if headless:
             gc.freeze()  # see list
@@ -54,7 +63,7 @@ def command(capturing: Capturing, headless: bool, decode_as: Told, printer: Prin
             from tui import run  # only the TUI pays for textual
             from tui.opened import Opened
 
-            opened = Opened(sniffing.title, printer.limits, following=True, wanted=wanted, config=settings())
+            opened = Opened(sniffing.title, printer.limits, theme, following=True, wanted=wanted, config=settings())
             run(sniffing.session, opened, sniffing)
             sniffing.close()
             _tell_end(sniffing)

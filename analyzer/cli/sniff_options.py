@@ -15,14 +15,14 @@ from typing import Any, TypeVar, get_args
 import click
 
 from analyzer.capture.live.asked import Asked, Bounds
+from analyzer.capture.live.privilege import SUDO_USER, as_who_called_sudo
 from analyzer.capture.live.ways import Via
-from analyzer.cli.amounts import Limits, Memory
+from analyzer.cli.amounts import Limits
+from analyzer.cli.memory import memory_option
+from analyzer.cli.settings import settings
 from analyzer.errors import UserError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-PROGRAM = 192 << 20
-"""Bytes of --memory that the program takes for itself: code, blocks of packets, text."""
 
 STDOUT = "-"
 
@@ -80,13 +80,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         show_default=True,
         help="Who opens the interfaces: this program, itself behind sudo, or dumpcap.",
     )
-    @click.option(
-        "--memory",
-        type=Memory(),
-        default="1G",
-        show_default=True,
-        help="Beyond it the oldest messages leave; their count stays. none: no limit.",
-    )
+    @memory_option("1G", "1G; 256M with --headless")
     @wraps(command)
     def with_capture(
         *args: Any,
@@ -116,9 +110,8 @@ def capture_options(command: _Command) -> Callable[..., Any]:
             buffer=buffer << 20,
             user=user,
         )
-        _check(asked, write)
-        tables = None if memory is None else memory - PROGRAM
-        return command(*args, capturing=Capturing(asked, write, via, tables), **rest)
+        _look(asked, write)
+        return command(*args, capturing=Capturing(asked, write, via, memory), **rest)
 
     return with_capture
 
@@ -129,6 +122,15 @@ def _joined(parts: Sequence[Bounds]) -> Bounds:
         each.name: getattr(part, each.name) for part in parts for each in fields(Bounds) if getattr(part, each.name)
     }
     return Bounds(**said)
+
+
+def _look(asked: Asked, write: str | None) -> None:
+    """Checks, and reads the configuration, as who called sudo. Raises UserError."""
+    if SUDO_USER in os.environ:
+        import analyzer.config.reading  # noqa: F401 (who called sudo may be unable to read modules)
+    with as_who_called_sudo():
+        _check(asked, write)
+        settings()
 
 
 def _check(asked: Asked, write: str | None) -> None:
@@ -149,3 +151,5 @@ def _check(asked: Asked, write: str | None) -> None:
             raise UserError(f"cannot write {write}: it is a folder; name a file in it")
         if not os.path.isdir(folder):
             raise UserError(f"cannot write {write}: there is no folder {folder}; make it, or name another one")
+        if os.path.exists(write) and not os.path.isfile(write):
+            raise UserError(f"cannot write {write}: it is a pipe or a device, and rows are read from what is written")

@@ -37,6 +37,10 @@ EMPTY = {
 """By protocol and operation: codes that say that there is nothing now, as is ordinary where somebody asks again."""
 
 
+PORTION = 1 << 16
+"""Rows that are asked together whether they surely report none."""
+
+
 class Errors(NamedTuple):
     """Which of n rows report an error: `places` among them, rising, and for each its number in `kinds`."""
 
@@ -51,7 +55,11 @@ Looked = Callable[[int, int], None]
 
 def errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: None) -> Errors:
     """The first error that each of these rows reports, as far as it reports one."""
-    left = np.flatnonzero(~_quiet(session, rows))
+    silent = [np.zeros(0, bool)]
+    for first in range(0, len(rows), PORTION):
+        looked(0, len(rows))
+        silent.append(_quiet(session, rows[first : first + PORTION]))
+    left = np.flatnonzero(~np.concatenate(silent))
     places: list[int] = []
     numbers: list[int] = []
     kinds: dict[tuple[int, str], int] = {}

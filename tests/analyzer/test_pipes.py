@@ -19,6 +19,9 @@ import pytest
 from analyzer.capture.packets import Packets
 from analyzer.capture.pcapng_writer import Description, header, packet
 from analyzer.capture.records import join
+from analyzer.cli.memory import LEAST
+from analyzer.cli.program import run
+from analyzer.session import Session
 from tests.namespaces import in_namespace, privileged
 
 ROOT = Path(__file__).parents[2]
@@ -134,6 +137,49 @@ def test_rows_of_a_named_pipe_come_as_they_close(tmp_path: Path) -> None:
         pipe.close()
         assert found.end() == ""
     assert found.rows == all_rows()
+
+
+ROUNDS = 4
+
+
+@pytest.mark.parametrize("options", [[], ["--tail", "2000"], ["--sort", "number"]], ids=str)
+def test_the_oldest_rows_leave(
+    tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """All are printed as they come; what has to be kept for the end is what is there at the end."""
+    monkeypatch.setattr("analyzer.cli.memory.PROGRAM", LEAST - 100_000)
+    left = [0]
+    leave = Session.leave
+
+    def told(session: Session, before: int) -> None:
+        leave(session, before)
+        left.append(session.first)
+
+    monkeypatch.setattr(Session, "leave", told)
+    path, once = tmp_path / "fifo", b"".join(blocks())
+    os.mkfifo(path)
+
+    def write() -> None:
+        with path.open("wb") as pipe:
+            for number in range(ROUNDS):
+                before = len(left)
+                pipe.write(HEAD + once.replace(b"\x7f\0\0\1", bytes((127, 0, number, 1))))
+                pipe.flush()
+                until("a block", lambda before=before: len(left) > before)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert run(["list", str(path), "--memory", "256M", *ROWS, *options]) == 0
+    writer.join(PATIENCE)
+    printed = [json.loads(line)["number"] for line in capsysbinary.readouterr().out.splitlines()]
+    every = range(1, ROUNDS * len(all_rows()) + 1)
+    assert 0 < left[-1] < len(every) - 1000
+    assert printed == list(every[left[-1] :] if options else every)
+
+
+def test_memory_is_not_for_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["list", str(CAPTURE), "--memory", "1G"]) == 2
+    assert "--memory is for what comes through a pipe" in capsys.readouterr().err
 
 
 WRITERS = {

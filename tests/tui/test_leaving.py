@@ -213,3 +213,25 @@ def test_rows_stay_for_work_that_is_under_way(capture: Path, monkeypatch: pytest
         await feed.until(lambda: session.first == first(found))
 
     live(test, capture, monkeypatch, following=True)
+
+
+def test_work_that_never_pauses_does_not_keep_them(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(found: Drive, feed: Feed) -> None:
+        session, number = found.main.session, UNDER_WAY.begin()
+
+        async def more() -> None:
+            nonlocal number
+            await feed.more()
+            before, number = number, UNDER_WAY.begin()
+            UNDER_WAY.end(before)
+
+        try:
+            await more()
+            while not session.first:
+                await more()
+                await found.settle()
+            assert first(found) >= session.first
+        finally:
+            UNDER_WAY.end(number)
+
+    live(test, capture, monkeypatch, following=True)

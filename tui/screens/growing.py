@@ -221,7 +221,7 @@ class GrowingScreen(ShowingScreen):
         if first <= self.timeline.timeline.first:
             return
         if not alone and growth.pressing and not any(map(_holds_rows, self.app.screen_stack)):
-            self.pop_until_active()
+            self._close_others()
             self.insist("what stood here was closed: messages that it spoke of leave memory")
         elif not (alone and was_alone):  # between two dialogs of one command there is a moment, too
             return
@@ -230,6 +230,12 @@ class GrowingScreen(ShowingScreen):
             self.show_nothing()
         self.timeline.leave(first)
         self._loader.left(first)
+
+    def _close_others(self) -> None:
+        """Closes what stands above this screen, now: Textual's own way to do that comes too late the second time."""
+        for screen in self.app.screen_stack[:0:-1]:
+            if screen is self.app.screen and screen is not self:
+                screen.dismiss()
 
     def has_left(self, row: int, what: str = "") -> bool:
         """Whether a row is not there any more, which is said; what: that it is, before its number."""

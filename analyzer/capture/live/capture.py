@@ -239,7 +239,7 @@ class LiveCapture:
         run.succession.ended()
         run.forget()
         with self._lock:
-            self.problem = problem
+            self.problem = run.told(problem)
             self._running = False
 
 

@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,9 @@ READ = 1 << 20
 PATIENCE = 10.0
 """Seconds that dumpcap gets to begin or to end."""
 
+TO_END = 2.0
+"""Seconds that it gets at the very end, which is less than who waits for us has patience."""
+
 MIB = 1 << 20
 REFUSED = "join its group, or say --via sudo"
 REASON = re.compile(r"\((.*)\)")
@@ -79,7 +83,7 @@ class DumpcapTap:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         self._starter = subprocess.Popen(
             ["/bin/sh", "-c", SCRIPT, "sh", self._mark.decode(), *command],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0, process_group=0,
         )  # fmt: skip
         assert self._starter.stdin is not None
         assert self._starter.stdout is not None
@@ -134,7 +138,8 @@ class DumpcapTap:
 
     def counters(self) -> tuple[int, int]:
         """See Tap; what dumpcap said at its end, and until then what was taken."""
-        return max(self._passing.received, self._passing.taken), self._passing.dropped
+        dropped = self._passing.dropped  # which it does not count as received
+        return max(self._passing.received, self._passing.taken + dropped), dropped
 
     def begin(self) -> None:
         """See Tap. Waits until dumpcap captures; raises CaptureError where it does not."""
@@ -159,13 +164,16 @@ class DumpcapTap:
             self._tell()
 
     def close(self) -> None:
-        """See Tap. dumpcap and its starter end with the pipe that leads to them."""
+        """See Tap. dumpcap and its starter end with the pipe that leads to them, or, where one of them was killed or
+        hangs, by force.
+        """
         self._stdin.close()
         self._stdout.close()
         try:
-            self._starter.wait(PATIENCE)
+            self._starter.wait(TO_END)
         except subprocess.TimeoutExpired:
-            self._starter.kill()
+            with suppress(OSError):  # dumpcap is not ours to kill, or not any more
+                os.killpg(self._starter.pid, signal.SIGKILL)
             self._starter.wait()
         self._errors.close()
 

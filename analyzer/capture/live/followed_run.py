@@ -102,6 +102,14 @@ class FollowedRun:
         of = f" {kept:,} files" if kept == self.health.files else f" {self.health.files:,} files, {kept:,} of them kept"
         return f" to{of}, the last of them {self._last}"
 
+    def told(self, problem: str | None) -> str | None:
+        """A problem for the user, who has never heard of the names of files that nobody keeps."""
+        if problem is None or self.spool is None or self.spool not in problem:
+            return problem
+        return (
+            f"no more packets could be written to {tempfile.gettempdir()}: say -w FILE, or set TMPDIR to another folder"
+        )
+
     def forget(self) -> None:
         """Takes away what is left of files that nobody keeps."""
         if self.spool is not None:

@@ -10,6 +10,9 @@ from analyzer.capture.live.asked import Asked
 from analyzer.capture.live.interfaces import ANY, chosen
 from analyzer.capture.live.taps import Tap
 
+TOGETHER = 2 << 30
+"""Bytes of buffer that all interfaces may have: it is memory that the kernel can't take back."""
+
 Source = Literal["ring", "scapy", "dumpcap"]
 
 
@@ -37,12 +40,16 @@ def _rings(asked: Asked, notes: list[str]) -> list[Tap]:
     from analyzer.capture.live.packet_ring import PacketRing
 
     taps: list[Tap] = []
-    for number, each in enumerate(chosen(asked.interfaces)):
+    found = chosen(asked.interfaces)
+    buffer = min(asked.buffer, TOGETHER // max(len(found), 1))
+    if buffer < asked.buffer:
+        notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {asked.buffer >> 20}")
+    for number, each in enumerate(found):
         name = None if each.name == ANY else each.name
-        tap = PacketRing(number, name, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
+        tap = PacketRing(number, name, asked.filter, asked.snaplen, buffer, asked.promiscuous)
         taps.append(tap)
-        if tap.granted < asked.buffer >> 20 << 20:
-            notes.append(f"{each.name}: the kernel gave {tap.granted >> 20} MiB of buffer, not {asked.buffer >> 20}")
+        if tap.granted < buffer >> 20 << 20:
+            notes.append(f"{each.name}: the kernel gave {tap.granted >> 20} MiB of buffer, not {buffer >> 20}")
     return taps
 
 

@@ -19,6 +19,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,6 +112,36 @@ def become(who: Identity) -> None:
     if other:
         _live_as(who)
     _examine_installation(who)
+
+
+@contextmanager
+def as_who_called_sudo() -> Iterator[None]:
+    """For a look at files, before this process has become anybody: behind sudo that is one of who called it, with whose
+    home, or a rule of sudoers that allows this program would let its arguments read what only root may.
+
+    Raises CaptureError where that does not work.
+    """
+    who = _behind_sudo()
+    if who is None:
+        yield
+        return
+    before = dict(os.environ), os.getegid(), os.getgroups()
+    try:
+        os.setgroups(who.groups)
+        os.setegid(who.gid)
+        os.seteuid(who.uid)
+    except OSError as error:
+        raise CaptureError(f"becoming {who.name}, who called sudo, did not work: {error.strerror}") from None
+    try:
+        _live_as(who)
+        yield
+    finally:
+        environment, gid, groups = before
+        os.seteuid(ROOT)
+        os.setegid(gid)
+        os.setgroups(groups)
+        os.environ.clear()
+        os.environ |= environment
 
 
 def _behind_sudo() -> Identity | None:

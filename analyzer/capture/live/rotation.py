@@ -3,7 +3,10 @@
 Theory. Each file is whole by itself: a header with all interfaces, packets, and at its end what the interfaces counted.
 Packets go to it in whole blocks, so it can be read at any moment. A ring begins another file when the next packet would
 make this one too large, or is one too many; and when the first one in it is so old, whether another comes or not. So
-whoever follows gets what there is in time, and a night without traffic does not push a day's out of the ring.
+whoever follows gets what there is in time, and a night without traffic does not push a day's out of the ring. A file
+too many stays a second longer, however fast they follow each other: whoever follows must have had time to open it.
+Packets of two processors change places by microseconds; those that are that little older than the last one belong to
+the file before, so that files in the order of time have packets in the order of time.
 
 A file that cannot be written any further is cut back to its last whole block.
 """
@@ -29,6 +32,12 @@ from analyzer.capture.pcapng_writer import Description, header, statistics
 
 STATISTICS = 10.0
 """Seconds after which counters are written in the middle of a file, too, when more packets were dropped meanwhile."""
+
+GRACE = 1.0
+"""Seconds that a file stays in the ring after its end."""
+
+SWAPPED = 1_000_000
+"""Nanoseconds by which a packet may be older than one before it without the clock having been set back."""
 
 Counters = Callable[[], Sequence[tuple[int, int]]]
 
@@ -57,6 +66,8 @@ class Rotation:
         self._tell, self._counters = tell, counters
         self._since = time.time_ns()
         self._files: deque[str] = deque()
+        self._surplus: deque[tuple[float, str]] = deque()
+        self._latest = 0
         self._begun = self.packets = self.size = self.last = self._dropped = 0
         self._old = self._count_again = 0.0
         self._out = -1
@@ -77,10 +88,10 @@ class Rotation:
             if not some:
                 self.over = True
                 return
-            fits = min(some, self._ring.packets - self._packets) if self._ring.packets else some
+            fits = min(some, max(self._ring.packets - self._packets, 0)) if self._ring.packets else some
             if self._ring.size:
                 fits = min(fits, _fitting(ends, begin, self._ring.size - self._size + before))
-            if not fits and self._packets:
+            if not fits and self._packets and not (fits := self._belated(taken.part(begin, begin + some))):
                 self._rotate()
                 continue
             some = max(fits, 1)
@@ -91,10 +102,12 @@ class Rotation:
     @property
     def deadline(self) -> float | None:
         """When tick() has something to do, by time.monotonic()."""
-        return self._old if self._ring.seconds and self._packets else None
+        found = [self._old] if self._ring.seconds and self._packets else []
+        return min((*found, *(moment for moment, _ in self._surplus)), default=None)
 
     def tick(self, now: float) -> None:
-        """What time brings: another file, counters. now: time.monotonic()."""
+        """What time brings: another file, counters, files that go. now: time.monotonic()."""
+        self._drop_surplus(now)
         if self._ring.seconds and self._packets and now >= self._old:
             self._rotate()
         elif now >= self._count_again:
@@ -102,7 +115,13 @@ class Rotation:
             self._write_statistics(changed=True)
 
     def finish(self) -> None:
-        """Makes the last file whole and closes it."""
+        """Makes the last file whole and closes it; what the ring has too many of goes, at once or in a moment."""
+        self._end_file()
+        while self._surplus:
+            time.sleep(max(self._surplus[-1][0] - time.monotonic(), 0))
+            self._drop_surplus(time.monotonic())
+
+    def _end_file(self) -> None:
         if self._out < 0:
             return
         try:
@@ -111,7 +130,7 @@ class Rotation:
             self._close()
 
     def _rotate(self) -> None:
-        self.finish()
+        self._end_file()
         if self._until.files and self._begun >= self._until.files:
             self.over = True
             return
@@ -131,10 +150,23 @@ class Rotation:
         self._add(self._head)
         self._tell(Began(path))
         if self._ring.files and len(self._files) > self._ring.files:
-            oldest = self._files.popleft()
+            self._surplus.append((time.monotonic() + GRACE, self._files.popleft()))
+        self._drop_surplus(time.monotonic())
+
+    def _drop_surplus(self, now: float) -> None:
+        """Takes files away that are too many, when their time has come."""
+        while self._surplus and self._surplus[0][0] <= now:
+            _, oldest = self._surplus.popleft()
             with suppress(OSError):
                 os.unlink(oldest)
             self._tell(Gone(oldest))
+
+    def _belated(self, following: Taken) -> int:
+        """How many of the packets that come next belong to this file for their time."""
+        if (times := following.times) is None:
+            return 0
+        late = np.flatnonzero((times < self._latest) & (times > self._latest - SWAPPED))
+        return int(late[-1]) + 1 if len(late) else 0
 
     def _append(self, taken: Taken) -> None:
         if not self._packets:
@@ -145,6 +177,8 @@ class Rotation:
             self._cut_back(np.asarray(taken.ends, np.int64), error)
         self._count(taken.packets, taken.size)
         self.last = taken.last
+        newest = taken.last if taken.times is None else int(taken.times.max())
+        self._latest = max(self._latest if self._packets > taken.packets else 0, newest)
 
     def _count(self, packets: int, size: int) -> None:
         self._packets += packets

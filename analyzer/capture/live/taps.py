@@ -23,8 +23,8 @@ class Taken:
     """Some packets, in the order in which they came; good until the tap is asked for the next.
 
     size: bytes of all blocks. last: time of the last packet, ns since 1970. blocks: pcapng packet blocks, in one buffer
-    or in many pieces. ends: for each packet, bytes of the blocks up to its end. times: of each packet, ns; only who
-    merges several taps by time needs them.
+    or in many pieces. ends: for each packet, bytes of the blocks up to its end. times: of each packet, ns: who
+    merges taps, or divides packets among files, goes by them.
     """
 
     packets: int

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.session import Session
+from tests.analyzer.capture.live import wires
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "analyzer.cli"]
@@ -106,18 +107,9 @@ class Network:
         if failed:
             raise failed[0]
 
-    def send(self, frames: Iterable[bytes], interface: str = "v1", pause: float = 0.0) -> None:
-        """Puts frames on the cable."""
-
-        def put() -> None:
-            with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
-                sender.bind((interface, 0))
-                for frame in frames:
-                    sender.send(frame)
-                    if pause:
-                        time.sleep(pause)
-
-        self.inside(put)
+    def send(self, frames: Iterable[bytes], interface: str = "v1") -> None:
+        """Puts frames on the cable, and waits until they have come out of it."""
+        self.inside(lambda: wires.send(frames, interface))
 
     def talk(self, messages: Sequence[Said], port: int) -> None:
         """A conversation over lo: each message is said when the one before has arrived."""

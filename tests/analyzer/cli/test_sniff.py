@@ -23,7 +23,7 @@ import pytest
 from analyzer.capture.live.asked import Asked, Bounds
 from analyzer.cli import program
 from analyzer.cli.live_status import WIPE
-from analyzer.cli.sniff_options import PROGRAM as PROGRAM_TAKES
+from analyzer.cli.memory import PROGRAM as PROGRAM_TAKES
 from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.errors import UserError
 from analyzer.session import Session
@@ -152,6 +152,7 @@ WRONG = [
     (["-w", "-"], "-w - would mix packets with rows: name a file, or take dumpcap -w - or tcpdump -w -"),
     (["-w", "/no/such/folder/x"], "cannot write /no/such/folder/x: there is no folder /no/such/folder"),
     (["-w", "/tmp"], "cannot write /tmp: it is a folder"),
+    (["-w", "/dev/null"], "cannot write /dev/null: it is a pipe or a device"),
     (["-e", "nope"], "-e nope: there is no field nope"),
     (["-Y", "latency >"], "expected a value, found the end"),
 ]

@@ -287,3 +287,15 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: 
     assert (place / "kept0").exists() == kept
     if kept:
         assert (place / "kept0").stat().st_size > 20 * 100
+
+
+def test_nobody_is_told_of_files_that_they_never_named(spools: Path, tmp_path: Path) -> None:
+    spool, kept = FollowedRun(None, Following()), FollowedRun(str(tmp_path / "kept"), Following())
+    said = spool.told(f"cannot write {spool.path}: No space left on device")
+    assert said is not None
+    assert "TMPDIR" in said
+    assert str(spool.spool) not in said
+    for run in (spool, kept):
+        for problem in (f"cannot write {kept.path}: No space left on device", "eth0 is down", None):
+            assert run.told(problem) == problem
+    spool.forget()

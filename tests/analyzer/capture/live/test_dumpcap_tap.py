@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from analyzer.capture.errors import CaptureError
+from analyzer.capture.live import dumpcap_tap as dumpcap_tap_module
 from analyzer.capture.live.dumpcap_blocks import Passing, read_header
 from analyzer.capture.live.dumpcap_tap import DumpcapTap, explained
 from analyzer.capture.live.taps import Taken
@@ -236,3 +238,23 @@ def test_it_ends_with_whoever_started_it(program: str, tmp_path: Path) -> None:
     while not has_ended(pid) and time.monotonic() < end:
         time.sleep(0.01)
     assert has_ended(pid)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux who was started by whom")
+def test_it_ends_by_force_where_its_starter_was_hurt(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed is what waits for the word to end dumpcap."""
+    monkeypatch.setattr(dumpcap_tap_module, "TO_END", 0.2)
+    tap = DumpcapTap(0, "lo", program=program)
+    tap.begin()
+    running = int((tmp_path / "pid").read_text())
+    starter = tap._starter.pid
+    children = map(int, Path(f"/proc/{starter}/task/{starter}/children").read_text().split())
+    (waiting,) = (each for each in children if each != running)
+    os.kill(waiting, signal.SIGKILL)
+    tap.close()
+    end = time.monotonic() + PATIENCE
+    while not has_ended(running) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert has_ended(running)

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from analyzer.capture.errors import CaptureError
+from analyzer.capture.live import rotation as module
 from analyzer.capture.live.asked import Bounds
 from analyzer.capture.live.channel import Began, Gone, Line
-from analyzer.capture.live.rotation import STATISTICS, Rotation, numbered
+from analyzer.capture.live.rotation import GRACE, STATISTICS, Rotation, numbered
 from analyzer.capture.live.taps import Taken
 from analyzer.capture.packets import Packets
 from analyzer.capture.pcapng_writer import Description, header, packet, statistics
@@ -38,6 +39,12 @@ def taken(first: int, count: int) -> Taken:
     blocks = [packet(0, T0 + number, frame(number), BODY) for number in range(first, first + count)]
     ends = np.arange(1, count + 1) * ONE
     return Taken(count, count * ONE, T0 + first + count - 1, b"".join(blocks), ends)
+
+
+@pytest.fixture(autouse=True)
+def without_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is too many goes at once, but where that is the question."""
+    monkeypatch.setattr(module, "GRACE", 0.0)
 
 
 class Written:
@@ -97,6 +104,41 @@ def test_bounds(ring: Bounds, until: Bounds, counts: list[int], takes: tuple[int
     assert sorted(found.files()) == sorted(tmp_path.iterdir())
     if not any(isinstance(line, Gone) for line in found.said):
         assert found.rotation.size == sum(path.stat().st_size for path in found.files())
+
+
+def test_a_file_stays_until_whoever_follows_can_have_opened_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GRACE", GRACE)
+    found = Written(tmp_path / "trace.pcapng", Bounds(packets=1, files=1))
+    found.feed(1, 1, 1)
+    assert len(found.files()) == len(list(tmp_path.iterdir())) == 3
+    now = time.monotonic()
+    assert found.rotation.deadline is not None
+    assert now < found.rotation.deadline <= now + GRACE
+    found.rotation.tick(now + GRACE)
+    assert found.counts() == [1]
+    found.feed(1)
+    found.rotation.finish()
+    assert [path.exists() for path in found.files()] == [True]
+
+
+@pytest.mark.parametrize(
+    ("moments", "counts"),
+    [
+        ([0, 10, 20, 30, 40], [2, 2, 1]),
+        ([0, 10, 5, 30, 40], [3, 2]),
+        ([0, 10, 20, 5, 40, 50], [4, 2]),
+        ([0, 10**9, 5, 6, 7], [2, 2, 1]),
+    ],
+)
+def test_packets_that_changed_places_are_of_one_file(moments: list[int], counts: list[int], tmp_path: Path) -> None:
+    """But a clock that was set back ends no file later."""
+    found = Written(tmp_path / "trace.pcapng", Bounds(packets=2))
+    times = T0 + np.array(moments)
+    blocks = b"".join(packet(0, moment, frame(0), BODY) for moment in times.tolist())
+    ends = np.arange(1, len(times) + 1) * ONE
+    found.rotation.write(Taken(len(times), len(blocks), int(times[-1]), blocks, ends, times))
+    found.rotation.finish()
+    assert found.counts() == counts
 
 
 def test_every_file_is_whole_by_itself(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""--memory: how much what never ends may take, where rows are read as they come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+SIZES: Mapping[str, int] = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZE = re.compile(r"(\d{1,15}) ?(?:([kmgt])(?:ib)?|b)?", re.IGNORECASE)
+
+LEAST = 256 << 20
+"""Bytes that --memory must allow."""
+
+PROGRAM = 192 << 20
+"""Bytes of them that the program takes for itself: code, blocks of packets, text."""
+
+
+def memory_option(default: str | None = None, shown: str | None = None) -> Callable[[_Command], _Command]:
+    """Adds --memory; the command gets as `memory` the bytes that tables may hold, None for no limit.
+
+    shown: what help says of the default, if that is not all.
+    """
+
+    def of_tables(_: click.Context, __: click.Parameter, said: int | None) -> int | None:
+        return None if said is None else said - PROGRAM
+
+    return click.option(
+        "--memory",
+        type=Memory(),
+        default=default,
+        show_default=shown or default is not None,
+        callback=of_tables,
+        help="Beyond it the oldest messages leave; their count stays. none: no limit.",
+    )
+
+
+class Memory(click.ParamType[int | None]):
+    """Bytes with a unit (512M, 1G, 1GiB); `none` or 0: no limit."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        """The bytes; None for no limit."""
+        if value is None or isinstance(value, int):
+            return value
+        size = 0 if value == "none" else size_of(str(value))
+        if size is None:
+            self.fail(f"{value!r} is no size, such as 512M or 2G; none: no limit", param, ctx)
+        if 0 < size < LEAST:
+            self.fail(f"{value} is too little to run in: give {LEAST >> 20}M or more, or none", param, ctx)
+        return size or None
+
+
+def size_of(text: str) -> int | None:
+    """Bytes as they are written, with a unit or none; None where that is no size."""
+    match = _SIZE.fullmatch(text)
+    return None if match is None else int(match[1]) * SIZES[(match[2] or "").lower()]
