@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from analyzer.capture.unpack import Unpacker
 
 READ = 1 << 20
-COLLECT, LITTLE_COLLECT = 0.12, 0.06
+COLLECT, LITTLE_COLLECT = 0.15, 0.06
 """Seconds; the second where what came in that time is LITTLE."""
 LITTLE = 1 << 16
 """Bytes."""
