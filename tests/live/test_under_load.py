@@ -120,12 +120,13 @@ def test_the_interface_goes(how: str, wire: Wire, small: Path, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_one_of_two_interfaces_goes(small: Path, tmp_path: Path) -> None:
-    """The other one goes on."""
+    """The other one goes on, and the end says it."""
     with Wire(pairs=2) as wire, running(wire, tmp_path, "-i", "wire0", "-i", "wire0-1", "-w", "kept.pcapng") as found:
         wire.send(small, RATE, PACKETS // 2, own=True).wait()
         wire.set("down")
         sent = wire.send(small, RATE, PACKETS, number=1, own=True).wait()
-        assert found.end(signal.SIGINT) == 0
+        assert found.end(signal.SIGINT) == 2
+        assert found.said.splitlines()[-1] == "wireanalyze: wire0 is down; the other interfaces went on"
         came = wire.counted().packets + wire.counted(1).packets
     assert came == PACKETS // 2 + sent.packets == packets_of(tmp_path / "kept.pcapng")
     assert alike(found.rows) == alike(listed(tmp_path / "kept.pcapng"))
