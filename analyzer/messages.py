@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from analyzer.columns import Columns
+from analyzer.columns import Array, Bools, Columns
 from analyzer.reassembly import SNAPPED, Piece
 from dissectors.api import State
 from dissectors.wire.bulk import NULL
@@ -100,6 +100,12 @@ class Repeats(Columns):
         "packet": np.int64,
         "time": np.int64,
     }
+
+
+def unpaired(partner: Array, marks: Array) -> Bools:
+    """Which rows never had a partner, by these two columns: one that has left memory was one."""
+    found: Bools = (partner == NULL) & (marks & Mark.PARTNER_LEFT == 0)
+    return found
 
 
 def marks_of(pieces: tuple[Piece, ...]) -> Mark:

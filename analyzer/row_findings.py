@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns import Array, Bools, Ints
-from analyzer.messages import FROM_CLIENT, Mark, Messages
+from analyzer.messages import FROM_CLIENT, Mark, Messages, unpaired
 from analyzer.streams import UNKNOWN_SIDE, Streams
 from dissectors.api import Role, State
 from dissectors.finding import Finding, Severity
@@ -43,7 +43,7 @@ class Facts(NamedTuple):
         names = ("marks", "state", "role", "partner", "time", "stream", "side")
         take = {name: index.column(name)[rows] for name in names}
         there = take["partner"] != NULL
-        paired = there | (take["marks"] & Mark.PARTNER_LEFT != 0)
+        paired = ~unpaired(take["partner"], take["marks"])
         answers = there & (take["role"] == Role.RESPONSE)
         asked = index.column("time")[take["partner"][answers]]
         latency = np.zeros(len(rows), np.int64)

@@ -143,6 +143,12 @@ class Analysis:
     def _release(self, packet: int) -> None:
         """Nobody will ask for packets before that."""
 
+    def grow_within(self, limit: int | None) -> Iterator[range]:
+        """The same, and rows that are due leave as soon as the next ones are asked for; limit: see due."""
+        for closed in self.grow():
+            yield closed
+            self.leave(self.due(limit))
+
     def load(self, ends: Callable[[], Iterable[int]] | None = None) -> Self:
         """Reads all inputs to their end.
 

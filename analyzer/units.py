@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 DURATIONS: Mapping[str, int] = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
@@ -11,3 +12,12 @@ SIZES: Mapping[str, int] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 
 """Bytes."""
 
 UNITS: Mapping[str, int] = {**DURATIONS, **SIZES}
+
+_WHOLE = re.compile(r"(\d{1,15}) ?([a-z]*)", re.IGNORECASE)
+
+
+def whole_amount(text: str, units: Mapping[str, int]) -> int | None:
+    """A whole number, times what its unit counts; None where it is none. units: in lower case, "" for none."""
+    match = _WHOLE.fullmatch(text)
+    unit = None if match is None else units.get(match[2].lower())
+    return None if match is None or unit is None else int(match[1]) * unit

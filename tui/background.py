@@ -77,6 +77,8 @@ class Background(threading.Thread):
                 message = work()
             except Exception as error:  # raised again where defects are reported
                 message = Failed(error)
-            with contextlib.suppress(RuntimeError):  # the program has ended since
-                self._post(message)
-            UNDER_WAY.end(number)
+            try:
+                with contextlib.suppress(RuntimeError):  # the program has ended since
+                    self._post(message)
+            finally:
+                UNDER_WAY.end(number)  # or rows that are due would never leave

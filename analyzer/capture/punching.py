@@ -10,6 +10,8 @@ import fcntl
 import struct
 import sys
 
+from analyzer.heap import library
+
 KEEP_SIZE, PUNCH_HOLE = 1, 2
 F_PUNCHHOLE = 99
 """Of macOS."""
@@ -25,8 +27,7 @@ def punch(descriptor: int, begin: int, end: int) -> bool:
         return True
     import ctypes  # who reads no endless pipe does without
 
-    library = ctypes.CDLL(None)
-    call = getattr(library, "fallocate64", None) or getattr(library, "fallocate", None)
+    call = getattr(library(), "fallocate64", None) or getattr(library(), "fallocate", None)
     if call is None:
         return False
     return bool(call(descriptor, PUNCH_HOLE | KEEP_SIZE, ctypes.c_int64(begin), ctypes.c_int64(end - begin)) == 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
 
 import click
 
@@ -76,15 +75,8 @@ def _print_read(session: Session, printer: Printer, selection: Selection, count:
 def _print_growing(session: Session, printer: Printer, selection: Selection, memory: int | None) -> None:
     printer.head()
     reading = Rows(session, streaming=True)
-    growth = session.grow() if memory is None else _within(memory, session)
+    growth = session.grow() if memory is None else session.grow_within(memory)
     for rows in selection.as_they_come(reading, selection.read(growth)):
         printer.rows(reading, rows)
         sys.stdout.buffer.flush()
     printer.end()
-
-
-def _within(memory: int, session: Session) -> Iterator[range]:
-    """session.grow(), with rows that leave when those that are asked for next have been printed."""
-    for rows in session.grow():
-        yield rows
-        session.leave(session.due(memory))

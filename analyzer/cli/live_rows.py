@@ -48,13 +48,12 @@ def print_live(sniffing: Sniffing, printer: Printer, wanted: Filter | None, stat
             printer.head()
         session = sniffing.session
         reading = Rows(session, streaming=True)
-        for rows in session.grow():
+        for rows in session.grow_within(sniffing.memory):
             chosen = rows if wanted is None else wanted.rows(reading, np.arange(rows.start, rows.stop))
             if len(chosen):
                 with _printing(status):
                     printer.rows(reading, chosen)
             status.printed = rows.stop
-            session.leave(session.due(sniffing.memory))
         with _printing(status):
             printer.end()
         if status.left_alone:

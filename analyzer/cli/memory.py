@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from analyzer.units import whole_amount
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-SIZES: Mapping[str, int] = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_SIZE = re.compile(r"(\d{1,15}) ?(?:([kmgt])(?:ib)?|b)?", re.IGNORECASE)
+_PREFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZES = {"": 1, "b": 1, **_PREFIXES, **{f"{prefix}ib": size for prefix, size in _PREFIXES.items()}}
 
 LEAST = 256 << 20
 """Bytes that --memory must allow."""
@@ -58,5 +59,4 @@ class Memory(click.ParamType[int | None]):
 
 def size_of(text: str) -> int | None:
     """Bytes as they are written, with a unit or none; None where that is no size."""
-    match = _SIZE.fullmatch(text)
-    return None if match is None else int(match[1]) * SIZES[(match[2] or "").lower()]
+    return whole_amount(text, _SIZES)

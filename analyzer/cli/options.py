@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyzer.render.jsonable import Limits
-from analyzer.units import SIZES
+from analyzer.units import SIZES, whole_amount
 from dissectors.wire import budget
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 COLOURS = ("auto", "dark", "light", "contrast", "terminal")
 
-_SIZE = re.compile(r"(\d{1,15}) ?([a-z]*)", re.IGNORECASE)
 _SIZES = {"": 1, **{unit.lower(): size for unit, size in SIZES.items()}}
 
 
@@ -66,10 +64,10 @@ class Size(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The bytes."""
-        match = _SIZE.fullmatch(str(value))
-        if match is None or match[2].lower() not in _SIZES:
+        size = whole_amount(str(value), _SIZES)
+        if size is None:
             self.fail(f"{value!r} is no size, such as 512MiB", param, ctx)
-        return int(match[1]) * _SIZES[match[2].lower()]
+        return size
 
 
 def _allow(_: click.Context, __: click.Parameter, size: int | None) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.columns import Ints
-from analyzer.messages import Mark
+from analyzer.messages import unpaired
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
-from dissectors.wire.bulk import NULL
 
 
 @slotted
@@ -28,7 +27,7 @@ class Waiting:
 def unanswered(session: Analysis, rows: Ints) -> Ints:
     """Those of `rows` that are requests without an answer."""
     table = session.rows
-    alone = (table.column("partner")[rows] == NULL) & (table.column("marks")[rows] & Mark.PARTNER_LEFT == 0)
+    alone = unpaired(table.column("partner")[rows], table.column("marks")[rows])
     found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & alone]
     return found
 

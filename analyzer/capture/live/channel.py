@@ -50,12 +50,11 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Since Start: packets and bytes written, packets that the kernel could not keep, the last one's time (ns)."""
+    """Since Start: packets and bytes written, packets that the kernel could not keep."""
 
     packets: int
     dropped: int
     size: int
-    time: int
 
 
 @dataclass(frozen=True, slots=True)

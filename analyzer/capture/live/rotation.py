@@ -48,8 +48,8 @@ class Rotation:
     interfaces: in the order of their numbers. ring, until: see Asked; bounds of `until` other than packets, size and
     files are not its business. tell: hears of files. counters: (received, dropped) of each interface.
 
-    packets, size, last: written in all (bytes of packets and headers), and the last one's time. over: a bound of
-    `until` is reached. Methods raise CaptureError, with a sentence for the user, when a file cannot be written.
+    packets, size: written in all (bytes of packets and headers). over: a bound of `until` is reached. Methods raise
+    CaptureError, with a sentence for the user, when a file cannot be written.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Rotation:
         self._files: deque[str] = deque()
         self._surplus: deque[tuple[float, str]] = deque()
         self._latest = 0
-        self._begun = self.packets = self.size = self.last = self._dropped = 0
+        self._begun = self.packets = self.size = self._dropped = 0
         self._old = self._count_again = 0.0
         self._out = -1
         self.over = False
@@ -145,7 +145,7 @@ class Rotation:
         except OSError as error:
             raise CaptureError(f"cannot write {path}: {error.strerror}{self._kept()}") from None
         self._files.append(path)
-        self._size = self._packets = 0
+        self._size = self._packets = self._latest = 0
         self._count_again = time.monotonic() + STATISTICS
         self._add(self._head)
         self._tell(Began(path))
@@ -176,9 +176,8 @@ class Rotation:
         except OSError as error:
             self._cut_back(np.asarray(taken.ends, np.int64), error)
         self._count(taken.packets, taken.size)
-        self.last = taken.last
         newest = taken.last if taken.times is None else int(taken.times.max())
-        self._latest = max(self._latest if self._packets > taken.packets else 0, newest)
+        self._latest = max(self._latest, newest)
 
     def _count(self, packets: int, size: int) -> None:
         self._packets += packets

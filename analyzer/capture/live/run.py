@@ -132,7 +132,7 @@ class Run:
         self._counters()
         self._told = time.monotonic()
         self._last_told = (self._files.packets, self._dropped)
-        self._tell(Counted(self._files.packets, self._dropped, self._files.size, self._files.last))
+        self._tell(Counted(self._files.packets, self._dropped, self._files.size))
 
     def _counters(self) -> list[tuple[int, int]]:
         found = [tap.counters() for tap in self._all]

@@ -95,7 +95,7 @@ for n in range(3):
     start = heard()
     if start is None: break
     file(start.path)
-    say(Counted(10, 1, 1000, 5))
+    say(Counted(10, 1, 1000))
     print('noise', flush=True)
     assert isinstance(heard(), Stop)
     file(start.path + '.2'); say(Gone(start.path))
@@ -189,7 +189,7 @@ def test_a_run_does_not_begin(script: str, expected: str, spools: Path, monkeypa
 )
 def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     following = Following()
-    child = f"say(Ready()); path = heard().path; file(path); say(Counted(7, 0, 9, 9)); open(path + '.2', 'w'); {script}"
+    child = f"say(Ready()); path = heard().path; file(path); say(Counted(7, 0, 9)); open(path + '.2', 'w'); {script}"
     with capturing(child, monkeypatch) as capture:
         capture.begin(None, following)
         until(lambda: capture.stopped)
@@ -218,7 +218,7 @@ def test_one_that_still_writes_is_waited_for(spools: Path, monkeypatch: pytest.M
     monkeypatch.setattr(module, "PATIENCE", 0.6)
     script = (
         "say(Ready()); file(heard().path); sys.stdin.read()\n"
-        "for n in range(8): time.sleep(0.1); say(Counted(n, 0, 0, 0))\nsay(Stopped(99, 0, 0))"
+        "for n in range(8): time.sleep(0.1); say(Counted(n, 0, 0))\nsay(Stopped(99, 0, 0))"
     )
     with capturing(script, monkeypatch) as capture:
         capture.begin(None, Following())
@@ -237,11 +237,11 @@ def test_how_far_behind() -> None:
     run = FollowedRun("/x", Following())
     now = time.monotonic()
     for n in range(1, 4):
-        run.count(Counted(n * 10, 0, 0, 0), now - 40 + n * 10)
+        run.count(Counted(n * 10, 0, 0), now - 40 + n * 10)
     assert [round(run.health_at(read).lag) for read in (0, 9, 10, 29)] == [30, 30, 20, 10]
     assert (run.health_at(30).lag, run.health_at(99).backlog) == (0.0, 0)
     for n in range(4 * MOST_TOLD):
-        run.count(Counted(100 + n, 0, 0, 0), now)
+        run.count(Counted(100 + n, 0, 0), now)
     assert len(run._told) <= MOST_TOLD + 1
     run.count(Stopped(9 * MOST_TOLD, 5, 6), now - 3)
     assert round(run.health_at(9 * MOST_TOLD - 1).lag) == 3

@@ -13,7 +13,7 @@ LINES: list[Line] = [
     channel.Failed("no \u2028 right"),
     channel.Began("/tmp/a file\nwith a break.pcapng"),
     channel.Gone("x"),
-    channel.Counted(1, 2, 3, 4),
+    channel.Counted(1, 2, 3),
     channel.Stopped(1, 2, 3),
     channel.Stopped(1, 2, 3, "the disk is full"),
     channel.Start("x"),
