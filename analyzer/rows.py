@@ -82,10 +82,13 @@ class Rows:
     ) -> Iterator[dict[str, Any]]:
         session, error, info, findings, fields = self.session, *(key in keys for key in BODY_KEYS_IN_ORDER)
         readable = session.readable(rows)
-        for row, (dissector, message, context), number, remarks in zip(
-            cells, readable, rows.tolist(), self.remarks(rows).tolist(), strict=True
+        requests = session.recalled.of(rows, readable) if info else repeat(None, len(rows))
+        for row, (dissector, message, context), number, remarks, request in zip(
+            cells, readable, rows.tolist(), self.remarks(rows).tolist(), requests, strict=True
         ):
             body = session.raw_body(message) if dissector is None else defects.values(dissector, message, context)
+            if request is not None:
+                body = body._replace(request=request)
             if remarks:
                 body = session.remarked(number, body, findings_of(remarks))
             found = dict(zip(keys, row, strict=True))

@@ -29,6 +29,7 @@ from analyzer.errors import UserError
 from analyzer.hosts import Hosts
 from analyzer.leaving import Leaving
 from analyzer.messages import FROM_CLIENT
+from analyzer.recalled import Recalled
 from analyzer.row_columns import Times
 from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State
 from dissectors.field import Field, FieldSpec, Source, Tree
@@ -78,6 +79,7 @@ class Analysis:
         self.comments = Comments(None, self.rows, self.engine.pieces)
         self.hosts = Hosts((), source.flows, self.engine.streams, self.rows)
         self._leaving = Leaving(self.engine, source.store)
+        self.recalled = Recalled(self)
         self.ended = False
 
     def __enter__(self) -> Self:
@@ -273,7 +275,7 @@ class Analysis:
     def remarked(self, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:
         """A body with what the index knows of its row; remarks: that, where it is known already."""
         known = self.remarks(row) if remarks is None else remarks
-        return Body(body.values, body.error, (*known, *self._of_body(row, body.findings)))
+        return body._replace(findings=(*known, *self._of_body(row, body.findings)))
 
     def tree(self, row: int) -> Tree:
         """A row as an annotated tree; lost bytes are leaves of it."""
@@ -291,11 +293,10 @@ class Analysis:
     def info(self, row: int, body: Body) -> str:
         """One line for people."""
         dissector = self.dissector(row)
-        return (
-            self.raw_info(self.message(row), body)
-            if dissector is None
-            else defects.info(dissector, body, self.context(row))
-        )
+        if dissector is None:
+            return self.raw_info(self.message(row), body)
+        context = self.context(row)
+        return defects.info(dissector, self.recalled.body(row, body, dissector, context), context)
 
     def raw_info(self, message: bytes, body: Body) -> str:
         """The same of bytes that no dissector reads."""

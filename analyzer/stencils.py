@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Ints
+from analyzer.columns import Array, Ints, given
 from analyzer.packed import packed, parts
+from analyzer.recalled import recalls, requests, short_requests
 from analyzer.row_columns import Values
 from analyzer.row_findings import ALONE, findings_of
 from analyzer.rows import Rows
@@ -42,6 +43,12 @@ which that is: of fewer rows, as they come live, only what will be worth it is t
 
 LONGEST = 4 << 20
 """Bytes of a message beyond which it is decoded for itself."""
+
+RECALLED = 24 << 20
+"""Bytes of requests that are read beside the answers of one call."""
+
+_ONE, _SEVERAL, _PAIR = range(3)
+"""How a message lies: in one piece, in several, or read with the request that it answers."""
 
 MOST_SHAPES, MOST_OF_A_KIND = 2048, 128
 """Shapes that are kept, in all and of messages of one kind; a large one counts as many."""
@@ -102,12 +109,14 @@ class Shapes:
 class Stencils:
     """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body.
 
-    shapes: those that another one has kept, also of another analysis, whose `say` makes the same texts.
+    shapes: those that another one has kept, also of another analysis, whose `say` makes the same texts. asks: whether
+    one of these is the line for people, for which an answer may need its request: then both are alike, or neither.
     """
 
-    def __init__(self, reader: Rows, say: Say, shapes: Shapes | None = None) -> None:
-        self._reader, self._session, self._say = reader, reader.session, say
+    def __init__(self, reader: Rows, say: Say, shapes: Shapes | None = None, *, asks: bool = True) -> None:
+        self._reader, self._session, self._say, self._asks = reader, reader.session, say, asks
         self._shapes = Shapes() if shapes is None else shapes
+        self._recalling: dict[tuple[int, ...], bool] = {}
 
     def groups(self, rows: Ints) -> list[Group]:
         """Groups of places in `rows`; what is in none is like nothing."""
@@ -115,23 +124,23 @@ class Stencils:
         for key, places in self._alike(rows):
             kind = self._shapes.of(self._kind(key))
             if kind.templates or kind.poor < MOST_POOR:
-                found += self._of_a_kind(kind, rows, places, findings_of(key[-1]))
+                found += self._of_a_kind(kind, rows, places, key[-2], findings_of(key[-1]))
         self._shapes.trim()
         _read_nested([group.laid for group in found])
         return [group for group in found if len(group.laid.rows)]
 
     def _kind(self, key: tuple[int, ...]) -> Hashable:
         """The same without what is only this analysis's number of something."""
-        *numbers, extra, protocol, several, remarks = key
+        *numbers, extra, protocol, lies, remarks = key
         engine = self._session.engine
         extras = None if extra == NULL else tuple(sorted(engine.extras[extra].items()))
-        return *numbers, extras, engine.dissector(protocol), several, remarks
+        return *numbers, extras, engine.dissector(protocol), lies, remarks
 
     def _alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
         """Places of whole rows of the same kind, where there are enough of them to look for a shape."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
-        columns.append((table.column("count")[rows] > 1).astype(np.int8))
+        columns.append(np.where(table.column("count")[rows] > 1, _SEVERAL, _ONE).astype(np.int8))
         remarks = self._reader.remarks(rows)
         columns.append(remarks)
         good = table.column("state")[rows] == State.COMPLETE
@@ -140,14 +149,44 @@ class Stencils:
         places = np.flatnonzero(good)
         if not len(places):
             return
+        if self._asks:
+            places = self._with_requests(rows, places, columns)
         length = table.column("length")[rows]
         kinds, keys = packed([column[places] for column in columns])
         for key, alike in parts(keys):
             if _worth(length[places[alike]]) >= WORTH:
                 yield tuple(int(column[key]) for column in kinds), places[alike]
 
-    def _of_a_kind(self, kind: Kind, rows: Ints, places: Ints, remarks: tuple[Finding, ...]) -> Iterator[Group]:
-        source, at, length = self._bytes(rows[places])
+    def _with_requests(self, rows: Ints, places: Ints, columns: list[Array]) -> Ints:
+        """Says of answers that need their request that they lie beside it; gives the places without those that can't.
+
+        Where the request is unknown, nothing of it is said, and the answer is alike to others of that sort.
+        """
+        kinds, keys = packed([column[places] for column in columns[:5]])
+        needs = np.array([self._recalls(*each) for each in zip(*(kind.tolist() for kind in kinds), strict=True)])[keys]
+        needy = places[needs]
+        if not len(needy):
+            return places
+        there = requests(self._session, rows[needy]) >= 0
+        usable = short_requests(self._session, rows[needy], RECALLED) >= 0
+        columns[5][needy[usable]] = _PAIR
+        left = np.zeros(len(rows), bool)
+        left[needy[there & ~usable]] = True
+        return places[~left[places]]
+
+    def _recalls(self, code: int, version: int, role: int, extra: int, protocol: int) -> bool:
+        key = code, version, role, extra, protocol
+        if key not in self._recalling:
+            dissector = self._session.engine.dissector(protocol)
+            extras = None if extra == NULL else self._session.engine.extras[extra]
+            context = Context(Role(role), given(code), given(version), extras)
+            self._recalling[key] = bool(recalls(dissector, context))
+        return self._recalling[key]
+
+    def _of_a_kind(
+        self, kind: Kind, rows: Ints, places: Ints, lies: int, remarks: tuple[Finding, ...]
+    ) -> Iterator[Group]:
+        source, at, length = self._bytes(rows[places], lies)
         kind.templates.sort(key=lambda template: -template.hits)
         self._shapes.count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
         del kind.templates[MOST_OF_A_KIND:]
@@ -163,7 +202,7 @@ class Stencils:
         if not many:
             return
         while _worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
-            made = self._template(int(rows[places[0]]), remarks)
+            made = self._template(int(rows[places[0]]), lies, remarks)
             done = np.zeros(1, np.int64)
             if made is not None:
                 laid = Laid(made, source, at, length)
@@ -180,21 +219,31 @@ class Stencils:
                 kind.poor += 1
             places, at, length = (np.delete(column, done) for column in (places, at, length))
 
-    def _bytes(self, rows: Ints) -> tuple[Bytestore, Ints, Ints]:
+    def _bytes(self, rows: Ints, lies: int) -> tuple[Bytestore, Ints, Ints]:
         """Where the bytes of rows can be read, all in one piece: places and lengths."""
         table, session = self._session.rows, self._session
         first, length = table.column("pieces")[rows], table.column("length")[rows]
-        if table.cell("count", int(rows[0])) == 1:
+        if lies == _ONE:
             return session.source.store, session.engine.pieces.column("at")[first], length
+        if lies == _PAIR:
+            asked = table.column("partner")[rows]
+            length = length.astype(np.int64) + table.column("length")[asked]
+            pairs = zip(session.messages(rows), session.messages(asked), strict=True)
+            return Joined([part for pair in pairs for part in pair]), np.cumsum(length) - length, length
         return Joined(session.messages(rows)), np.cumsum(length) - length, length
 
-    def _template(self, row: int, remarks: tuple[Finding, ...]) -> Template | None:
+    def _template(self, row: int, lies: int, remarks: tuple[Finding, ...]) -> Template | None:
         session = self._session
         dissector, context = session.dissector(row), session.context(row)
         if dissector is None:
             return None
         try:
-            made = dissector.stencil(session.message(row), context)
+            if lies == _PAIR:
+                asked = session.rows.cell("partner", row)
+                request = session.message(asked), session.context(asked)
+                made = dissector.stencil(session.message(row), context, request)
+            else:
+                made = dissector.stencil(session.message(row), context)
             if made is not None and remarks:
                 made = made._replace(body=made.body._replace(findings=(*remarks, *made.body.findings)))
             said = {} if made is None else self._say(made.body, dissector, context)

@@ -117,11 +117,14 @@ class Body(NamedTuple):
     """A message decoded to plain values. `error` is the first error that the message itself reports, as (code, name).
 
     Values are what JSON knows (int, float, str, bool, None, list, dict with str keys), bytes, and wire.secret.Secret.
+    request: for info() alone, the same of the request that the message answers, at least the fields that
+    Dissector.recalls names; None where it is unknown.
     """
 
     values: dict[str, Any]
     error: tuple[int, str] | None
     findings: tuple[Finding, ...] = ()
+    request: Mapping[str, Any] | None = None
 
 
 Pick: TypeAlias = "Callable[[bytes], dict[str, Any] | None]"
@@ -171,6 +174,18 @@ class Measure(ABC):
         stream ends is as long as the window, others stay negative.
         """
 
+    @property
+    def settled(self) -> bool:
+        """Whether it remembers nothing, so that a new one would say the same of the next message; for speed alone."""
+        return False
+
+    def across(self, message: Window, known: int) -> int:
+        """The same where bytes of the message are lost; they read as zeros. Only the first `known` are sure to be there.
+
+        As by default 0 where nobody knows: then the message ends with the known bytes. Negative: more bytes are needed.
+        """
+        return 0
+
 
 class Conversation(ABC):
     """The state of one connection: requests not yet answered, and what decoding needs later.
@@ -187,6 +202,9 @@ class Conversation(ABC):
         handle: the engine's number for it, given back as `partner` of its answer. prefix: its first bytes
         (Dissector.prefix at most, fewer if the message is shorter or cut), length prefix included.
         """
+
+    def lost(self, from_client: bool) -> None:
+        """Bytes of a direction are missing behind what step() was given of it. Never raises; by default it is no matter."""
 
     def handles(self) -> Iterable[int]:
         """The handles that step() may still give back as a partner, in any order.
@@ -258,6 +276,13 @@ class Dissector(ABC):
         """
         return None
 
+    def opens(self, prefix: bytes, from_client: bool) -> bool:
+        """Whether a direction that was not seen from its SYN on begins here all the same; by default nobody knows.
+
+        prefix: as probe() gets it. Only for what stands at the beginning of a direction and nowhere else.
+        """
+        return False
+
     @abstractmethod
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Reads what the list needs from the first bytes of a message; HEADLESS where they are too few. Never raises.
@@ -278,10 +303,12 @@ class Dissector(ABC):
         message: all its bytes, length prefix included, or those before the first that is missing.
         """
 
-    def stencil(self, message: bytes, context: Context) -> Stencil | None:
+    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
         """What values() gives, with holes where messages of the same shape may differ; for speed alone.
 
-        None, as by default, where nothing is known that could be left open. message: as values() gets it.
+        None, as by default, where nothing is known that could be left open. message: as values() gets it. request: the
+        one that it answers, where recalls() says so: then the shape is that of the two messages, one behind the other,
+        and Body.request has its values, with holes.
         """
         return None
 
@@ -300,8 +327,15 @@ class Dissector(ABC):
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same annotated. The leaves of each source cover it without gap or overlap, also where the bytes break."""
 
+    def recalls(self, context: Context) -> frozenset[Path]:
+        """The fields of the request that info() wants to know of such an answer; by default none.
+
+        The same for equal contexts.
+        """
+        return frozenset()
+
     def info(self, body: Body, context: Context) -> str:
-        """One line for people, from this message alone. By default its error, and the first few numbers and words."""
+        """One line for people, from this message and what it `recalls`. By default its error and first few values."""
         error = [] if body.error is None else [body.error[1]]
         plain = [f"{name} {value}" for name, value in body.values.items() if isinstance(value, (int, float, str))]
         return ", ".join(error + plain[:4])

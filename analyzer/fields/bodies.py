@@ -124,8 +124,11 @@ class Bodies:
             body = session.remarked(row, body, findings_of(remarks))
         info: list[Any] = []
         if any(whole in (_info, _text) for whole in plan.whole):
-            line = session.raw_info(message, body) if dissector is None else defects.info(dissector, body, plan.context)
-            info.append(line)
+            if dissector is None:
+                info.append(session.raw_info(message, body))
+            else:
+                seen = session.recalled.body(row, body, dissector, plan.context)
+                info.append(defects.info(dissector, seen, plan.context))
         return [
             whole(body, info) if whole is not None else _NOTHING if get is None else get(body.values)
             for get, whole in zip(plan.get, plan.whole, strict=True)

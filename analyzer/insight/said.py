@@ -57,7 +57,7 @@ class Saying:
         self._session, self._watched = session, watched
         self._writer = MarkingWriter(Limits())
         self._reader = Rows(session, hindsight=True)
-        self._stencils = Stencils(self._reader, self._said)
+        self._stencils = Stencils(self._reader, self._said, asks=False)
 
     def about(self, rows: Ints) -> Iterator[About]:
         """Those of `rows`, in order, of which there is anything to say."""

@@ -114,7 +114,7 @@ class Bodies:
     def __init__(self, reader: Rows, learned: Learned) -> None:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json = learned.marking, learned.json
-        self._stencils = Stencils(reader, self._said, learned.shapes)
+        self._stencils = Stencils(reader, self._said, learned.shapes, asks="info" in self._slots)
 
     def of(self, rows: Ints) -> Told:
         """What the bodies of `rows` say, in whatever order."""

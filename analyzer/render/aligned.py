@@ -103,6 +103,7 @@ class AlignedForm:
         time: TimeFormat | None = None,
     ) -> None:
         self._keys, self._time, self._json = keys, time, JsonWriter(limits)
+        self.asks = "info" in keys
         self._names = LineNames()
         last = len(keys) - 1
         self._pillars = [

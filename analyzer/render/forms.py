@@ -51,6 +51,10 @@ class Form(Protocol):
     def edition(self) -> int:
         """What said() gave for a body before this number changed is not what it gives now. Looked at after frame()."""
 
+    @property
+    def asks(self) -> bool:
+        """Whether a slot is the line for people, which may say something of a request beside its answer."""
+
     def head(self) -> bytes:
         """What stands above all rows."""
 
@@ -76,7 +80,7 @@ class Lines:
     def __init__(self, form: Form, reader: Rows) -> None:
         self._form, self.reader = form, reader
         self._edition = form.edition
-        self._stencils = Stencils(reader, form.said)
+        self._stencils = Stencils(reader, form.said, asks=form.asks)
 
     def of(self, rows: Ints) -> Iterator[bytes]:
         """The lines of rows, in pieces."""
@@ -90,7 +94,7 @@ class Lines:
             return
         if self._edition != self._form.edition:
             self._edition = self._form.edition
-            self._stencils = Stencils(self.reader, self._form.said)
+            self._stencils = Stencils(self.reader, self._form.said, asks=self._form.asks)
         merged = list(_merged([*frame, b"\n"], len(rows)))
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
             yield cells.text_of(merged[0])

@@ -47,6 +47,8 @@ class TableForm:
     time: the format in which the reader gives `time`; by default it is ISO 8601, of which the clock is shown.
     """
 
+    asks = True
+
     def __init__(self, keys: Sequence[str], limits: Limits, time: TimeFormat | None = None) -> None:
         self._keys, self._json, self._time = keys, JsonWriter(limits), time
         self._widths = [*WIDTHS[:_TIME], time_width(time), *WIDTHS[_TIME + 1 :]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dissectors.holes import UVARINT, Extent, Shape, Shapeless, Term
-from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Tags
+from dissectors.wire.plan import Array, Leaf, Plan, SecretBy, Step, Struct, Tags
 from dissectors.wire.primitive import Fixed, Length, Sized
 from dissectors.wire.varint import uvarint
 
@@ -59,13 +59,21 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
         if isinstance(step, Tags):
             _tags(cursor, step, values)
         else:
+            if isinstance(step, Leaf) and step.secret_by is not None:
+                _refuse_secret(step.secret_by, values)
             values[step.spec.name] = _member(cursor, step)
     return values
 
 
+def _refuse_secret(rule: SecretBy, values: dict[str, Any]) -> None:
+    """What makes a value a secret becomes part of the shape. Raises Shapeless where it does."""
+    if rule.sensitive(values.get(rule.member)):
+        raise Shapeless
+
+
 def _member(cursor: Cursor, step: Leaf | Struct | Array) -> Any:
     if isinstance(step, Leaf):
-        if step.spec.secret or step.secret_by is not None:
+        if step.spec.secret:
             raise Shapeless
         return _leaf(cursor, step)
     if isinstance(step, Array):

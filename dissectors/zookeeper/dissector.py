@@ -19,7 +19,7 @@ from dissectors.zookeeper.probe import REPLY_EVIDENCE, reply_evidence, request_e
 from dissectors.zookeeper.words import ClientOpening, ServerOpening
 
 if TYPE_CHECKING:
-    from dissectors.api import Pick
+    from dissectors.api import Pick, Stencil
     from dissectors.catalog import Catalog
     from dissectors.lesson import Path
     from dissectors.payload import Asked, Carriers, Payload
@@ -66,6 +66,14 @@ class ZooKeeper(Dissector):
         from dissectors.zookeeper.picks import picker  # decoding one message has no use for it
 
         return picker(context, paths)
+
+    def stencil(
+        self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None
+    ) -> Stencil | None:
+        """Requests, replies and events of one record."""
+        from dissectors.zookeeper.stencil import stencil  # decoding one message has no use for it
+
+        return stencil(message, context, request)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and record with their places."""

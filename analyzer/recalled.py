@@ -1,0 +1,110 @@
+"""What the line about an answer is made of besides the answer: fields of the request that it answers.
+
+Theory. An answer often says the least of an exchange: a size, a version, and not of what. The dissector names the
+fields of the request that people want to read beside it (Dissector.recalls), and whoever makes the line of a row asks
+here for their values. A request counts only if its row stands before that of its answer and has not left memory: then a
+row says the same while packets come as it does in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from analyzer import defects
+from analyzer.columns import Ints
+from dissectors.api import Body, Context, Dissector, Pick, Role, State
+
+if TYPE_CHECKING:
+    from analyzer.session import Analysis
+    from dissectors.lesson import Path
+
+SHORT = 4096
+"""Bytes of a request up to which it is read together with others."""
+
+_NONE = -1
+
+Readable = tuple[Dissector | None, bytes, Context]
+
+
+class Recalled:
+    """Reads fields of requests for the rows of a session."""
+
+    def __init__(self, session: Analysis) -> None:
+        self._session = session
+        self._picks: dict[tuple[object, ...], Pick | None] = {}
+
+    def of(self, rows: Ints, readable: Sequence[Readable]) -> Iterator[Mapping[str, Any] | None]:
+        """For each of `rows`, which are `readable`, the values of its request; None where nothing of it is wanted."""
+        known: dict[int, frozenset[Path]] = {}
+        for dissector, _, context in readable:
+            if id(context) not in known:
+                known[id(context)] = recalls(dissector, context)
+        if not any(known.values()):
+            return repeat(None, len(rows))
+        paths = [known[id(context)] for _, _, context in readable]
+        wanted = np.array([bool(each) for each in paths])
+        return self._values(np.where(wanted, requests(self._session, rows), _NONE), paths)
+
+    def body(self, row: int, body: Body, dissector: Dissector, context: Context) -> Body:
+        """The body of a row with what its line needs of its request."""
+        paths = recalls(dissector, context)
+        if not paths:
+            return body
+        return body._replace(request=next(self._values(requests(self._session, np.array([row])), [paths])))
+
+    def _values(self, asked: Ints, paths: Sequence[frozenset[Path]]) -> Iterator[Mapping[str, Any] | None]:
+        """The values of requests, _NONE for none; long ones are read when their turn comes."""
+        session = self._session
+        there = np.flatnonzero(asked >= 0)
+        short = there[session.rows.column("length")[asked[there]] <= SHORT]
+        together = dict(zip(short.tolist(), session.readable(asked[short]), strict=True))
+        for place, row in enumerate(asked.tolist()):
+            if row < 0:
+                yield None
+                continue
+            found = together.pop(place, None) or session.readable(np.array([row]))[0]
+            yield self._read(found, paths[place])
+
+    def _read(self, found: Readable, paths: frozenset[Path]) -> Mapping[str, Any] | None:
+        dissector, message, context = found
+        if dissector is None:
+            return None
+        key = dissector, context.role, context.code, context.version, paths
+        if context.extra is None and key not in self._picks:
+            self._picks[key] = next(iter(defects.told(partial(_picker, dissector, context, paths))), None)
+        pick = None if context.extra is not None else self._picks[key]
+        values = None if pick is None else pick(message)
+        return defects.values(dissector, message, context).values if values is None else values
+
+
+def recalls(dissector: Dissector | None, context: Context) -> frozenset[Path]:
+    """The fields of its request that the line about such a message is made of, too."""
+    if dissector is None or context.role is not Role.RESPONSE:
+        return frozenset()
+    return frozenset(defects.told(partial(dissector.recalls, context)))
+
+
+def requests(session: Analysis, rows: Ints) -> Ints:
+    """The row of the request that each of `rows` answers, if it came before and has not left; -1 for the others."""
+    asked = session.rows.column("partner")[rows].astype(np.int64)
+    usable = (asked >= session.first) & (asked < rows) & (session.rows.column("role")[rows] == Role.RESPONSE)
+    return np.where(usable, asked, _NONE)
+
+
+def short_requests(session: Analysis, rows: Ints, most: int) -> Ints:
+    """The same, but only of whole requests that may be read together: `most` bytes of them in all."""
+    asked = requests(session, rows)
+    there = np.maximum(asked, session.first)
+    length = np.where(asked < 0, 0, session.rows.column("length")[there])
+    whole = session.rows.column("state")[there] == State.COMPLETE
+    return np.where(whole & (length <= SHORT) & (np.cumsum(length, dtype=np.int64) <= most), asked, _NONE)
+
+
+def _picker(dissector: Dissector, context: Context, paths: frozenset[Path]) -> Sequence[Pick | None]:
+    find: Callable[[Context, frozenset[Path]], Pick | None] = dissector.picker
+    return (find(context, paths),)
