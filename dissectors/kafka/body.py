@@ -13,7 +13,7 @@ from dissectors.api import Body, Context, Role
 from dissectors.errors import DecodeError
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.delicate import HIDDEN, hide_broken, is_delicate
+from dissectors.kafka.delicate import is_delicate
 from dissectors.kafka.embedded.fields import unfold_bytes
 from dissectors.kafka.embedded.values import unfolding
 from dissectors.kafka.header import BODY_START, has_client
@@ -25,6 +25,7 @@ from dissectors.slotted import replace
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import first_nonzero, values_decoder
 from dissectors.wire.fields import read_members
+from dissectors.wire.hiding import HIDDEN, hide_broken
 from dissectors.wire.message import REST, Recipe, folded, framed, values_by
 from dissectors.wire.plan import Plan, resolve
 from dissectors.wire.primitive import INT32

@@ -24,11 +24,11 @@ from dissectors.kafka.embedded.enveloped import DEEPEST, SEPARATOR
 from dissectors.kafka.embedded.rules import GROUP_KIND, INNER_KEY, INNER_VERSION
 from dissectors.kafka.header import ENVELOPE, body_offset
 from dissectors.kafka.reading import body_plan
-from dissectors.kafka.sasl.gssapi import GSSAPI
 from dissectors.kafka.sasl.memory import Sasl
 from dissectors.pairing import MOST_WAITING, Waiting
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, projection
+from dissectors.wire.sasl.gssapi import GSSAPI
 from dissectors.wire.varint import Unfit, uvarint
 
 JOIN_GROUP, SYNC_GROUP, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 11, 14, 17, 18, 36

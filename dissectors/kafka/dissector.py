@@ -58,9 +58,7 @@ class Kafka(Dissector):
         """The body's fields by the schema's names."""
         return decode(message, context)
 
-    def stencil(
-        self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None
-    ) -> Stencil | None:
+    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
         """Bodies of known versions, records that are not compressed among them."""
         from dissectors.kafka.stencil import stencil  # decoding one message has no use for it
 

@@ -15,7 +15,8 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from dissectors.kafka.labels import error_name, labels
-from dissectors.kafka.verbs import OF_NONE, VERBS, count_text
+from dissectors.kafka.verbs import OF_NONE, VERBS
+from dissectors.wire.amounts import count_text
 from dissectors.wire.embedded import Embedded
 
 SHOWN = 3

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dissectors.holes import Bytes, Nested, below, derived, made
+from dissectors.holes import Nested, below, derived, made
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.labels import labels
+from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
@@ -26,39 +27,12 @@ OF_NONE: Mapping[str, tuple[str, bool]] = {
 }
 """Verbs about a list that is null: what it means, and whether the same is meant by an empty one."""
 
-_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
-_SIZES = ("KiB", "MiB", "GiB")
-_ENDLESS = (0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF)
 _IDS = 6
 """Numbers of replicas that are said, before the rest is only counted."""
 
 _CODECS: Mapping[str | None, int] = {name: number for number, name in enumerate(CODECS)}
 _CONTROL = 8
 """Added to the number of a codec."""
-
-
-def count_text(number: Any, noun: str) -> str:
-    """`1 record`, `3 records`."""
-    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
-    return made(lambda count: f"{count} {noun if count == 1 else plural}", number)
-
-
-def duration_text(milliseconds: int) -> str:
-    """`500 ms`, `1.5 s`, `5 min`, `7 d`: the largest unit that divides it."""
-    if milliseconds in _ENDLESS:
-        return "no limit"
-    for size, unit in _UNITS:
-        if milliseconds >= size and milliseconds % size == 0:
-            return f"{milliseconds // size} {unit}"
-    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f}".removesuffix(".0") + " s"
-
-
-def size_text(size: int) -> str:
-    """`1 byte`, `412 bytes`, `3.1 KiB`."""
-    if size < 1024:
-        return "1 byte" if size == 1 else f"{size} bytes"
-    power = min((size.bit_length() - 1) // 10, len(_SIZES))
-    return f"{size / (1 << 10 * power):.1f}".removesuffix(".0") + f" {_SIZES[power - 1]}"
 
 
 def _duration(value: Any, _: str) -> str | None:
@@ -76,9 +50,7 @@ def _many(value: Any, noun: str) -> str | None:
 def _length(value: Any, _: str) -> str | None:
     if isinstance(value, Embedded):
         value = value.data
-    if isinstance(value, Bytes):
-        return made(size_text, value.size)
-    return size_text(len(value)) if isinstance(value, (bytes, Secret)) and len(value) else None
+    return length_text(value) if isinstance(value, (bytes, Secret)) and value else None
 
 
 def _untold(value: Any, _: str) -> str | None:

@@ -108,12 +108,14 @@ class Rules:
     in_order: answers come in the order of the requests of their connection, and the key is only a check; else a queue
     is a side, a kind and a key. overtaken: where several requests wait under one key, the Conversation may give up the
     first once a later request of the connection is answered; this is left to it. taken: what an answer takes over from
-    its request (dissectors.api.with_request's, by default).
+    its request (dissectors.api.with_request's, by default). volunteers: codes of what answers only where something
+    waits for it, and is else a message that nobody asked for, and no guess.
     """
 
     in_order: bool = False
     overtaken: bool = False
     taken: Sequence[str] = ("operation", "code", "version", "client", "state")
+    volunteers: Sequence[int] = ()
 
 
 @slotted
@@ -221,13 +223,17 @@ class Twin(ABC):
     def look(self, prefix: bytes, from_client: bool) -> Look:
         """The same of one that headers() was unsure of; prefix as Conversation.step gets it."""
 
+    def lengths(self, wire: Wire) -> Column:
+        """How long messages are (int64), where only a measure says it: the same as a new one would say.
+
+        `available` bytes of each are at hand, WIDTH or more; it may go on behind them. 0: no message begins so, or one
+        that leaves the measure something to remember. Negative: what is at hand is not enough.
+        """
+        raise NotImplementedError
+
     def steady(self, conversation: Conversation) -> bool:
         """Whether from here on the conversation does what RULES say, until a row is `stepped`."""
         return True
-
-    def client(self, conversation: Conversation) -> str | None:
-        """The client that all rows with a header name, where they name none themselves."""
-        return None
 
     def may_answer(self, asked: Column, answer: Column) -> Column | None:
         """Which requests (codes) these responses (codes of their own, before they take over any) may answer.

@@ -11,6 +11,7 @@ from typing import Any
 
 from dissectors.field import FieldSpec
 from dissectors.slotted import slotted
+from dissectors.wire.cut import Cut
 from dissectors.wire.secret import Secret
 
 
@@ -30,15 +31,17 @@ class Holder(FieldSpec):
     holds: str | None = None
 
 
-def embedded(data: bytes, value: Any, name: str | None = None) -> Embedded:
+def embedded(data: bytes | Secret, value: Any, name: str | None = None) -> Embedded:
     """Bytes with their content; secret where something in it is."""
-    return Embedded(Secret(data) if holds_secret(value) else data, value, name)
+    if not isinstance(data, Secret) and holds_secret(value):
+        data = Secret(data)
+    return Embedded(data, value, name)
 
 
 def holds_secret(value: Any) -> bool:
-    """Whether there is a secret anywhere in a decoded value."""
+    """Whether there is a secret anywhere in a decoded value, or may be in what was not made of it."""
     if isinstance(value, dict):
         return any(map(holds_secret, value.values()))
     if isinstance(value, list):
-        return any(map(holds_secret, value))
+        return (isinstance(value, Cut) and value.hides) or any(map(holds_secret, value))
     return isinstance(value, Secret) or (isinstance(value, Embedded) and isinstance(value.data, Secret))

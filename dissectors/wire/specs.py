@@ -14,6 +14,7 @@ from typing import Any
 
 from dissectors.field import Field, FieldSpec
 from dissectors.slotted import slotted
+from dissectors.wire.cut import Cut
 from dissectors.wire.embedded import Holder, embedded
 from dissectors.wire.primitive import Label
 
@@ -42,8 +43,25 @@ class Parted(FieldSpec):
     __slots__ = ()
 
 
+class Opened(Holder, Parted):
+    """A secret whose bytes have content that is worth reading: what they say is among the values, beside them, and each
+    part says for itself whether it is secret.
+    """
+
+    __slots__ = ()
+
+
 class Repeated(Many):
     """A run of elements of a list that may have others further on, as in Protocol Buffers: the runs fold into one."""
+
+    __slots__ = ()
+
+
+class More(Layout):
+    """A leaf over the last items of a list, which have no nodes; its value is their number (dissectors.wire.cut).
+
+    Behind it there may be one that ends the list.
+    """
 
     __slots__ = ()
 
@@ -69,6 +87,9 @@ LENGTH = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "int")}
 TAG = Layout("tag", "uvarint")
 NUM_TAGGED = Layout("numTaggedFields", "uvarint")
 UNDECODED = Layout("undecoded", "undecoded")
+MORE = More("more", "elements", "{:,} more, not shown".format)
+MORE_SECRET = More("more", "elements", "{:,} more, not shown".format, secret=True)
+"""The same where one of them may be a secret."""
 
 
 @lru_cache(maxsize=4096)
@@ -85,12 +106,14 @@ def unknown_tag(tag: int) -> UnknownTag:
 
 def fold(node: Field) -> Any:
     """The plain value of a node: what the values decoder gives for the same bytes."""
+    if isinstance(node.spec, Holder) and node.children:
+        return embedded(node.value, members(node.children), node.spec.holds)
     if isinstance(node.spec, Parted):
         return node.value
     if isinstance(node.spec, Many) and node.children:
-        return [fold(child) for child in node.children if not isinstance(child.spec, Layout)]
-    if isinstance(node.spec, Holder) and node.children:
-        return embedded(node.value, members(node.children), node.spec.holds)
+        items = [fold(child) for child in node.children if not isinstance(child.spec, Layout)]
+        more = next((child for child in node.children[-2:] if isinstance(child.spec, More)), None)
+        return items if more is None else Cut(items, len(items) + more.value, hides=more.spec.secret)
     return members(node.children) if node.children else node.value
 
 
@@ -111,7 +134,7 @@ def members(nodes: list[Field]) -> dict[str, Any]:
             values.setdefault("_unknownFields", []).append(row)
         elif isinstance(spec, Repeated):
             values.setdefault(spec.name, []).extend(fold(node))
-        elif isinstance(spec, Parted):
+        elif isinstance(spec, Parted) and not isinstance(spec, Holder):
             values[spec.name] = node.value
         elif node.children and node.value is not None and not isinstance(spec, Holder):
             values[spec.name] = node.value

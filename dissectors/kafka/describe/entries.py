@@ -7,32 +7,10 @@ from typing import Any
 
 from dissectors.kafka.types import KAFKA
 from dissectors.slotted import slotted
+from dissectors.wire.describe.entry import Entry
 from dissectors.wire.schema import NONE, Versions
 
 Row = Mapping[str, Any]
-
-
-@slotted
-class Entry:
-    """One field. `versions` and `nullable` are ranges as text, within those of the layout; None in a single version.
-
-    type: in a single version what stands on the wire, else the name in the schema. array: the type of the array that
-    holds it, if one does.
-    """
-
-    name: str
-    type: str
-    versions: str | None = None
-    array: str | None = None
-    nullable: str | None = None
-    tag: int | None = None
-    enum: str | None = None
-    entity: str | None = None
-    default: str | None = None
-    key: bool = False
-    secret: bool = False
-    about: str | None = None
-    fields: tuple[Entry, ...] | None = None
 
 
 @slotted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -11,9 +10,10 @@ from typing import Any
 from dissectors.guide import Guide, Page
 from dissectors.kafka.describe.data import layout_data
 from dissectors.kafka.describe.entries import Layout, Row, layout, listed
-from dissectors.kafka.describe.text import columns, guide_lines, overview_lines
+from dissectors.kafka.describe.text import guide_lines, overview_lines
 from dissectors.kafka.schemas import header_version
 from dissectors.kafka.tables import table
+from dissectors.wire.describe.text import columns, meant
 from dissectors.wire.schema import NONE, Versions
 
 _DIRECTIONS = ("request", "response")
@@ -44,7 +44,7 @@ class KafkaGuide(Guide):
             return _PAGES[known]()
         api, structure = _apis().get(known), _found(name)
         if api is None and structure is None:
-            raise KeyError(f"Kafka has no API, structure or page called {name!r}{_meant(known, self.names())}")
+            raise KeyError(f"Kafka has no API, structure or page called {name!r}{meant(known, self.names())}")
         row = structure if api is None else api["request"]
         assert row is not None
         if version is not None and version not in Versions.parse(row["versions"]):
@@ -77,15 +77,6 @@ def _structures() -> Mapping[str, Row]:
 
 def _found(name: str) -> Row | None:
     return next((row for each, row in _structures().items() if each.lower() == name.lower()), None)
-
-
-def _meant(name: str, names: Sequence[str]) -> str:
-    """The names that are nearly this one, or have it in them, as the end of a sentence."""
-    lower = {each.lower(): each for each in names}
-    close = [lower[each] for each in get_close_matches(name, lower, 3, 0.6)]
-    if len(name) > 3:
-        close += [each for known, each in lower.items() if name in known and each not in close]
-    return f"; did you mean {' or '.join(close[:3])}?" if close else ""
 
 
 # ---- an API

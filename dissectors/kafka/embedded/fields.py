@@ -13,11 +13,12 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from dissectors.field import Field, Tree
-from dissectors.kafka.delicate import DELICATE_MODULES, hide_node, hide_unread
+from dissectors.kafka.delicate import DELICATE_MODULES
 from dissectors.kafka.embedded.rules import RECORDS, Hints, RecordSite, batches, unfold_partition, unfold_sites, whose
 from dissectors.kafka.tables import table
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
+from dissectors.wire.hiding import hide_node, hide_unread
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout, Parted, Wrapping
 

@@ -13,19 +13,9 @@ from binascii import Error, a2b_base64
 from collections.abc import Iterator
 
 from dissectors.kafka.sasl.json_parts import LARGEST, Told, object_parts, values_of
-from dissectors.kafka.sasl.parts import (
-    Decoded,
-    Part,
-    Token,
-    hidden,
-    mark,
-    sealed,
-    shown,
-    struct,
-    text_of,
-    user_words,
-)
 from dissectors.kafka.sasl.scram import gs2_header
+from dissectors.wire.parts import Decoded, Part, hidden, mark, sealed, shown, struct, text_of
+from dissectors.wire.sasl.token import Token, user_words
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Parted
 from dissectors.wire.times import timestamp

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from dissectors.field import FieldSpec
-from dissectors.kafka.sasl.parts import Part, mark
+from dissectors.wire.parts import Part, mark
 from dissectors.wire.primitive import Label
 from dissectors.wire.secret import Secret
 

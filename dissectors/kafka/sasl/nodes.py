@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dissectors.api import Context
-from dissectors.field import Field, FieldSpec, Source, Tree
-from dissectors.kafka.sasl.parts import Part
+from dissectors.field import Field, Tree
 from dissectors.kafka.sasl.read import is_from_client, read_token
+from dissectors.wire.part_nodes import take_apart
+from dissectors.wire.parts import Part
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Layout, Parted
 
@@ -25,7 +26,7 @@ def unfold_token(tree: Tree, context: Context) -> None:
         if isinstance(token, bytes) and not node.children:
             found = read_token(token, is_from_client(context), context.extra or {})
             if found is not None:
-                _unfold(tree, node, path, len(token), found.parts)
+                _unfold(tree, node, path, found.parts)
             return
 
 
@@ -37,25 +38,7 @@ def _nodes(tree: Tree) -> Iterator[tuple[tuple[int, ...], Field]]:
             yield (at, below), child
 
 
-def _unfold(tree: Tree, node: Field, path: tuple[int, ...], size: int, parts: tuple[Part, ...]) -> None:
-    spec, content = node.spec, node.offset + node.head
-    node.spec = Parted(spec.name, spec.type, spec.label, secret=True)
-    if node.head:
-        length = _LENGTHS[spec.type.startswith("compact")]
-        node.children.append(Field(length, size, node.offset, node.head, node.source))
-        node.head = 0
-    _add(tree, node, path, parts, node.source, content)
-
-
-def _add(tree: Tree, parent: Field, path: tuple[int, ...], parts: tuple[Part, ...], source: int, start: int) -> None:
-    """Adds nodes below `parent`; `start` is where the parts' offsets count from."""
-    for part in parts:
-        spec: FieldSpec = part.spec
-        node = Field(spec, part.value, start + part.start, part.stop - part.start, source, part.head)
-        parent.children.append(node)
-        own = (*path, len(parent.children) - 1)
-        if part.decoded is not None:
-            below = Source(len(tree.sources), part.decoded.name, part.decoded.data, own)
-            tree.sources.append(below)
-            _add(tree, node, own, part.decoded.parts, below.id, 0)
-        _add(tree, node, own, part.inside, source, start)
+def _unfold(tree: Tree, node: Field, path: tuple[int, ...], parts: tuple[Part, ...]) -> None:
+    spec = node.spec
+    parted = Parted(spec.name, spec.type, spec.label, secret=True)
+    take_apart(tree, node, path, parts, parted, _LENGTHS[spec.type.startswith("compact")])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dissectors.kafka.sasl.parts import Token, hidden, shown, text_of, user_words
+from dissectors.wire.parts import hidden, shown, text_of
+from dissectors.wire.sasl.token import Token, user_words
 
 PLAIN = "PLAIN"
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dissectors.api import Context, Role
 from dissectors.kafka.sasl.bearer import BEARER, IAM, client_bearer, client_iam, server_bearer, server_iam
-from dissectors.kafka.sasl.gssapi import GSSAPI, gssapi_token
 from dissectors.kafka.sasl.memory import CLIENT, SASL_MECHANISM, SASL_SENDER
-from dissectors.kafka.sasl.parts import Token
 from dissectors.kafka.sasl.plain import PLAIN, is_plain, plain_token
 from dissectors.kafka.sasl.scram import SCRAM, STEPS
 from dissectors.slotted import replace
+from dissectors.wire.sasl.gssapi import GSSAPI, gssapi_token
+from dissectors.wire.sasl.token import Token
 
 Read = Callable[[bytes], Token | None]
 LARGEST = 1 << 20

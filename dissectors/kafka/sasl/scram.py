@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from dissectors.kafka.sasl.parts import Part, Token, hidden, labelled, shown, struct, text_of, user_words
+from dissectors.wire.parts import Part, hidden, labelled, shown, struct, text_of
+from dissectors.wire.sasl.token import Token, user_words
 
 SCRAM = "SCRAM"
 _GS2 = re.compile(rb"(n|y|p=[A-Za-z0-9.\-]{1,64}),(a=[^,]+)?,")

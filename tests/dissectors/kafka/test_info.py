@@ -13,8 +13,8 @@ from dissectors.kafka.info import info_line
 from dissectors.kafka.phrases import phrase
 from dissectors.kafka.schemas import apis
 from dissectors.kafka.tables import table
-from dissectors.kafka.verbs import duration_text, size_text
 from dissectors.wire import Secret
+from dissectors.wire.amounts import duration_text, size_text
 from dissectors.wire.embedded import Embedded
 
 LINES = table("info")["lines"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dissectors.wire.times import milliseconds, timestamp
+from dissectors.wire.times import lasting, milliseconds, timestamp
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,22 @@ def test_timestamps(value: int, text: str | None) -> None:
 )
 def test_durations(value: int, text: str | None) -> None:
     assert milliseconds(value) == text
+
+
+LASTING = [
+    (0, "0 ns"),
+    (999, "999 ns"),
+    (1000, "1 us"),
+    (1540, "1.5 us"),
+    (409_700, "410 us"),
+    (3_000_000, "3 ms"),
+    (3_240_000_000, "3.2 s"),
+    (12_600_000_000, "13 s"),
+    (7_200_000_000_000, "7,200 s"),
+    (-1_500_000, "-1.5 ms"),
+]
+
+
+@pytest.mark.parametrize(("nanoseconds", "text"), LASTING)
+def test_a_length_of_time_in_a_sentence(nanoseconds: int, text: str) -> None:
+    assert lasting(nanoseconds) == text

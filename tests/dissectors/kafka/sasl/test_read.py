@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.kafka.sasl.memory import SASL_MECHANISM
-from dissectors.kafka.sasl.parts import Part
 from dissectors.kafka.sasl.read import read_token
 from dissectors.wire.secret import Secret
 from tests.dissectors.kafka.sasl.tokens import CASES, OPAQUE, Case
+from tests.dissectors.parting import assert_parts_tile
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM", None)
 
@@ -19,27 +19,12 @@ def known(mechanism: str | None) -> dict[str, str]:
     return {} if mechanism is None else {SASL_MECHANISM: mechanism}
 
 
-def assert_tiles(parts: tuple[Part, ...], start: int, stop: int) -> None:
-    """Parts cover their bytes without gap or overlap, on every level."""
-    at = start
-    for part in parts:
-        assert part.start == at
-        assert part.start + part.head <= part.stop
-        if part.inside:
-            assert part.head == 0
-            assert_tiles(part.inside, part.start, part.stop)
-        if part.decoded is not None:
-            assert_tiles(part.decoded.parts, 0, len(part.decoded.data))
-        at = part.stop
-    assert at == stop
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_token(case: Case) -> None:
     token = read_token(case.data, case.from_client, known(case.mechanism))
     assert token is not None
     assert (token.mechanism, token.words) == (case.mechanism, case.words)
-    assert_tiles(token.parts, 0, len(case.data))
+    assert_parts_tile(token.parts, 0, len(case.data))
 
 
 @pytest.mark.parametrize("case", [*CASES, *OPAQUE], ids=str)
@@ -60,7 +45,7 @@ def test_every_cut(case: Case) -> None:
         for mechanism in (case.mechanism, None):
             token = read_token(case.data[:size], case.from_client, known(mechanism))
             if token is not None:
-                assert_tiles(token.parts, 0, size)
+                assert_parts_tile(token.parts, 0, size)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -70,7 +55,7 @@ def test_every_byte_exchanged(case: Case) -> None:
             data = case.data[:at] + bytes([byte]) + case.data[at + 1 :]
             token = read_token(data, case.from_client, known(case.mechanism))
             if token is not None:
-                assert_tiles(token.parts, 0, len(data))
+                assert_parts_tile(token.parts, 0, len(data))
 
 
 PIECES = [case.data for case in CASES] + [b"\0", b",", b"=", b"\x01", b"{", b'"', b"\x60", b"\xff", b"n,,", b"."]
@@ -82,7 +67,7 @@ def test_any_bytes(pieces: list[bytes], mechanism: str | None, from_client: bool
     data = b"".join(pieces)
     token = read_token(data, from_client, known(mechanism))
     if token is not None:
-        assert_tiles(token.parts, 0, len(data))
+        assert_parts_tile(token.parts, 0, len(data))
         assert all(isinstance(word, str) for word in token.words)
 
 

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from struct import Struct
 
 from dissectors.field import FieldSpec
-from dissectors.kafka.sasl.kerberos import length_at, message_parts, message_words
-from dissectors.kafka.sasl.parts import Part, Token, hidden, labelled, shown, struct, text_of, user_words
+from dissectors.wire.parts import Part, hidden, labelled, shown, struct, text_of
+from dissectors.wire.sasl.kerberos import length_at, message_parts, message_words
+from dissectors.wire.sasl.token import Token, user_words
 
 GSSAPI = "GSSAPI"
 FRAMED = 0x60

@@ -1,4 +1,8 @@
-"""What a token consists of: parts with places, each of which is a secret or not."""
+"""A value taken apart: parts with places, each of which is a secret or not.
+
+Theory. Some fields hold a text or bytes with a form of their own: a SASL token, a line of configuration. What reads one
+gives parts that tile it; a tree shows them as nodes (part_nodes.py), values as what these fold to.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from dissectors.wire.specs import Layout, Parted
 
 @slotted
 class Part:
-    """`stop - start` bytes of a token from `start` on, the first `head` of them before the value.
+    """`stop - start` bytes of a value from `start` on, the first `head` of them before the value.
 
     inside: parts that tile it; the head is then theirs. decoded: what its text decodes to, a source of its own.
     """
@@ -34,15 +38,6 @@ class Decoded:
     parts: tuple[Part, ...]
 
 
-@slotted
-class Token:
-    """A token that was understood. `words` are what a line about it says: its step first, then who it is for."""
-
-    mechanism: str
-    words: tuple[str, ...]
-    parts: tuple[Part, ...]
-
-
 def text_of(data: bytes) -> str | bytes:
     """Text where it is UTF-8, else the bytes."""
     try:
@@ -62,7 +57,7 @@ def labelled(name: str, value: object, start: int, stop: int, kind: str, label: 
 
 
 def hidden(name: str, data: bytes, start: int, stop: int, head: int = 0, kind: str = "text") -> Part:
-    """A secret: `data` is the token."""
+    """A secret: `data` is the whole value."""
     value = data[start + head : stop]
     secret = Secret(value if kind == "bytes" else text_of(value))
     return Part(FieldSpec(name, kind, secret=True), secret, start, stop, head)
@@ -83,8 +78,3 @@ def struct(name: str, inside: tuple[Part, ...]) -> Part:
 def mark(name: str, data: bytes, start: int, stop: int, kind: str = "text") -> Part:
     """Bytes that are there for the layout."""
     return Part(Layout(name, kind), text_of(data[start:stop]), start, stop)
-
-
-def user_words(word: str, value: object) -> tuple[str, ...]:
-    """What a line says of a name."""
-    return (f"{word} {value}",) if isinstance(value, str) and value else ()

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias, Union
 
 from dissectors.field import FieldSpec
-from dissectors.kafka.sasl.parts import Part, hidden, shown, struct, text_of
-from dissectors.wire.specs import Layout
+from dissectors.wire.parts import Part, hidden, shown, struct, text_of
+from dissectors.wire.specs import Layout, Many
 
 _INTEGER, _SEQUENCE, _TEXT, _TIME = 0x02, 0x30, 0x1B, 0x18
 _TAGS = Layout("tags", "der_tags")
@@ -157,7 +157,7 @@ def _sequence(data: bytes, start: int, at: int, end: int, members: Members) -> I
         if kind is None:
             yield hidden(name, data, each.start, each.stop, each.content - each.start, "bytes")
         elif kind == "names":
-            yield struct(name, tuple(_names(data, each)))
+            yield Part(Many(name, "struct"), None, each.start, each.stop, inside=tuple(_names(data, each)))
         elif isinstance(kind, str):
             yield _plain(data, name, each.start, _only(data, each.content, each.stop))
         else:

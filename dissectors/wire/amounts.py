@@ -1,0 +1,43 @@
+"""Amounts as lines for people say them: how many, how long, how large.
+
+Theory. A number that differs from message to message is made a text by holes.made, so that messages stay alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dissectors.holes import Bytes, made
+
+_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
+_SIZES = ("KiB", "MiB", "GiB")
+_ENDLESS = (0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF)
+
+
+def count_text(number: Any, noun: str) -> str:
+    """`1 record`, `3 records`."""
+    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    return made(lambda count: f"{count} {noun if count == 1 else plural}", number)
+
+
+def duration_text(milliseconds: int) -> str:
+    """`500 ms`, `1.5 s`, `5 min`, `7 d`: the largest unit that divides it."""
+    if milliseconds in _ENDLESS:
+        return "no limit"
+    for size, unit in _UNITS:
+        if milliseconds >= size and milliseconds % size == 0:
+            return f"{milliseconds // size} {unit}"
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f}".removesuffix(".0") + " s"
+
+
+def size_text(size: int) -> str:
+    """`1 byte`, `412 bytes`, `3.1 KiB`."""
+    if size < 1024:
+        return "1 byte" if size == 1 else f"{size} bytes"
+    power = min((size.bit_length() - 1) // 10, len(_SIZES))
+    return f"{size / (1 << 10 * power):.1f}".removesuffix(".0") + f" {_SIZES[power - 1]}"
+
+
+def length_text(value: Any) -> str:
+    """The size of bytes, a secret or a text, which may be a hole."""
+    return made(size_text, value.size if type(value) is Bytes else len(value))

@@ -1,0 +1,54 @@
+"""Parts as nodes of a tree, below the node that holds the value, and as plain values: what these nodes fold to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dissectors.field import Field, FieldSpec, Source, Tree
+from dissectors.wire.parts import Part
+from dissectors.wire.specs import members
+
+
+def take_apart(
+    tree: Tree, node: Field, path: tuple[int, ...], parts: Iterable[Part], spec: FieldSpec, length: FieldSpec | None
+) -> None:
+    """Gives a leaf at a path children that tile it: its length, which `length` names if it has one, then the parts.
+
+    `spec` is the node's from now on; it says what of the parts is among the values.
+    """
+    content = node.offset + node.head
+    node.spec = spec
+    if node.head and length is not None:
+        size = node.length - node.head
+        node.children.append(Field(length, size, node.offset, node.head, node.source))
+        node.head = 0
+    add_parts(tree, node, path, parts, node.source, content)
+
+
+def add_parts(tree: Tree, parent: Field, path: tuple[int, ...], parts: Iterable[Part], source: int, start: int) -> None:
+    """Adds nodes below `parent`; `start` is where the parts' offsets count from."""
+    for part in parts:
+        node = _node(part, source, start)
+        parent.children.append(node)
+        own = (*path, len(parent.children) - 1)
+        if part.decoded is not None:
+            below = Source(len(tree.sources), part.decoded.name, part.decoded.data, own)
+            tree.sources.append(below)
+            add_parts(tree, node, own, part.decoded.parts, below.id, 0)
+        add_parts(tree, node, own, part.inside, source, start)
+
+
+def part_values(parts: Iterable[Part]) -> dict[str, Any]:
+    """What the nodes of these parts fold to; nothing of what they were decoded to."""
+    return members([_whole(part) for part in parts])
+
+
+def _whole(part: Part) -> Field:
+    node = _node(part, 0, 0)
+    node.children.extend(map(_whole, part.inside))
+    return node
+
+
+def _node(part: Part, source: int, start: int) -> Field:
+    return Field(part.spec, part.value, start + part.start, part.stop - part.start, source, part.head)

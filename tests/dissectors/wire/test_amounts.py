@@ -1,0 +1,32 @@
+"""Amounts as lines for people say them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
+from dissectors.wire.secret import Secret
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "expected"), [(1, "record", "1 record"), (3, "record", "3 records"), (2, "entry", "2 entries")]
+)
+def test_counts(number: int, noun: str, expected: str) -> None:
+    assert count_text(number, noun) == expected
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "expected"),
+    [(0, "0 ms"), (999, "999 ms"), (1500, "1.5 s"), (30_000, "30 s"), (300_000, "5 min"), (0x7FFFFFFF, "no limit")],
+)
+def test_durations(milliseconds: int, expected: str) -> None:
+    assert duration_text(milliseconds) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [(b"", "0 bytes"), (b"x", "1 byte"), (Secret("ab"), "2 bytes")])
+def test_lengths(value: bytes | Secret, expected: str) -> None:
+    assert length_text(value) == expected
+
+
+def test_sizes() -> None:
+    assert [size_text(1 << power) for power in (9, 10, 25, 35)] == ["512 bytes", "1 KiB", "32 MiB", "32 GiB"]
