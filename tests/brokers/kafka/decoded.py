@@ -18,10 +18,10 @@ from tests.brokers.kafka.journal import Said
 Row = Mapping[str, Any]
 
 
-def rows_of(capture: Path) -> list[Row]:
+def rows_of(capture: Path, *options: str) -> list[Row]:
     """The rows of a capture as the command line prints them, whole."""
     command = [sys.executable, "-m", "analyzer.cli", "list", str(capture), "--format", "ndjson", "--fields"]
-    command += ["--bytes-limit", "all", "--max-items", "all"]
+    command += ["--bytes-limit", "all", "--max-items", "all", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

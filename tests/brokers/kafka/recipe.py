@@ -64,5 +64,5 @@ KAFKA = Recipe(
     ports=("broker", "sasl", "controller"),
     prepare=_prepare,
     command=lambda site: ("kafka.Kafka", str(_configuration(site))),
-    ready=lambda site: "Kafka Server started" in (site.folder / "server.log").read_text(errors="replace"),
+    ready=lambda site: "Kafka Server started" in site.logged(),
 )

@@ -30,7 +30,7 @@ def reader(server: Java, compiler: Path, folder: Path) -> Java:
         if "org/apache/kafka/common/record/MemoryRecords.class" in jar.namelist():
             text = text.replace("common.record.internal.", "common.record.")
     source.write_text(text)
-    return compiled(source, server, compiler, folder / "classes")
+    return compiled([source], server, compiler, folder / "classes")
 
 
 def compared(capture: Path, server: Java, folder: Path) -> tuple[Difference, int]:
@@ -60,13 +60,13 @@ def compare(capture: Path, vendor: Java) -> tuple[Difference, int]:
         left = truth.pop("_left")
         if left != row["fields"].get("_rest", {"length": 0})["length"]:
             found.add("rest", f"{row['operation']} {row['version']}: {left} bytes are left")
-        values += _count(truth)
+        values += counted(truth)
         for path, sample in differing(row["fields"], truth):
             found.add(f"{row['role']} {row['operation']} v{row['version']} {path}", sample)
     return found, values
 
 
-def _count(value: Any) -> int:
+def counted(value: Any) -> int:
     """The values within a value that have none within."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 1 if inner is None else sum(map(_count, inner))
+    return 1 if inner is None else sum(map(counted, inner))

@@ -64,7 +64,5 @@ def broker(node: int, zookeeper: str, protocol: str) -> Recipe:
         ports=("broker",),
         prepare=prepare,
         command=lambda site: ("kafka.Kafka", str(configuration(site))),
-        ready=lambda site: (
-            f"[KafkaServer id={node}] started" in (site.folder / "server.log").read_text(errors="replace")
-        ),
+        ready=lambda site: f"[KafkaServer id={node}] started" in site.logged(),
     )

@@ -66,14 +66,13 @@ class Java:
         return done.stdout
 
 
-def compiled(source: Path, against: Java, compiler: Path, into: Path) -> Java:
-    """Compiles one Java file into the folder `into`, and gives a Java that runs it.
+def compiled(sources: Sequence[Path], against: Java, compiler: Path, into: Path) -> Java:
+    """Compiles Java files into the folder `into`, and gives a Java that runs them.
 
     compiler: a folder with Eclipse's batch compiler, which needs no JDK.
     """
     into.mkdir(parents=True, exist_ok=True)
     jars = os.pathsep.join(str(path) for folder in against.folders for path in sorted(folder.glob("*.jar")))
-    Java(against.path, (compiler,)).run(
-        "org.eclipse.jdt.internal.compiler.batch.Main", "-17", "-nowarn", "-cp", jars, "-d", str(into), str(source)
-    )
+    options = ("-17", "-nowarn", "-cp", jars, "-d", str(into))
+    Java(against.path, (compiler,)).run("org.eclipse.jdt.internal.compiler.batch.Main", *options, *map(str, sources))
     return Java(against.path, (*against.folders, into))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def leashed(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def leashed(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> Iterator[None]:
     """While it is entered, our own end is the process's, too. To be left before the process is stopped."""
     command = ["/bin/sh", "-c", 'cat > /dev/null; kill "$0"', str(process.pid)]
     watcher = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)

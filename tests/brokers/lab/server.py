@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,24 +29,33 @@ LIFETIME = 900
 GRACE = 20.0
 """Seconds that it gets to stop by itself."""
 
+HOST = "127.0.0.1"
+LOG = "server.log"
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where one server lives: its folder, its ports by name, the Java with its jars."""
+    """Where one server lives: its folder, its ports by name, the Java with its jars, its address on loopback."""
 
     folder: Path
     ports: Mapping[str, int]
     java: Java
+    host: str = HOST
 
     def address(self, port: str) -> str:
         """host:port, as clients want it."""
-        return f"127.0.0.1:{self.ports[port]}"
+        return f"{self.host}:{self.ports[port]}"
 
     def listens(self, port: str) -> bool:
         """Whether something takes connections there."""
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self.ports[port]), timeout=1):
+        with suppress(OSError), socket.create_connection((self.host, self.ports[port]), timeout=1):
             return True
         return False
+
+    def logged(self) -> str:
+        """What the server said since it was last started."""
+        log = self.folder / LOG
+        return log.read_text(errors="replace") if log.exists() else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +80,21 @@ class ServerError(Exception):
     """A server that did not come up; the text ends with what it logged last."""
 
 
-def sited(recipe: Recipe, folder: Path) -> Site:
-    """All that a server needs before it starts, in an empty `folder`. Raises Missing."""
+def sited(recipe: Recipe, folder: Path, host: str = HOST, ports: Mapping[str, int] | None = None) -> Site:
+    """All that a server needs before it starts, in an empty `folder`, on these ports or free ones. Raises Missing."""
     java = find_java(recipe.java)
-    site = Site(folder, free_ports(recipe.ports), Java(java, (fetched(recipe.jars, java),)))
+    chosen = free_ports(recipe.ports) if ports is None else ports
+    site = Site(folder, chosen, Java(java, (fetched(recipe.jars, java),)), host)
     recipe.prepare(site)
     return site
 
 
 @contextmanager
-def running(recipe: Recipe, site: Site) -> Iterator[None]:
-    """A server from ready to stopped. Raises ServerError where it does not come up."""
+def running(recipe: Recipe, site: Site) -> Iterator[subprocess.Popen[bytes]]:
+    """A server from ready to stopped, or killed before. Raises ServerError where it does not come up."""
     command = site.java.command(*recipe.command(site), options=recipe.options)
     bounded = shutil.which("timeout")
-    log = site.folder / "server.log"
+    log = site.folder / LOG
     with log.open("wb") as said:
         process = subprocess.Popen(
             [bounded, "-k", "10", str(LIFETIME), *command] if bounded else command,
@@ -97,18 +107,28 @@ def running(recipe: Recipe, site: Site) -> Iterator[None]:
     try:
         with leashed(process):
             _wait(process, recipe, site, log)
-            yield
+            yield process
     finally:
         stop(process)
 
 
 def free_ports(names: Sequence[str]) -> dict[str, int]:
     """Ports of the loopback interface that nobody has just now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in names]
+    sockets = [socket.create_server((HOST, 0)) for _ in names]
     found = {name: each.getsockname()[1] for name, each in zip(names, sockets, strict=True)}
     for each in sockets:
         each.close()
     return found
+
+
+def vacant(host: str, ports: Iterable[int]) -> bool:
+    """Whether this address is one of ours and nobody has these ports of it."""
+    for port in ports:
+        try:
+            socket.create_server((host, port)).close()
+        except OSError:
+            return False
+    return True
 
 
 def _wait(process: subprocess.Popen[bytes], recipe: Recipe, site: Site, log: Path) -> None:
@@ -133,3 +153,11 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends a server's whole group as a machine that dies does: nothing is written, nobody is told.
+
+    What is left of it is taken away where its `running` is left.
+    """
+    os.killpg(process.pid, signal.SIGKILL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -149,3 +150,25 @@ def test_a_journal_is_read_as_it_was_printed() -> None:
     records = [said(("topic", 0, number), 5, record) for number, record in enumerate(RECORDS)]
     journal = Journal("client", {"topic": 1}, records, records[:1], "group", ["member"], [("topic", 0, 6)])
     assert Journal.read(journal.printed()) == journal
+
+
+def test_ports_that_somebody_has_are_not_vacant() -> None:
+    with socket.create_server((server.HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        assert not server.vacant(server.HOST, [port])
+    assert server.vacant(server.HOST, [port])
+    # Set aside for documents (RFC 5737): nobody's address.
+    assert not server.vacant("192.0.2.1", [port])
+
+
+def test_what_is_killed_says_nothing_more_and_is_taken_away(tmp_path: Path) -> None:
+    program = "import time\nprint('ready', flush=True)\ntry: time.sleep(60)\nfinally: print('ended', flush=True)"
+    (tmp_path / "java").write_text(f"#!{sys.executable}\n{program}\n")
+    (tmp_path / "java").chmod(0o755)
+    recipe = Recipe(JARS, (), lambda _: None, lambda _: ("Main",), lambda site: "ready" in site.logged(), options=())
+    site = Site(tmp_path, {}, Java(str(tmp_path / "java"), (tmp_path,)))
+    assert site.logged() == ""
+    with running(recipe, site) as process:
+        server.kill(process)
+    assert site.logged() == "ready\n"
+    assert process.returncode not in (None, 0)
