@@ -16,17 +16,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from analyzer.capture.packets import PacketBlock
 from analyzer.columns import Array, Bools, Ints, order_by, ranks, runs
 from analyzer.connection import Connection
-from analyzer.framing import Framer, Reader
+from analyzer.framing import Framer
+from analyzer.lengths import Bytes, Lengths
 from analyzer.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.streams import ACK, FIN, RST, SYN
-from dissectors.api import LengthPrefixed
 from dissectors.slotted import slotted
 
 MASK = 0xFFFFFFFF
@@ -34,13 +34,6 @@ NOTHING = -(1 << 62)
 
 WORTH_A_LOOK = 16
 """Segments that hold one message more below which looking at them together costs more than one by one."""
-
-
-class Bytes(Reader, Protocol):
-    """The capture room's Store, as far as it is needed here."""
-
-    def gather(self, locations: Ints, width: int) -> Array:
-        """Rows of `width` bytes at many places."""
 
 
 @slotted(frozen=False)
@@ -160,18 +153,23 @@ def _origin(connection: Connection, side: int) -> int:
     return framer.position if framer.pieces else connection.halves[side].next
 
 
-def cut(parts: Segments, framing: LengthPrefixed, store: Bytes) -> tuple[Messages, set[int]]:
-    """Cuts all half-streams into messages; returns also the half-streams where a length made no sense."""
+def cut(parts: Segments, lengths: Lengths, store: Bytes, clients: Sequence[int]) -> tuple[Messages, set[int]]:
+    """Cuts all half-streams into messages; returns also the half-streams where a length made no sense.
+
+    clients: for each connection the side that opened it.
+    """
     begin, end = runs(parts.half)
-    guess = _guess(parts, framing, store)
+    from_client = np.array([side == client for client in clients for side in (0, 1)], bool)
+    guess = _guess(parts, lengths, from_client)
     unlike = guess.end != parts.line_end
     unlike |= guess.wrong
     dull = ~np.logical_or.reduceat(unlike, begin) if len(begin) else np.empty(0, bool)
     refused: set[int] = set()
-    walker = _LineWalker(parts, framing, store, guess, np.repeat(dull, end - begin), np.flatnonzero(unlike))
+    walker = _LineWalker(parts, lengths, store, guess, np.repeat(dull, end - begin), np.flatnonzero(unlike))
     for index in np.flatnonzero(~dull).tolist():
-        if not walker.walk(int(begin[index]), int(end[index])):
-            refused.add(int(parts.half[begin[index]]))
+        half = int(parts.half[begin[index]])
+        if not walker.walk(int(begin[index]), int(end[index]), bool(from_client[half])):
+            refused.add(half)
     line, length = walker.messages(np.repeat(parts.line_end[end - 1], end - begin))
     first = np.searchsorted(parts.line, line, "right") - 1
     last = first.copy()
@@ -191,33 +189,48 @@ class _Guess(NamedTuple):
     found: list[tuple[Ints, Ints, Ints]]
 
 
-def _guess(parts: Segments, framing: LengthPrefixed, store: Bytes) -> _Guess:
+def _guess(parts: Segments, lengths: Lengths, from_client: Bools) -> _Guess:
     """Reads the first message of all segments, then the second one of those that hold two, and so on."""
     end, wrong = parts.line.copy(), np.zeros(len(parts.line), bool)
     found: list[tuple[Ints, Ints, Ints]] = []
     line_end = parts.line_end
-    some = np.flatnonzero(parts.length >= framing.width)
+    some = np.flatnonzero(parts.length >= lengths.width)
     while len(some) >= (WORTH_A_LOOK if found else 1):
-        size = _sizes(store, parts.at[some] + end[some] - parts.line[some], framing.width)
-        # Zeros would be one empty message after the other; a real one is so rare that the plain road may have it.
-        sound = (size >= max(framing.minimum, 1)) & (size <= framing.maximum)
-        if not sound.all():
-            wrong[some[~sound]] = True
-            some, size = some[sound], size[sound]
-        length = size + framing.width
-        found.append((some, end[some], length))
+        here = end[some]
+        length = lengths.many(
+            parts.at[some] + here - parts.line[some], line_end[some] - here, from_client[parts.half[some]]
+        )
+        told = length > 0
+        if not told.all():
+            wrong[some[length == 0]] = True
+            some, here, length = some[told], here[told], length[told]
+        found.append((some, here, length))
         end[some] += length
-        some = some[end[some] + framing.width <= line_end[some]]
+        some = some[end[some] + lengths.width <= line_end[some]]
     return _Guess(end, wrong, found)
 
 
-def _sizes(store: Bytes, at: Ints, width: int) -> Ints:
-    """The big-endian numbers of `width` bytes that stand at locations."""
-    size = np.zeros(len(at), np.int64)
-    for column in store.gather(at, width).T:
-        size <<= 8
-        size |= column
-    return size
+class _OnLine:
+    """A Window on the line, from `here` in segment `index` to before `stop`."""
+
+    def __init__(self, parts: Segments, store: Bytes, index: int, here: int, stop: int) -> None:
+        self._parts, self._store, self._index, self._here, self._stop = parts, store, index, here, stop
+
+    def __len__(self) -> int:
+        return self._stop - self._here
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where no more have come."""
+        parts, here = self._parts, self._here + offset
+        stop, index, found = min(here + length, self._stop), self._index, b""
+        if offset >= parts.line[index] + parts.length[index] - self._here:
+            index = int(np.searchsorted(parts.line, here, "right")) - 1
+        while here < stop:
+            inside = here - int(parts.line[index])
+            part = min(int(parts.length[index]) - inside, stop - here)
+            found += self._store.read(int(parts.at[index]) + inside, part)
+            here, index = here + part, index + 1
+        return found
 
 
 class _LineWalker:
@@ -227,10 +240,8 @@ class _LineWalker:
     `passed_to`. odd: those whose messages do not end where they end.
     """
 
-    def __init__(
-        self, parts: Segments, framing: LengthPrefixed, store: Bytes, guess: _Guess, used: Bools, odd: Ints
-    ) -> None:
-        self._parts, self._framing, self._store, self._guess, self._used = parts, framing, store, guess, used
+    def __init__(self, parts: Segments, lengths: Lengths, store: Bytes, guess: _Guess, used: Bools, odd: Ints) -> None:
+        self._parts, self._tell, self._store, self._guess, self._used = parts, lengths, store, guess, used
         end = guess.end[odd]
         next_one = np.searchsorted(parts.line, end)
         starts = (np.append(parts.line, parts.line_end[-1:])[next_one] == end) & (end != parts.line[odd])
@@ -242,7 +253,7 @@ class _LineWalker:
         self._passed: list[int] = []
         self._passed_to: list[int] = []
 
-    def walk(self, first: int, last: int) -> bool:
+    def walk(self, first: int, last: int, from_client: bool) -> bool:
         """Goes through segments `first` to `last` (exclusive) of one half-stream; False: out of step."""
         stop = int(self._parts.line[last - 1] + self._parts.length[last - 1])
         odds, place, beyond = self._odd, bisect_left(self._odd, first), bisect_left(self._odd, last)
@@ -254,7 +265,7 @@ class _LineWalker:
             if self._starts[place]:
                 index, place = self._next[place], self._next_odd[place]
             else:
-                index = self._inside(self._end[place], stop, last)
+                index = self._inside(self._end[place], stop, last, from_client)
                 if index < 0:
                     return False
                 place = bisect_left(odds, index, place)
@@ -262,33 +273,23 @@ class _LineWalker:
             self._passed_to.append(min(index, last))
         return True
 
-    def _inside(self, here: int, stop: int, last: int) -> int:
+    def _inside(self, here: int, stop: int, last: int, from_client: bool) -> int:
         """Message by message from a place within a segment to one that begins one; negative: out of step."""
-        width, line = self._framing.width, self._parts.line
+        line = self._parts.line
         index = int(np.searchsorted(line, here, "right")) - 1
-        while here + width <= stop:
-            size = self._size(index, here)
-            if not self._framing.minimum <= size <= self._framing.maximum:
+        while here < stop:
+            length = self._tell.one(_OnLine(self._parts, self._store, index, here, stop), from_client)
+            if not length:
                 return -1
-            if here + width + size > stop:
+            if not 0 < length <= stop - here:
                 break
             self._lines.append(here)
-            self._lengths.append(width + size)
-            here += width + size
+            self._lengths.append(length)
+            here += length
             index = int(np.searchsorted(line, here, "right")) - 1
             if line[index] == here:
                 return index
         return last
-
-    def _size(self, index: int, here: int) -> int:
-        """The length that stands at `here`, in segment `index` and perhaps the next ones."""
-        parts, width = self._parts, self._framing.width
-        inside, found = here - int(parts.line[index]), b""
-        while len(found) < width:
-            part = min(int(parts.length[index]) - inside, width - len(found))
-            found += self._store.read(int(parts.at[index]) + inside, part)
-            index, inside = index + 1, 0
-        return int.from_bytes(found, "big")
 
     def messages(self, stop: Ints) -> tuple[Ints, Ints]:
         """Line and length of all messages, in order; `stop`: where the half-stream of each segment ends."""
@@ -316,7 +317,8 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
     begin = np.searchsorted(parts.half, halves).tolist()
     end = np.searchsorted(parts.half, halves, "right").tolist()
     line_end = parts.line_end
-    claimed = _claimed(parts, cutting, begin, end)
+    claimed, closing = _claimed(parts, cutting, begin)
+    latest = [np.append(column, 0)[closing].tolist() for column in (parts.packet, parts.time)]
     rest = np.minimum(np.searchsorted(line_end, claimed, "right"), end).tolist()
     newest = _pieces(parts, np.maximum(begin, np.array(end) - REMEMBERED), end)
     left = _pieces(parts, rest, end)
@@ -326,7 +328,8 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
         if new:
             stream.recent.extend(new if new[0].offset >= stream.next else [p for p in new if p.offset >= stream.next])
             stream.next = new[-1].end
-            connection.latest[side] = max(connection.latest[side], (new[-1].packet, new[-1].time))
+            if closing[half] >= 0:
+                connection.latest[side] = max(connection.latest[side], (latest[0][half], latest[1][half]))
             framer = _framer(connection, side)
             framer.pieces = pieces
             if pieces:
@@ -336,14 +339,20 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
         stream.acknowledged = max(stream.acknowledged, acknowledged[half])
 
 
-def _claimed(parts: Segments, cutting: Messages, begin: list[int], end: list[int]) -> Ints:
-    """For each half-stream the place on the line where its last message ends, or its begin without any."""
+def _claimed(parts: Segments, cutting: Messages, begin: list[int]) -> tuple[Ints, Ints]:
+    """For each half-stream the place on the line where its last message ends, or its begin without any.
+
+    And the segment in which that message ends, or -1.
+    """
     claimed = np.append(parts.line, 0)[begin] if len(parts.line) else np.zeros(len(begin), np.int64)
+    closing = np.full(len(begin), -1, np.int64)
     if len(cutting.line):
         message_half = parts.half[cutting.first]
-        _, last = runs(message_half)
-        claimed[message_half[last - 1]] = cutting.line[last - 1] + cutting.length[last - 1]
-    return claimed
+        _, stop = runs(message_half)
+        last, halves = stop - 1, message_half[stop - 1]
+        claimed[halves] = cutting.line[last] + cutting.length[last]
+        closing[halves] = cutting.last[last]
+    return claimed, closing
 
 
 def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list[int]:

@@ -7,11 +7,12 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.bulk import Bytes, Messages, Segments, Work, pieces_of
+from analyzer.bulk import Messages, Segments, Work, pieces_of
 from analyzer.chunk import Chunk, Numbers
 from analyzer.columns import Array, Ints
 from analyzer.exchanges import Headers, pair
-from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL
+from analyzer.lengths import Bytes
+from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Mark
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.bulk import NULL, Named, Twin, Wire
 
@@ -69,6 +70,8 @@ class BulkRows:
         extra = np.full(len(self._owner), NULL, np.int32)
         if headers.extras:
             extra[list(headers.extras)] = [desk.extra(found) for found in headers.extras.values()]
+        marks = np.zeros(len(self._owner), np.uint8)
+        marks[headers.unowed] = Mark.NOTHING_OWED
         raw = (headers.role == Role.RAW) & (headers.state != State.COMPLETE)
         numbers = np.array([connection.number for connection in self._connections], np.int64)
         protocol = desk.protocol(self._dissector)
@@ -80,7 +83,7 @@ class BulkRows:
             "role": headers.role,
             "state": headers.state,
             "protocol": np.where(raw, np.int8(NO_PROTOCOL), np.int8(protocol)),
-            "marks": np.zeros(len(raw), np.uint8),
+            "marks": marks,
             "operation": headers.operation,
             "code": headers.code,
             "version": headers.version,
@@ -127,6 +130,7 @@ class BulkRows:
             kind=scope.copy() if found.kind is None else self._numbers(found.kind),
             partner=np.full(len(at), -1, np.int64),
             extras={},
+            unowed=[],
         )
         for row in np.flatnonzero(found.unsure).tolist():
             look = self._twin.look(self._prefix(row), bool(self._from_client[row]))
@@ -141,13 +145,11 @@ class BulkRows:
         return numbers[np.where(column.number == NULL, -1, column.number)]
 
     def _name_clients(self, headers: Headers) -> None:
-        """The clients that conversations know, in all rows that have a header and name none."""
-        known = [
-            None if each.conversation is None else self._twin.client(each.conversation) for each in self._connections
-        ]
+        """The clients that conversations know, in all rows that name none."""
+        known = [None if each.conversation is None else each.conversation.client for each in self._connections]
         if any(name is not None for name in known):
             numbers = np.array([self._desk.name(name) for name in known], np.int32)
-            unnamed = (headers.client == NULL) & (headers.role != Role.RAW)
+            unnamed = headers.client == NULL
             headers.client[unnamed] = numbers[headers.owner[unnamed]]
 
     def _prefix(self, row: int) -> bytes:

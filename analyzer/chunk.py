@@ -6,6 +6,8 @@ Rows come from two roads in no particular order; here they become columns, are s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from analyzer.columns import Array, Ints, stored, stored64
 from analyzer.connection import Connection, Row
 from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Messages, Pieces
+from analyzer.reassembly import Piece
 from dissectors.api import Dissector
 from dissectors.slotted import field, slotted
 from dissectors.wire.bulk import NULL
@@ -60,9 +63,11 @@ class Chunk:
         if not self.plain:
             return
         columns = np.array([_cells(connection, row, self.numbers) for connection, row in self.plain], np.int64).T
-        pieces = [piece for _, row in self.plain for piece in row.frame.pieces]
-        places = np.array([(piece.at, piece.length, piece.packet, piece.time) for piece in pieces], np.int64).T
         count = np.array([len(row.frame.pieces) for _, row in self.plain], np.int64)
+        # A snapshot has more pieces than a block has packets: no object is made for each.
+        pieces = [row.frame.pieces for _, row in self.plain]
+        columns_of = (map(take, chain.from_iterable(pieces)) for take in _OF_PIECE)
+        places = [np.fromiter(column, np.int64, int(count.sum())) for column in columns_of]
         typed = {name: column.astype(TYPES[name]) for name, column in zip(CELLS, columns, strict=True)}
         self.add(typed, count, *places)
         self.plain.clear()
@@ -109,6 +114,9 @@ CELLS = (
 
 
 TYPES = {**Messages.TYPES, **dict.fromkeys(EXTRA, np.int64)}
+
+
+_OF_PIECE = [itemgetter(Piece._fields.index(name)) for name in Pieces.TYPES]
 
 
 def _cells(connection: Connection, row: Row, numbers: Numbers) -> tuple[int, ...]:

@@ -95,12 +95,8 @@ class Connection:
             and self.dissector is not None
             and self.halves[0].in_order
             and self.halves[1].in_order
-            and self.framers[0].synced
-            and self.framers[1].synced
-            and self.framers[0].measure is None
-            and self.framers[1].measure is None
-            and not self.framers[0].gaps
-            and not self.framers[1].gaps
+            and self.framers[0].settled
+            and self.framers[1].settled
         )
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from analyzer.text import one_line
-from dissectors.api import Body, Context, Dissector
+from dissectors.api import Body, Context, Dissector, Window
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 
@@ -26,12 +26,21 @@ UNREAD = FieldSpec("unread", "undecoded")
 UNREAD_SECRET = FieldSpec("unread", "undecoded", secret=True)
 
 
-def values(dissector: Dissector, message: bytes, context: Context) -> Body:
-    """Dissector.values, or an empty body that says what went wrong."""
+def values(dissector: Dissector, message: bytes | Window, context: Context) -> Body:
+    """Dissector.values, or an empty body that says what went wrong. Through a window it reads as little as it can."""
     try:
-        return dissector.values(message, context)
+        if not isinstance(message, bytes):
+            skimmed = dissector.skim(message, context)
+            if skimmed is not None:
+                return skimmed
+        return dissector.values(whole(message), context)
     except Exception as error:  # a defect must cost its row, not the listing
         return Body({}, None, (defect(dissector, error),))
+
+
+def whole(message: bytes | Window) -> bytes:
+    """All bytes of a message, for those who cannot do with less."""
+    return message if isinstance(message, bytes) else message.read(0, len(message))
 
 
 def tree(dissector: Dissector, message: bytes, context: Context) -> Tree:

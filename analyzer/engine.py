@@ -32,6 +32,7 @@ from analyzer.columns import Array, Columns, Ints, Names, runs
 from analyzer.connection import Connection, Packet, Row
 from analyzer.decode_as import Orders
 from analyzer.errors import UserError
+from analyzer.lengths import lengths_of
 from analyzer.messages import MOST_ROWS, NO_PROTOCOL, Mark, Messages, Pieces, Repeats, Serials
 from analyzer.remarks import Remarks
 from analyzer.streams import SPARSE, Memory, StreamAssigner, Streams
@@ -292,6 +293,7 @@ class Engine:
             and connection.steady
             and connection.dissector is not None
             and bool(connection.dissector.bulk)
+            and not (connection.conversation is not None and connection.conversation.beginning)
         )
 
     def _bulk_round(self, block: PacketBlock, todo: Sequence[Work], chunk: Chunk) -> None:
@@ -313,9 +315,11 @@ class Engine:
         """The bulk road for connections of one protocol."""
         dissector = taken[0][0].connection.dissector
         assert dissector is not None
-        assert dissector.framing is not None
+        twin = twin_of(dissector)
+        assert twin is not None
         parts = bulk.segments(block, taken)
-        cutting, refused = bulk.cut(parts, dissector.framing, self.store)
+        clients = [work.connection.client for work, _ in taken]
+        cutting, refused = bulk.cut(parts, lengths_of(dissector, twin, self.store), self.store, clients)
         if refused:
             for half in refused:
                 taken[half // 2][0].patience = taken[half // 2][1]
@@ -323,8 +327,6 @@ class Engine:
             if good:
                 self._take(block, good, chunk)
             return
-        twin = twin_of(dissector)
-        assert twin is not None
         BulkRows(self, dissector, twin, taken, parts, cutting).add_to(chunk)
         bulk.settle(block, taken, parts, cutting)
         for work, count in taken:

@@ -33,7 +33,8 @@ class Headers:
     """What the index keeps of n messages, sorted by connection (`owner`) and then by completion.
 
     `operation`, `scope`, `client` and `kind` are numbers of Names; `serial` is the first row's, the others count on;
-    `partner` is a serial or -1; `key` is NULL64 where a row takes no part; `extras` by row, where there are any.
+    `partner` is a serial or -1; `key` is NULL64 where a row takes no part; `extras` by row, where there are any;
+    `unowed` are rows of requests that may well have no answer.
     """
 
     owner: Ints
@@ -51,6 +52,7 @@ class Headers:
     kind: Array
     partner: Ints
     extras: dict[int, Mapping[str, str]]
+    unowed: list[int]
 
     def put(self, row: int, header: MessageHeader, number: Number) -> None:
         """Overwrites one row with a header that the plain road has read."""
@@ -72,6 +74,8 @@ class Headers:
         self.partner[row] = -1 if outcome.partner is None else outcome.partner
         if outcome.extra:
             self.extras[row] = outcome.extra
+        if not outcome.owed:
+            self.unowed.append(row)
 
     def request(self, row: int, text: Text) -> Carried:
         """A row that waits for its answer, as its conversation remembers it."""
@@ -151,6 +155,10 @@ def pair(
     for name in twin.RULES.taken:
         getattr(headers, name)[answer] = known.of(name, request)
     orphan = table.place[pairs.orphan]
+    if twin.RULES.volunteers:
+        unasked = np.isin(headers.code[orphan], twin.RULES.volunteers)
+        headers.role[orphan[unasked]] = Role.ONEWAY
+        orphan = orphan[~unasked]
     headers.state[orphan] = np.maximum(headers.state[orphan], State.GUESSED)
     left: dict[int, list[Carried]] = {}
     for each, place in zip(table.owner[pairs.waits].tolist(), table.place[pairs.waits].tolist(), strict=True):

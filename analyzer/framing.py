@@ -84,6 +84,11 @@ class Framer:
         self.synced, self.measure = True, dissector.measure(self.from_client, True)
 
     @property
+    def settled(self) -> bool:
+        """In step, all that was lost is passed, and no message leaves anything to be remembered for the next one."""
+        return self.synced and not self.gaps and (self.measure is None or self.measure.settled)
+
+    @property
     def position(self) -> int:
         """Stream offset of the first unclaimed byte; meaningless while there is none."""
         return self.pieces[0].offset
@@ -102,7 +107,14 @@ class Framer:
         self.gaps += piece.lost
         if piece.end < self.wanted and self.synced:
             return
-        while self.pieces and dissector is not None:
+        if dissector is not None:
+            yield from self._ready(dissector, reader)
+        elif piece.lost:
+            yield from self.flush(None, reader)
+
+    def _ready(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+        """What is complete now."""
+        while self.pieces:
             if self.preamble:
                 frame = self._behind_preamble()
             else:
@@ -111,8 +123,6 @@ class Framer:
                 break
             if frame.length:
                 yield frame
-        if dissector is None and piece.lost:
-            yield from self.flush(None, reader)
 
     def flush(self, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
         """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
@@ -134,8 +144,12 @@ class Framer:
         if self.pieces[0].lost:
             return self._fall_out()
         size = self._size(dissector, reader)
+        if size < 0 and self.gaps:
+            size = self._across(dissector, reader)
+            if not size:
+                return self._until_gap(raw=False)
         if size < 0:
-            return self._until_gap(raw=False)
+            return None
         if size == 0:
             return self._fall_out()
         self.wanted = self.position + size
@@ -157,6 +171,20 @@ class Framer:
         size = int.from_bytes(head, "big")
         return framing.width + size if framing.minimum <= size <= framing.maximum else 0
 
+    def _across(self, dissector: Dissector, reader: Reader) -> int:
+        """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
+        if self.measure is None:
+            return 0
+        gap = next(piece for piece in self.pieces if piece.lost)
+        lost = range(gap.offset - self.position, gap.end - self.position)
+        size = self.measure.across(Across(self, self.position, reader), lost)
+        behind = self.position + size
+        if size > 0 and self.end >= behind + JUDGED_BYTES:
+            prefix = self.peek(behind, PREFIX, reader)
+            if len(prefix) >= JUDGED_BYTES and self._message(behind, prefix, dissector, reader) == -1:
+                return 0
+        return size
+
     def _behind_preamble(self) -> Frame | None:
         """What a proxy put first, as a raw run; None while it is not whole. A gap in it leaves nothing to go by."""
         if self.gaps:
@@ -169,8 +197,15 @@ class Framer:
 
     def _last_measured(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
         """At the end of the half-stream: messages that its end makes whole."""
-        while self.measure is not None and self.pieces and not self.gaps and not self.preamble:
-            size = self._size(dissector, reader, ended=True)
+        while self.measure is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
+            size = self._size(dissector, reader, ended=not self.gaps)
+            if size < 0 and self.gaps:
+                size = self._across(dissector, reader)
+                if size <= 0 and (frame := self._until_gap(raw=False)) is not None:
+                    yield frame  # where it ends will not be known any more
+                    self._fall_out()
+                    yield from self._ready(dissector, reader)
+                    continue
             if size <= 0 or self.position + size > self.end:
                 break
             yield self._claim(self.position + size)
@@ -339,15 +374,16 @@ class Framer:
             return self.end
         return next((piece.offset for piece in self.pieces[self._index(offset) :] if piece.lost), self.end)
 
-    def peek(self, offset: int, length: int, reader: Reader) -> bytes:
-        """Up to `length` bytes from a stream offset on, ending at the first gap."""
+    def peek(self, offset: int, length: int, reader: Reader, zeros: bool = False) -> bytes:
+        """Up to `length` bytes from a stream offset on, ending at the first gap; with `zeros` it reads as such."""
         parts: list[bytes] = []
         for index in range(self._index(offset), len(self.pieces)):
             piece = self.pieces[index]
-            if piece.lost or length <= 0 or piece.end <= offset:
+            if (piece.lost and not zeros) or length <= 0 or piece.end <= offset:
                 break
             begin = offset - piece.offset
-            part = reader.read(piece.at + begin, min(length, piece.length - begin))
+            size = min(length, piece.length - begin)
+            part = bytes(size) if piece.lost else reader.read(piece.at + begin, size)
             parts.append(part)
             offset += len(part)
             length -= len(part)
@@ -365,6 +401,20 @@ class Framer:
         if self.gaps:
             self.gaps = sum(piece.lost for piece in self.pieces)
         return Frame(begin, end - begin, tuple(taken), raw, cut)
+
+
+class Across:
+    """A Window on all that no message has claimed yet, from stream offset `begin` on; what is lost reads as zeros."""
+
+    def __init__(self, framer: Framer, begin: int, reader: Reader) -> None:
+        self._framer, self._begin, self._reader = framer, begin, reader
+
+    def __len__(self) -> int:
+        return self._framer.end - self._begin
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where no more have come."""
+        return self._framer.peek(self._begin + offset, length, self._reader, zeros=True)
 
 
 class Unclaimed:

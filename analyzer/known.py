@@ -1,7 +1,8 @@
-"""What the rest of a capture tells about one message: names of the ids in it, and what its session holds.
+"""What the rest of a capture tells about one message: names of the ids in it, what its session holds, its stories.
 
-Theory. Both are enrichment: a message is decoded and shown without it. Only what is asked for is read: the messages
-that explain the kinds of ids that are there, and of a session the requests before this one on its connection.
+Theory. All are enrichment: a message is decoded and shown without it. Only what is asked for is read: the messages
+that explain the kinds of ids that are there, of a session the requests before this one on its connection, and for
+stories what stands around it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from analyzer import defects
 from analyzer.annotations import Named, annotate, kinds_in, named_by
+from analyzer.insight.stories import Part, parts_of
 from analyzer.lore import Lore, values_of
 from analyzer.naming import TOPIC
 from analyzer.session import Analysis
@@ -26,10 +28,14 @@ MOST = 20_000
 
 
 class Known(NamedTuple):
-    """`named` is of ids in the message and in its session, `standing` what that session holds."""
+    """`named` is of ids in the message and in its session, `standing` what that session holds.
+
+    parts: what it does in stories, where these were asked for.
+    """
 
     named: tuple[Named, ...] = ()
     standing: Standing | None = None
+    parts: tuple[Part, ...] = ()
 
 
 def known_of(session: Analysis, row: int, tree: Tree) -> Known:
@@ -39,7 +45,7 @@ def known_of(session: Analysis, row: int, tree: Tree) -> Known:
     lore = Lore(session, kinds)
     if kinds:
         lore.learn(len(session.rows))
-    return known_by(lore, row, tree, standing)
+    return known_by(lore, row, tree, standing)._replace(parts=tuple(parts_of(session, row)))
 
 
 def known_by(lore: Lore, row: int, tree: Tree, standing: Standing | None) -> Known:

@@ -29,6 +29,8 @@ class Mark(IntFlag):
     """Its `client` is known only from its answer."""
     PARTNER_LEFT = 8
     """It had a partner, whose row has left."""
+    NOTHING_OWED = 16
+    """A request that may well have no answer."""
 
 
 MOST_ROWS = (1 << 31) - 2
@@ -105,6 +107,12 @@ class Repeats(Columns):
 def unpaired(partner: Array, marks: Array) -> Bools:
     """Which rows never had a partner, by these two columns: one that has left memory was one."""
     found: Bools = (partner == NULL) & (marks & Mark.PARTNER_LEFT == 0)
+    return found
+
+
+def deprived(partner: Array, marks: Array) -> Bools:
+    """Those of them that should have had one, where they are requests or responses."""
+    found: Bools = unpaired(partner, marks) & (marks & Mark.NOTHING_OWED == 0)
     return found
 
 

@@ -157,15 +157,19 @@ def responses_to(
 
 
 def conversation(dissector: Dissector, messages: Iterator[Cut]) -> Iterator[Pasted]:
-    """Requests and their responses: a message that answers an earlier one is its response, any other is a request."""
+    """Requests and their responses: a message that answers an earlier one is its response, any other is a request.
+
+    One that cannot be a request, or stands alone, is a response to nobody knows what.
+    """
     from copy import deepcopy
 
     state = dissector.conversation()
-    for handle, message in enumerate(messages):
+    cuts = list(messages)
+    for handle, message in enumerate(cuts):
         prefix = message.data[: dissector.prefix]
         tried = deepcopy(state)
         outcome = tried.step(handle, prefix, False)
-        if outcome.partner is not None:
+        if outcome.partner is not None or len(cuts) == 1 or not dissector.probe(prefix, True):
             state = tried
         else:
             outcome = state.step(handle, prefix, True)

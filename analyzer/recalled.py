@@ -17,7 +17,7 @@ import numpy as np
 
 from analyzer import defects
 from analyzer.columns import Ints
-from dissectors.api import Body, Context, Dissector, Pick, Role, State
+from dissectors.api import Body, Context, Dissector, Pick, Role, State, Window
 
 if TYPE_CHECKING:
     from analyzer.session import Analysis
@@ -28,7 +28,7 @@ SHORT = 4096
 
 _NONE = -1
 
-Readable = tuple[Dissector | None, bytes, Context]
+Readable = tuple[Dissector | None, bytes | Window, Context]
 
 
 class Recalled:
@@ -78,7 +78,7 @@ class Recalled:
         if context.extra is None and key not in self._picks:
             self._picks[key] = next(iter(defects.told(partial(_picker, dissector, context, paths))), None)
         pick = None if context.extra is not None else self._picks[key]
-        values = None if pick is None else pick(message)
+        values = None if pick is None else pick(defects.whole(message))
         return defects.values(dissector, message, context).values if values is None else values
 
 

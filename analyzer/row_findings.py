@@ -58,8 +58,9 @@ class Facts(NamedTuple):
 
     @property
     def unanswered(self) -> Bools:
-        """Requests without an answer in the capture."""
-        found: Bools = self.asking & ~self.paired & (self.state != State.PARTIAL)
+        """Requests without the answer in the capture that they should have."""
+        owed = self.marks & Mark.NOTHING_OWED == 0
+        found: Bools = self.asking & ~self.paired & owed & (self.state != State.PARTIAL)
         return found
 
 

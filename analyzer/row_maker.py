@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
 
 from analyzer.connection import Connection, Row
 from analyzer.framing import Frame, Framer, Reader
-from analyzer.messages import marks_of
+from analyzer.messages import Mark, marks_of
 from analyzer.reassembly import Piece
 from analyzer.recognise import Seen, recognise
-from dissectors.api import PREFIX, MessageHeader, Outcome, Role, State
+from dissectors.api import HEADLESS, PREFIX, Outcome, Role, State
 from dissectors.registry import Ports
 
-RAW = Outcome(MessageHeader(Role.RAW, state=State.UNDECODED))
+RAW = Outcome(HEADLESS)
 
 
 class RowMaker:
@@ -48,6 +49,8 @@ class RowMaker:
 
     def _frame(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[Row]:
         assert connection.framers is not None
+        if piece.lost and connection.conversation is not None:
+            connection.conversation.lost(side == connection.client)
         frames = connection.framers[side].feed(piece, connection.dissector, self._reader)
         return [self._row(connection, side, frame, closed) for frame in frames]
 
@@ -67,13 +70,22 @@ class RowMaker:
         connection.client = decision.client
         if decision.dissector is not None:
             connection.conversation = decision.dissector.conversation()
-        connection.framers = (self._framer(connection, 0), self._framer(connection, 1))
+        opened = self._opened(connection, prefixes[decision.client])
+        connection.framers = (self._framer(connection, 0, opened), self._framer(connection, 1, opened))
         connection.undecided = []
         return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
 
-    def _framer(self, connection: Connection, side: int) -> Framer:
+    def _opened(self, connection: Connection, prefix: bytes) -> bool:
+        """Whether the client's first bytes in a capture without SYN say that they are its first of all."""
+        dissector, decision = connection.dissector, connection.decision
+        if dissector is None or decision is None or decision.preamble:
+            return False
+        return not any(half.by_syn for half in connection.halves) and dissector.opens(prefix)
+
+    def _framer(self, connection: Connection, side: int, opened: bool) -> Framer:
         """In step from the start only where the start was seen."""
-        from_client, synced, dissector = side == connection.client, connection.halves[side].by_syn, connection.dissector
+        from_client, dissector = side == connection.client, connection.dissector
+        synced = connection.halves[side].by_syn or opened
         measure = dissector.measure(from_client, True) if dissector is not None and synced else None
         preamble = connection.decision.preamble if connection.decision is not None and from_client else 0
         return Framer(from_client, synced, measure, preamble)
@@ -81,7 +93,7 @@ class RowMaker:
     def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
         serial = self._serial()
         marks = marks_of(frame.pieces)
-        latest = max(connection.latest[side], *((piece.packet, piece.time) for piece in frame.pieces))
+        latest = max(chain((connection.latest[side],), ((piece.packet, piece.time) for piece in frame.pieces)))
         connection.latest[side] = latest
         outcome, ours = RAW, False
         dissector, conversation = connection.dissector, connection.conversation
@@ -91,6 +103,10 @@ class RowMaker:
             ours = outcome.header.role is not Role.RAW or outcome.header.state is State.COMPLETE
             if frame.cut or marks:
                 outcome, ours = partial(outcome, from_client), True
+        if conversation is not None and outcome.header.client is None and conversation.client is not None:
+            outcome = replace(outcome, header=replace(outcome.header, client=conversation.client))
+        if not outcome.owed:
+            marks |= Mark.NOTHING_OWED
         return Row(serial, side, frame, outcome, ours, marks, *latest, closed)
 
     def _first_bytes(self, pieces: Iterable[Piece], left: int) -> bytes:

@@ -29,16 +29,17 @@ from analyzer.errors import UserError
 from analyzer.hosts import Hosts
 from analyzer.leaving import Leaving
 from analyzer.messages import FROM_CLIENT
+from analyzer.pieced import LONG, Pieced
 from analyzer.recalled import Recalled
 from analyzer.row_columns import Times
-from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State
+from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State, Window
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.foreign import foreign
 from dissectors.registry import Ports
 from dissectors.wire.bulk import NULL
 
-Readable = tuple[Dissector | None, bytes, Context]
+Readable = tuple[Dissector | None, bytes | Window, Context]
 
 SHOWN_GAP = 1 << 20
 """Lost bytes up to here are zeros in a tree's source, so that what comes behind them can be dumped."""
@@ -219,6 +220,8 @@ class Analysis:
         at = self.engine.pieces.cell("at", first)
         if self.rows.cell("count", row) == 1 and at >= 0:
             return self.source.store.read(at, self.engine.pieces.cell("length", first))
+        if self.rows.cell("length", row) > LONG:
+            return defects.whole(self.window(row))  # its pieces are never there twice
         parts: list[bytes] = []
         for at, length, _ in self.pieces(row):
             if at < 0:
@@ -227,16 +230,39 @@ class Analysis:
         return b"".join(parts)
 
     def readable(self, rows: Ints) -> list[Readable]:
-        """What decoding needs, for many rows at once: the dissector (None for raw bytes), the bytes, the context."""
+        """What decoding needs, for many rows at once: the dissector (None for raw bytes), the bytes, the context.
+
+        The bytes are as contents() gives them.
+        """
         columns = [self.rows.column(name)[rows].tolist() for name in ("protocol", "role", "code", "version", "extra")]
         contexts: dict[tuple[int, ...], tuple[Dissector | None, Context]] = {}
         found: list[Readable] = []
-        for message, key in zip(self.messages(rows), zip(*columns, strict=True), strict=True):
+        for message, key in zip(self.contents(rows), zip(*columns, strict=True), strict=True):
             known = contexts.get(key)
             if known is None:
                 known = contexts[key] = self.engine.dissector(key[0]), self._context(*key[1:])
             found.append((known[0], message, known[1]))
         return found
+
+    def contents(self, rows: Ints) -> Sequence[bytes | Window]:
+        """The bytes of rows, each up to the first that is lost; of long ones with a dissector, a window on them."""
+        long = (self.rows.column("length")[rows] > LONG) & (self.rows.column("protocol")[rows] >= 0)
+        if not long.any():
+            return self.messages(rows)
+        found: list[bytes | Window] = [b""] * len(rows)
+        for place, message in zip(np.flatnonzero(~long).tolist(), self.messages(rows[~long]), strict=True):
+            found[place] = message
+        for place in np.flatnonzero(long).tolist():
+            found[place] = self.window(int(rows[place]))
+        return found
+
+    def window(self, row: int) -> Window:
+        """The bytes of a row up to the first that is lost, read when they are asked for."""
+        first = self.rows.cell("pieces", row)
+        last = first + self.rows.cell("count", row)
+        at, length = (self.engine.pieces.column(name)[first:last] for name in ("at", "length"))
+        lost = np.flatnonzero(at < 0)[:1].tolist()
+        return Pieced(self.source.store, at[: lost[0]] if lost else at, length[: lost[0]] if lost else length)
 
     def messages(self, rows: Ints) -> list[bytes]:
         """The bytes of rows, each up to the first that is lost."""
@@ -263,14 +289,16 @@ class Analysis:
 
     def body(self, row: int) -> Body:
         """A row decoded to values, with all that is to be said of it."""
-        dissector, message = self.dissector(row), self.message(row)
+        dissector = self.dissector(row)
         if dissector is None:
-            return self.raw_body(message)
+            return self.raw_body(self.message(row))
+        (message,) = self.contents(np.array([row]))
         return self.remarked(row, defects.values(dissector, message, self.context(row)))
 
-    def raw_body(self, message: bytes) -> Body:
+    def raw_body(self, message: bytes | Window) -> Body:
         """Bytes that no dissector reads."""
-        return Body({"data": message}, None, tuple(_about_raw(message)))
+        data = defects.whole(message)
+        return Body({"data": data}, None, tuple(_about_raw(data)))
 
     def remarked(self, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:
         """A body with what the index knows of its row; remarks: that, where it is known already."""
@@ -298,7 +326,7 @@ class Analysis:
         context = self.context(row)
         return defects.info(dissector, self.recalled.body(row, body, dissector, context), context)
 
-    def raw_info(self, message: bytes, body: Body) -> str:
+    def raw_info(self, message: bytes | Window, body: Body) -> str:
         """The same of bytes that no dissector reads."""
         text = next((finding.text for finding in body.findings), "no protocol of ours")
         return f"{len(message)} bytes, {text}"

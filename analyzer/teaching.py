@@ -14,7 +14,7 @@ import numpy as np
 from analyzer import defects
 from analyzer.columns import Ints
 from analyzer.session import Analysis
-from dissectors.api import Context, Dissector, Role, State
+from dissectors.api import Context, Dissector, Role, State, Window
 from dissectors.lesson import Lesson, Teacher
 from dissectors.wire.bulk import NULL
 
@@ -87,7 +87,7 @@ class Teaching:
         self._clients[prefix] = known, found
         return found
 
-    def repeats(self, dissector: Dissector, message: bytes, context: Context) -> bool:
+    def repeats(self, dissector: Dissector, message: bytes | Window, context: Context) -> bool:
         """Whether the same was said before, and nothing else of what it speaks of since."""
         what = dissector.name, context.code, context.version, context.role
         if what not in self._alike:
@@ -101,7 +101,7 @@ class Teaching:
         begin = self._alike[what]
         if begin is None or context.extra is not None:
             return False
-        heard = what, hash(message[begin:])
+        heard = what, hash(defects.whole(message)[begin:])
         if heard in self._heard:
             return True
         if len(self._heard) < MOST_HEARD:

@@ -29,6 +29,7 @@ class Bench:
         self.quick = quick
         self.sizes = (4, 16, 64) if quick else (16, 64, 256, 1024)
         self.fetches = (1, 16) if quick else (1, 16, 64)
+        self.snapshot = 20 if quick else 200
         self.beside = 32 if quick else 123
         self.opened = (16, self.beside) if quick else (16, self.beside, 1024)
         self.listed, self.keys, self.seconds = (A_MILLION // 3, 20, 3.0) if quick else (A_MILLION, 200, 20.0)

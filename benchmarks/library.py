@@ -11,18 +11,25 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-from benchmarks import kafka, protocols
+from benchmarks import kafka, protocols, quorum
 from benchmarks.captures import fill, write
 from benchmarks.recorded import GOLDEN
 from benchmarks.ring import Ring
+from benchmarks.snapshots import one_snapshot
 
 KINDS = {**kafka.KINDS, **protocols.KINDS}
 GROWING = "small"
 """The kind whose sizes grow: small messages are the dearest by the byte."""
 
-_MAKERS = ("captures", "packets", "recorded", "batches", "kafka", "kafka_log", "protocols", "pulsar")
-_RECORDINGS = {"kafka": kafka.SMALL, "zookeeper": protocols.ZOOKEEPER, "pulsar": protocols.PULSAR} | {
-    "rocketmq": protocols.ROCKETMQ
+_MAKERS = (
+    *("captures", "packets", "recorded", "batches", "kafka", "kafka_log", "protocols", "pulsar", "quorum"),
+    "snapshots",
+)
+_RECORDINGS = {
+    "kafka": kafka.SMALL,
+    "zookeeper": (*protocols.ZOOKEEPER, *quorum.RECORDED),
+    "pulsar": protocols.PULSAR,
+    "rocketmq": protocols.ROCKETMQ,
 }
 
 
@@ -52,6 +59,13 @@ class Library:
         path = self._path(f"fetch-{mebibytes}M")
         if not path.exists():
             write(path, kafka.one_fetch(mebibytes << 20))
+        return path
+
+    def of_one_snapshot(self, mebibytes: int, segment: int) -> Path:
+        """A capture of one snapshot of ZooKeeper of so many MiB, in segments of so many bytes."""
+        path = self._path(f"snapshot-{mebibytes}M-{segment}")
+        if not path.exists():
+            write(path, one_snapshot(mebibytes << 20, segment))
         return path
 
     def of_one_connection(self, mebibytes: int, messages: str) -> Path:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from analyzer.session import Session
 from benchmarks.measure import ROOT, anonymous, ours, watched
-from benchmarks.works import BODIES, FIELDS
+from benchmarks.works import BODIES, FIELDS, Work
 
 
 class Index(NamedTuple):
@@ -52,6 +52,12 @@ def of_messages(captures: Sequence[Path], sizes: Sequence[int], few: Path) -> li
     """Printing one message of so many bytes with its fields: the most memory, in multiples of the message."""
     baseline, *most = (watched(ours(*BODIES, str(capture))) for capture in (few, *captures))
     return [(found - baseline) / size for found, size in zip(most, sizes, strict=True)]
+
+
+def added(work: Work, capture: Path, small: Path) -> int:
+    """The most memory of a work on a capture beyond what it takes on a small one of the same kind."""
+    baseline, most = (watched(work.ours(each)) for each in (small, capture))
+    return most - baseline
 
 
 def _main(capture: str, *few: str) -> None:

@@ -44,18 +44,19 @@ class Side:
 
 @dataclass(slots=True)
 class Writer:
-    """A nanosecond pcap; `packets` and `size` (bytes) count what is written."""
+    """A nanosecond pcap; `packets` and `size` (bytes) count what is written. segment: the most that a packet brings."""
 
     out: Sink
     chance: random.Random
     packets: int = 0
     size: int = 0
     time: int = START_NS
+    segment: int = MSS
 
     @classmethod
-    def begin(cls, out: Sink, chance: random.Random) -> Writer:
+    def begin(cls, out: Sink, chance: random.Random, segment: int = MSS) -> Writer:
         """A new file."""
-        return cls(out, chance, size=out.write(_FILE))
+        return cls(out, chance, size=out.write(_FILE), segment=segment)
 
     def packet(self, sender: Side, receiver: Side, flags: int, data: bytes = b"") -> None:
         """One segment, 20 to 85 us after the last."""
@@ -81,9 +82,9 @@ class Writer:
 
     def send(self, sender: Side, receiver: Side, data: bytes, acks: float) -> None:
         """One write: as many segments as it takes, and what the receiver's kernel says to it at once."""
-        for number, begin in enumerate(range(0, len(data), MSS)):
-            last = begin + MSS >= len(data)
-            self.packet(sender, receiver, PSH | ACK if last else ACK, data[begin : begin + MSS])
+        for number, begin in enumerate(range(0, len(data), self.segment)):
+            last = begin + self.segment >= len(data)
+            self.packet(sender, receiver, PSH | ACK if last else ACK, data[begin : begin + self.segment])
             if number % 2 and not last:
                 self.packet(receiver, sender, ACK)
         if self.chance.random() < acks:

@@ -21,13 +21,16 @@ from benchmarks.live_rows import live
 from benchmarks.live_soak import live_soak
 from benchmarks.measure import alternated
 from benchmarks.opening import opening
+from benchmarks.packets import MSS
 from benchmarks.pipeline import pipeline, pipeline_connection, pipeline_growth, pipeline_heap
+from benchmarks.snapshots import LOOPBACK
 from benchmarks.table import Line
-from benchmarks.works import FIELDS_OF_ALL, ROWS, STATS
+from benchmarks.works import FIELDS_OF_ALL, ROWS, STATS, TABLE, Work
 
-SHARES = {"small": "", "zookeeper": "0.50", "rocketmq": "0.50", "pulsar": "0.60"}
+SHARES = {"small": "", "zookeeper": "0.50", "quorum": "0.50", "rocketmq": "0.50", "pulsar": "0.60"}
 """Kinds whose speed is compared with Kafka's, and the share that is the goal."""
 
+SNAPSHOT_GOAL = "64 MiB"
 INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL, CODECS_GOAL = "120 B", "8", "1.05", "0.60"
 
 
@@ -58,6 +61,17 @@ def messages(bench: Bench) -> Iterator[Line]:
     for size, ratio in zip(sizes, memory.of_messages(captures, sizes, few), strict=True):
         name = f"one of {size / 2**20:.0f} MiB"
         yield Line("memory for one message, `ndjson --fields`", name, f"{ratio:.1f} x its size", goal=FETCH_GOAL)
+
+
+def snapshots(bench: Bench) -> Iterator[Line]:
+    """Memory that a snapshot of ZooKeeper adds, which is one message as long as a server's whole tree."""
+    works = (STATS, Work("`stats`", ["stats"], 0), TABLE, FIELDS_OF_ALL, Work("`doctor`", ["doctor"], 0))
+    for segment in (MSS, LOOPBACK):
+        small, long = (bench.library.of_one_snapshot(size, segment) for size in (2, bench.snapshot))
+        for work in works:
+            found = memory.added(work, long, small)
+            where = f"one of {bench.snapshot} MiB, in segments of {segment:,} B"
+            yield Line(f"memory for a snapshot, {work.name}", where, f"{found / 2**20:.0f} MiB", goal=SNAPSHOT_GOAL)
 
 
 def growing(bench: Bench) -> Iterator[Line]:
@@ -107,6 +121,7 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "held": held,
     "index": indexing,
     "messages": messages,
+    "snapshots": snapshots,
     "growth": growing,
     "speeds": speeds,
     "codecs": codecs,

@@ -15,6 +15,7 @@ from itertools import count
 
 from benchmarks.captures import Kind, Message, Turn
 from benchmarks.pulsar import Numbers, renumbered
+from benchmarks.quorum import quorum
 from benchmarks.recorded import Exchange, by_operation, exchanges
 
 ZOOKEEPER = ("cl_java395_basic", "cl_java395_watch", "en3414_clients", "en395_txns_follower")
@@ -138,6 +139,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("zookeeper", 2181, zookeeper, connections=40, acks=0.24, together=0.1),
+        Kind("quorum", 2888, quorum, connections=30, acks=0.42, together=0.1),
         Kind("pulsar", 6650, pulsar, connections=30, acks=0.28, together=0.25),
         Kind("rocketmq", 10911, rocketmq, connections=40, acks=0.63),
     )

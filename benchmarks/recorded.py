@@ -34,10 +34,13 @@ class Exchange(NamedTuple):
 
 
 @cache
-def exchanges(protocol: str, name: str) -> Sequence[Exchange]:
-    """All whole exchanges of tests/golden/PROTOCOL/NAME.pcap.zst in which our own decoder finds nothing amiss."""
-    found = []
-    with Session([GOLDEN / protocol / f"{name}.pcap.zst"]) as session:
+def exchanges(folder: str, name: str, protocol: str | None = None) -> Sequence[Exchange]:
+    """All whole exchanges of tests/golden/FOLDER/NAME.pcap.zst in which our own decoder finds nothing amiss.
+
+    protocol: where it is not what the folder is called.
+    """
+    found, protocol = [], protocol or folder
+    with Session([GOLDEN / folder / f"{name}.pcap.zst"]) as session:
         session.load()
         for row in range(len(session.rows)):
             dissector, partner = session.dissector(row), session.cell("partner", row)

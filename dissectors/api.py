@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dissectors.holes import Shape
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
+    from dissectors.story import Story
     from dissectors.watch import Watch
 
 
@@ -105,12 +106,14 @@ class Outcome:
     """What a conversation says of one message.
 
     header: its own, completed with what its partner tells (with_request). partner: the handle of the request that it
-    answers. extra: what decoding it needs besides role, code and version; kept with the row as Context.extra.
+    answers. extra: what decoding it needs besides role, code and version; kept with the row as Context.extra. owed:
+    False for a request that may well have no answer.
     """
 
     header: MessageHeader
     partner: int | None = None
     extra: Mapping[str, str] | None = None
+    owed: bool = True
 
 
 class Body(NamedTuple):
@@ -179,10 +182,10 @@ class Measure(ABC):
         """Whether it remembers nothing, so that a new one would say the same of the next message; for speed alone."""
         return False
 
-    def across(self, message: Window, known: int) -> int:
-        """The same where bytes of the message are lost; they read as zeros. Only the first `known` are sure to be there.
+    def across(self, message: Window, lost: range) -> int:
+        """The same of a message that has lost bytes, which read as zeros; the first of them are at offsets `lost`.
 
-        As by default 0 where nobody knows: then the message ends with the known bytes. Negative: more bytes are needed.
+        0, as by default: nobody knows; then the message ends with what is known.
         """
         return 0
 
@@ -203,8 +206,16 @@ class Conversation(ABC):
         (Dissector.prefix at most, fewer if the message is shorter or cut), length prefix included.
         """
 
-    def lost(self, from_client: bool) -> None:
-        """Bytes of a direction are missing behind what step() was given of it. Never raises; by default it is no matter."""
+    client: str | None = None
+    """What the client is called in all rows of the connection that name none themselves, once that is known."""
+
+    def lost(self, from_client: bool) -> None:  # noqa: B027 - most protocols repeat a number, and need not know
+        """Bytes of a direction are missing behind what step() was given of it; by default no matter. Never raises."""
+
+    @property
+    def beginning(self) -> bool:
+        """Whether it will soon do no more than its bulk twin says, and goes alone until then; for speed alone."""
+        return False
 
     def handles(self) -> Iterable[int]:
         """The handles that step() may still give back as a partner, in any order.
@@ -276,10 +287,10 @@ class Dissector(ABC):
         """
         return None
 
-    def opens(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether a direction that was not seen from its SYN on begins here all the same; by default nobody knows.
+    def opens(self, prefix: bytes) -> bool:
+        """Whether a connection whose SYN was not seen begins all the same with these bytes of its client.
 
-        prefix: as probe() gets it. Only for what stands at the beginning of a direction and nowhere else.
+        prefix: as probe() gets it. By default nobody knows; for what stands at the beginning and nowhere else.
         """
         return False
 
@@ -302,6 +313,14 @@ class Dissector(ABC):
 
         message: all its bytes, length prefix included, or those before the first that is missing.
         """
+
+    def skim(self, message: Window, context: Context) -> Body | None:
+        """What values() gives, of a message that is too long to be held. Never raises.
+
+        None, as by default, where only values() can tell. message: its bytes before the first that is missing; to be
+        read a little at a time, and what is made of it is to be as little (dissectors.wire.cut).
+        """
+        return None
 
     def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
         """What values() gives, with holes where messages of the same shape may differ; for speed alone.
@@ -380,6 +399,10 @@ class Dissector(ABC):
 
     def watches(self) -> Sequence[Watch]:
         """New Watches for one reading of a capture: what only several messages show; by default none."""
+        return ()
+
+    def stories(self) -> Sequence[type[Story]]:
+        """The tables of a whole capture that its messages have a part in (dissectors.story); by default none."""
         return ()
 
 

@@ -53,7 +53,7 @@ CODES: dict[str, str] = {
     "oversized-packet": "a packet is near the bound of jute.maxbuffer, or beyond it",
     "word-refused": "the server does not answer this four-letter word: it is not on its list",
     "slow-quorum": "a server took long to confirm a transaction, or a leader to commit it (only doctor tells)",
-    "smaller-sid": "a server with a larger sid dropped the connection of one with a smaller: it connects itself",
+    "smaller-sid": "a server with a larger sid dropped the connection of one with a smaller (only doctor tells)",
     "far-timestamp": "the time of a record is far from that of the capture",
     "oversized-batch": "a batch is longer than what the consumer may fetch at once",
     "inconsistent-batch": "a record batch contradicts itself, or the version of its message",

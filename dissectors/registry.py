@@ -47,7 +47,12 @@ OPERATIONS: Mapping[str, str] = {
 """Where a built-in protocol's table of operations is; a plug-in may have a method `operations` instead."""
 
 
-GUIDES: Mapping[str, str] = {"kafka": "dissectors.kafka.describe:GUIDE"}
+GUIDES: Mapping[str, str] = {
+    "kafka": "dissectors.kafka.describe:GUIDE",
+    "zookeeper": "dissectors.zookeeper.describe:CLIENTS",
+    "zookeeper-quorum": "dissectors.zookeeper.describe:QUORUM",
+    "zookeeper-election": "dissectors.zookeeper.describe:ELECTION",
+}
 """Where a built-in protocol's Guide is; a plug-in may have an attribute `guide` instead."""
 
 

@@ -27,8 +27,8 @@ class Seen(NamedTuple):
     """A message in its place. stream: the number of its connection. time: of its completion, ns since 1970.
 
     request: what Watch.kept of the request that it answers; None for a request.
-    server: address and port of the connection's server. losses: how often bytes of the connection were missing from
-    the capture up to this message. name: what people call an id of a kind, as other messages told it
+    server, client: addresses and ports of the connection's ends. losses: how often bytes of the connection were missing
+    from the capture up to this message. name: what people call an id of a kind, as other messages told it
     (dissectors.lesson).
     """
 
@@ -40,6 +40,17 @@ class Seen(NamedTuple):
     server: str = ""
     losses: int = 0
     name: Callable[[str, str], str | None] = unnamed
+    client: str = ""
+
+
+class Closed(NamedTuple):
+    """A connection that ended: who sent the first FIN or RST; the time of its last packet, ns since 1970."""
+
+    stream: int
+    time: int
+    by_client: bool
+    client: str
+    server: str
 
 
 class Watch(ABC):
@@ -49,12 +60,16 @@ class Watch(ABC):
     something was kept. paths: the fields that are looked at, in any of them; others may be missing from Seen.values.
     """
 
-    wants: frozenset[tuple[int, Role]]
+    wants: frozenset[tuple[int | None, Role]]
     paths: frozenset[Path]
 
     @abstractmethod
     def see(self, seen: Seen) -> Iterable[Finding]:
         """What is wrong with this message in the light of those before it. Never raises: values may lack anything."""
+
+    def closed(self, closed: Closed) -> Iterable[Finding]:
+        """What is wrong with the end of a connection, told when all messages have been seen, in the order of ends."""
+        return ()
 
     def kept(self, seen: Seen) -> object:
         """What of a request its response will want to know (Seen.request); asked behind see()."""

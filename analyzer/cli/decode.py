@@ -26,7 +26,7 @@ NOTHING_FITS = 3
 @click.argument("hex_", metavar="HEX... | @FILE | -", nargs=-1, required=True)
 @click.option("-p", "--protocol", metavar="NAME", help="The protocol, instead of finding it by the bytes.")
 @click.option("--request", "is_request", is_flag=True, help="Take the messages for requests.")
-@click.option("--response", "is_response", is_flag=True, help="Take them for responses: to --api, or to each other.")
+@click.option("--response", "is_response", is_flag=True, help="They are responses: to --api, or to those before them.")
 @click.option("--api", metavar="NAME|NUMBER", help="The operation that a lone response answers.")
 @click.option("--version", "version", type=click.IntRange(0), metavar="N", help="The version of its request.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line for each message.")

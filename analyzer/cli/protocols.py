@@ -51,11 +51,15 @@ def command(topic: str | None, name: str | None, version: int | None, as_json: b
 
     NAME is an operation, a structure or a page of PROTOCOL: its layout in all versions, or in VERSION. Those of Kafka
     are an API or its key, a record or structure within bytes, and the pages types, records, errors and structures.
+    Those of ZooKeeper: an operation, a packet, a word, a record, and the pages types, errors, words, xids and events;
+    of zookeeper-quorum packets and transactions, of zookeeper-election states.
 
     \b
     wireanalyze protocols kafka Fetch        all versions of Fetch, field by field
     wireanalyze protocols kafka Fetch 13     this version as the protocol guide writes it
     wireanalyze protocols kafka types        what the types are on the wire
+    wireanalyze protocols zookeeper create   an operation with its records and its transaction
+    wireanalyze protocols zookeeper-quorum PROPOSAL
 
     Lists have columns separated by tabs.
     """
@@ -84,7 +88,14 @@ def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
         return ("code", "what"), list(CODES.items()), ()
     operations = registry.operations(_dissector(topic))
     rows = [(code, each.name, _span(each.versions)) for code, each in sorted(operations.items())]
-    return ("code", "name", "versions"), rows, () if rows else (f"{topic} does not number its operations",)
+    return ("code", "name", "versions"), rows, () if rows else (_unnumbered(topic),)
+
+
+def _unnumbered(topic: str) -> str:
+    """What is said in place of an empty list."""
+    guide = _guide(topic)
+    pages = "" if guide is None else f"; it has the pages {', '.join(guide.names())}"
+    return f"{topic} does not number its operations{pages}"
 
 
 def _page(dissector: Dissector, name: str, version: int | None, as_json: bool) -> None:

@@ -158,12 +158,13 @@ def _objects(asked: Asked, session: Session, rows: Ints) -> str:
     from analyzer.export.folder import filled
     from analyzer.naming import Naming
 
-    secrets, naming = 0, Naming(session)
+    secrets, items, naming = 0, 0, Naming(session)
     with filled(asked.out, force=asked.force, most=asked.most_files) as folder:
         for part in _parts(asked, rows):
             kept = objects.write(session, part, folder, show_secrets=asked.limits.show_secrets, naming=naming)
-            secrets += kept.secrets
+            secrets, items = secrets + kept.secrets, items + kept.items
     left_out = f" ({secrets:,} secrets left out: --show-secrets)" if secrets else ""
+    left_out += f" ({items:,} items of long lists left out: --max-decompressed)" if items else ""
     return f"{folder.count:,} files of {len(rows):,} messages{left_out}"
 
 

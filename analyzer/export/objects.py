@@ -18,27 +18,30 @@ from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.payload import Payload, Values
 from dissectors.wire.bulk import NULL
+from dissectors.wire.cut import Cut, length_of
 from dissectors.wire.inner import content
 from dissectors.wire.secret import Secret
 
 
 class Kept(NamedTuple):
-    """What was left out."""
+    """What was left out; items: of lists that are too long to be read whole (dissectors.wire.cut)."""
 
     secrets: int
+    items: int = 0
 
 
 def write(
     session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False, naming: Naming | None = None
 ) -> Kept:
     """Writes a file for each. The session was read to its end. Raises UserError. naming: as it learned already."""
-    naming, reader, secrets = naming or Naming(session), Rows(session), 0
+    naming, reader, secrets, items = naming or Naming(session), Rows(session), 0, 0
     for part in chunks(session, rows):
         about = reader.objects(("number", "id", "protocol", "operation"), part)
         for row, found, (dissector, message, context) in zip(part.tolist(), about, session.readable(part), strict=True):
             if dissector is None:
                 continue
             body = defects.values(dissector, message, context)
+            items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, Cut))
             for each in payloads_of(session, naming, row, dissector, body, context):
                 data = _opened(each.value, show_secrets)
                 if data is None:
@@ -46,7 +49,7 @@ def write(
                     continue
                 told = {**found, "field": field_path(each), "kind": each.kind, "name": list(each.name)}
                 folder.add("-".join(each.name), each.kind, data, told, (row, each.place[:-1]))
-    return Kept(secrets)
+    return Kept(secrets, items)
 
 
 def payloads_of(

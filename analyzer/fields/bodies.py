@@ -24,7 +24,7 @@ from analyzer.packed import packed, parts
 from analyzer.row_findings import findings_of
 from analyzer.rows import Rows, chunks
 from analyzer.scattered import placed
-from dissectors.api import Body, Context, Dissector, Pick, Role, State
+from dissectors.api import Body, Context, Dissector, Pick, Role, State, Window
 
 WORTH = 16
 """Rows of a kind below which each is read for itself."""
@@ -105,19 +105,19 @@ class Bodies:
         return rows[left]
 
     def _read_alike(self, plan: _Plan, rows: Ints, remarks: int, new: Gathering) -> None:
-        messages, get, dissector = self._session.messages(rows), plan.get, plan.dissector
+        messages, get, dissector = self._session.contents(rows), plan.get, plan.dissector
         if any(plan.whole) or dissector is None:
             for row, message in zip(rows.tolist(), messages, strict=True):
                 new.note(row, self._of_whole(plan, row, message, remarks))
             return
-        pick = plan.pick or _no_pick
+        pick = plan.pick
         for row, message in zip(rows.tolist(), messages, strict=True):
-            values = pick(message)
+            values = None if pick is None else pick(defects.whole(message))
             if values is None:
                 values = defects.values(dissector, message, plan.context).values
             new.note(row, [_NOTHING if each is None else each(values) for each in get])
 
-    def _of_whole(self, plan: _Plan, row: int, message: bytes, remarks: int) -> Sequence[Sequence[Any]]:
+    def _of_whole(self, plan: _Plan, row: int, message: bytes | Window, remarks: int) -> Sequence[Sequence[Any]]:
         session, dissector = self._session, plan.dissector
         body = session.raw_body(message) if dissector is None else defects.values(dissector, message, plan.context)
         if remarks:
@@ -179,10 +179,6 @@ class Bodies:
 def _one_of(column: Array, roles: Iterable[Role]) -> Bools:
     found: Bools = np.logical_or.reduce([column == int(role) for role in roles])
     return found
-
-
-def _no_pick(message: bytes) -> None:
-    return None
 
 
 def _info(body: Body, info: Sequence[Any]) -> Sequence[Any]:

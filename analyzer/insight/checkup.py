@@ -48,6 +48,8 @@ def of_rows(
 ) -> Iterator[Found]:
     """The findings of rows up to the `count`-th, which may be those that there are so far, in their order.
 
+    Behind those of all rows come what the ends of connections tell, each at the last row of its connection.
+
     portion: rows, and bytes of their messages, after which `looked` is told.
     """
     watching = Watching(session)
@@ -58,6 +60,8 @@ def of_rows(
             for finding in (*about.findings, *_error(session, about), *watching.findings(about)):
                 yield Found(about.row, finding)
         done += len(rows)
+        if session.ended and done == len(session.rows):
+            yield from (Found(row, finding) for row, finding in watching.closed())
         looked(done)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from analyzer.columns import Array, Bools, Ints
 from analyzer.insight.errors import Errors, is_empty
 from analyzer.insight.percentiles import nearest_ranks, sums
-from analyzer.messages import Messages, unpaired
+from analyzer.messages import Messages, deprived
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
@@ -92,7 +92,7 @@ class Facts:
         """The facts about these rows."""
         table: Messages = session.rows
         role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
-        alone = unpaired(partner, table.column("marks")[rows])
+        alone = deprived(partner, table.column("marks")[rows])
         timed = (role == Role.RESPONSE) & (partner != NULL)
         asked = table.column("time")[np.where(timed, partner, rows)]
         failed = empty = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.columns import Ints
-from analyzer.messages import unpaired
+from analyzer.messages import deprived
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
@@ -27,7 +27,7 @@ class Waiting:
 def unanswered(session: Analysis, rows: Ints) -> Ints:
     """Those of `rows` that are requests without an answer."""
     table = session.rows
-    alone = unpaired(table.column("partner")[rows], table.column("marks")[rows])
+    alone = deprived(table.column("partner")[rows], table.column("marks")[rows])
     found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & alone]
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from analyzer import defects
 from analyzer.columns import Array, Ints
+from analyzer.insight.endings import endings
 from analyzer.insight.said import About
 from analyzer.lore import Lore
 from analyzer.messages import FROM_CLIENT
@@ -16,7 +17,7 @@ from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
 from dissectors.finding import Finding
 from dissectors.lesson import Path
-from dissectors.watch import Seen, Watch
+from dissectors.watch import Closed, Seen, Watch
 from dissectors.wire.bulk import NULL
 
 MOST_KEPT = 65_536
@@ -34,7 +35,7 @@ class Watching:
         self._wanting: dict[_What, Sequence[tuple[int, Watch, None]]] = {}
         self._paths: dict[_What, Collection[Path]] = {}
         self._kept: dict[tuple[int, int], object] = {}
-        self._servers: dict[int, str] = {}
+        self._addresses: dict[int, tuple[str, str]] = {}
         self._first = session.first
         self._losses = losses(session, self._first)
         columns = (session.rows.column(name) for name in ("stream", "time", "partner"))
@@ -63,8 +64,9 @@ class Watching:
             if not who:
                 return []
         stream = int(self._stream[row])
-        server, lost = self._server(stream), int(self._losses[row - self._first])
-        seen = Seen(context, about.values(), stream, int(self._time[row]), None, server, lost, partial(self._name, row))
+        (client, server), lost = self._ends(stream), int(self._losses[row - self._first])
+        name = partial(self._name, row)
+        seen = Seen(context, about.values(), stream, int(self._time[row]), None, server, lost, name, client)
         keeps = row if context.role is Role.REQUEST and partner != NULL else None
         return defects.findings(about.dissector, partial(self._shown, who, seen, keeps))
 
@@ -90,10 +92,26 @@ class Watching:
             found = self._wanting[what] = wanting
         return found
 
-    def _server(self, stream: int) -> str:
-        found = self._servers.get(stream)
+    def closed(self) -> Iterator[tuple[int, Finding]]:
+        """What the watches say of the ends of connections, each at the last row of its connection; behind all rows."""
+        session = self._session
+        if not self._watches:
+            return
+        protocol = session.engine.streams.column("protocol")
+        for _, row, (stream, time, by_client) in endings(session, range(self._first, len(session.rows))):
+            dissector = session.engine.dissector(int(protocol[stream]))
+            watches = () if dissector is None else self._watches.get(dissector.name, ())
+            if dissector is not None and watches:
+                closed = Closed(stream, time, by_client, *self._ends(stream))
+                for finding in defects.findings(dissector, partial(_of_end, watches, closed)):
+                    yield row, finding
+
+    def _ends(self, stream: int) -> tuple[str, str]:
+        """The addresses of a connection's client and server."""
+        found = self._addresses.get(stream)
         if found is None:
-            found = self._servers[stream] = self._session.endpoint(stream, 1 - FROM_CLIENT)
+            client, server = (self._session.endpoint(stream, side) for side in (FROM_CLIENT, 1 - FROM_CLIENT))
+            found = self._addresses[stream] = client, server
         return found
 
     def _name(self, row: int, kind: str, key: str) -> str | None:
@@ -104,6 +122,11 @@ class Watching:
             lore.learn(len(self._session.rows))
         known = lore.find(kind, key, row)
         return None if known is None else known.name
+
+
+def _of_end(watches: Sequence[Watch], closed: Closed) -> Iterator[Finding]:
+    for watch in watches:
+        yield from watch.closed(closed)
 
 
 def losses(session: Analysis, first: int = 0) -> Ints:

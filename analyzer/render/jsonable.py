@@ -19,6 +19,7 @@ import orjson
 
 from analyzer.render.limits import Limits
 from analyzer.text import safe_json
+from dissectors.wire.cut import Cut
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.nonfinite import NonFinite
@@ -104,6 +105,8 @@ class JsonWriter:
             return value.reveal() if self.limits.show_secrets else {"redacted": True, "length": len(value)}
         if isinstance(value, Embedded):
             return self._embedded(value)
+        if isinstance(value, Cut):
+            return self._cut(value)
         if isinstance(value, NonFinite):
             return str(value)
         raise TypeError(f"{type(value).__name__} has no JSON form")
@@ -120,6 +123,10 @@ class JsonWriter:
         form = {"hex": data[: self.limits.bytes_limit].hex()} if isinstance(data, bytes) else {"redacted": True}
         name = {} if value.name is None else {"as": value.name}
         return {**form, "length": size, **name, "value": value.value}
+
+    def _cut(self, items: Cut) -> list[Any]:
+        """What there is of a list that its reader has cut, and how long it is."""
+        return [*items[: self.limits.max_items], {"truncated": True, "length": items.length}]
 
     def _flat(self, rows: FlatRows) -> Any:
         """The rows a column at a time, put together by one template."""
@@ -188,6 +195,8 @@ class JsonWriter:
     def _copy(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {key: self._copy(item) for key, item in value.items()}
+        if isinstance(value, Cut):
+            return [self._copy(item) for item in self._cut(value)]
         if isinstance(value, list | tuple | Table):
             most = self.limits.max_items
             if most is None or len(value) <= most:

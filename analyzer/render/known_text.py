@@ -1,5 +1,5 @@
-"""What the rest of a capture tells about a message, for people and as JSON: who said what its ids mean, and all that
-its session holds.
+"""What the rest of a capture tells about a message, for people and as JSON: who said what its ids mean, all that its
+session holds, and its part in stories.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from analyzer.render.lines import Line
+from analyzer.render.stories_text import entry_object
 from analyzer.text import safe_text
 
 if TYPE_CHECKING:
@@ -27,13 +28,16 @@ def known_lines(known: Known) -> Iterator[Line]:
         told = "" if each.row is None else f" (message {each.row + 1})"
         yield (("name", what), ("", " is "), ("text", said), ("place", told))
     yield from _more(len(known.named) - MOST, "names")
+    for part in known.parts[:MOST]:
+        yield (("name", f"{part.name}: "), ("text", safe_text(part.text, _LONGEST)))
+    yield from _more(len(known.parts) - MOST, "lines of stories")
     if known.standing is not None:
         names = {each.id: each.name for each in known.named if each.kind == "topic"}
         yield from _standing_lines(known.standing, names)
 
 
 def known_objects(known: Known) -> dict[str, Any]:
-    """`names`, and `session` where the message belongs to one: what `show --json` adds.
+    """`names`, `stories`, and `session` where the message belongs to one: what `show --json` adds.
 
     Messages count from 1; `message` is null for a name that is the same everywhere.
     """
@@ -41,7 +45,11 @@ def known_objects(known: Known) -> dict[str, Any]:
         "names": [
             {"kind": each.kind, "id": each.id, "name": each.name, "message": None if each.row is None else each.row + 1}
             for each in known.named
-        ]
+        ],
+        "stories": [
+            {"story": part.name, "text": part.text, "line": entry_object(part.story, part.entry)}
+            for part in known.parts
+        ],
     }
     standing = known.standing
     if standing is not None:

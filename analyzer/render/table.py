@@ -1,6 +1,7 @@
 """Rows for people: a line of columns, wide enough for most, and the line of information at the end.
 
-That line says names where the message has ids that others explain (analyzer.naming).
+That line says names where the message has ids that others explain (analyzer.naming). The name of a protocol that is
+longer than its column takes from the room of the operation's, which is hardly ever all needed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.named import LineNames
 from analyzer.render.presets import TABLE_KEYS
 from analyzer.render.time_formats import TimeFormat
-from analyzer.row_columns import PLAIN, Column, Integers, Style, Texts
+from analyzer.row_columns import PLAIN, Column, Integers, Picked, Style, Texts
 from analyzer.rows import BODY_KEYS, ROLES, Rows, said_error, said_findings
 from analyzer.stencils import Said
 from analyzer.text import one_line, safe_text
@@ -37,8 +38,9 @@ TEXTS = {"source": 3, "destination": 4, "protocol": 5}
 """Keys that are columns of their own, and which."""
 
 _INFO = "info"
-_TIME, _OPERATION, _LATENCY = 1, 6, 9
+_TIME, _PROTOCOL, _OPERATION, _LATENCY = 1, 5, 6, 9
 _BLANK = Style("blank", b"", str.encode)
+_SPACE = 0x20
 
 
 class TableForm:
@@ -78,7 +80,8 @@ class TableForm:
         texts = {key: column[key].cells(_padded(WIDTHS[TEXTS[key]])) for key in ("source", "destination", "protocol")}
         numbers = {key: cells.right_aligned(column[key].cells(_BLANK), WIDTHS[NUMBERS[key]]) for key in NUMBERS}
         parts = [numbers["number"], time, numbers["stream"], texts["source"], texts["destination"], texts["protocol"]]
-        parts += [self._operations(reader, rows), numbers["version"], numbers["length"]]
+        operations = _beside_long(self._operations(reader, rows), column["protocol"])
+        parts += [operations, numbers["version"], numbers["length"]]
         frame: list[bytes | Cells | Slot] = []
         for part in parts:
             frame += [part, b" "]
@@ -123,11 +126,27 @@ class TableForm:
     def _row(self, cells_of_row: Sequence[Any]) -> str:
         texts = ["" if cell is None else safe_text(str(cell)) for cell in cells_of_row]
         right = RIGHT if self._time in (None, "iso") else RIGHT | {_TIME}
+        widths = list(self._widths)
+        widths[_OPERATION] -= max(len(texts[_PROTOCOL]) - widths[_PROTOCOL], 0)
         padded = [
             text.rjust(width) if index in right else text.ljust(width)
-            for index, (text, width) in enumerate(zip(texts, self._widths, strict=True))
+            for index, (text, width) in enumerate(zip(texts, widths, strict=True))
         ]
         return " ".join(padded).rstrip()
+
+
+def _beside_long(operations: Cells, protocol: Column) -> Cells:
+    """Operations without the spaces at their end whose room the name of a long protocol has taken."""
+    assert isinstance(protocol, Picked)
+    room, found = WIDTHS[_OPERATION], operations
+    for number in np.unique(protocol.numbers).tolist():
+        over = min(max(len(protocol.texts.value(number) or "") - WIDTHS[_PROTOCOL], 0), room)
+        if over:
+            found = operations.copy() if found is operations else found
+            rows = np.flatnonzero(protocol.numbers == number)
+            end = found[rows, room - over : room]
+            found[rows, room - over : room] = np.where(end == _SPACE, 0, end)
+    return found
 
 
 def _latencies(column: Column) -> Cells:

@@ -15,6 +15,7 @@ from analyzer.text import safe_text
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding
 from dissectors.wire.secret import Secret
+from dissectors.wire.specs import More
 
 LONGEST_TEXT = 400
 _PLACE = 12
@@ -24,7 +25,7 @@ def title(message: Message, length: int) -> Line:
     """The line above a message: protocol, operation, and what the header says."""
     header = message.header
     name = header.operation or (f"operation {header.code}" if header.code is not None else "unknown operation")
-    said = [f"{length} bytes"]
+    said = [_bytes(length)]
     if header.correlation is not None:
         said.append(f"correlation {header.key}")
     if header.client:
@@ -34,6 +35,10 @@ def title(message: Message, length: int) -> Line:
     version = "" if header.version is None else f" v{header.version}"
     head = f"{message.protocol} {safe_text(name, LONGEST_TEXT)}{version} {header.role.name.lower()}"
     return (("title", head), ("place", f"  {', '.join(said)}"))
+
+
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
 
 
 def tree_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
@@ -58,7 +63,8 @@ def _nodes(nodes: list[Field], limits: Limits, depth: int, hidden: bool) -> Iter
         yield _line(node, limits, depth, hidden)
         yield from _nodes(node.children, limits, depth + 1, hidden or hides_parts(node))
     if len(nodes) > most:
-        yield (("place", " " * (_PLACE + 2 * depth)), ("note", f"and {len(nodes) - most:,} more of {len(nodes):,}"))
+        left = sum(node.value if isinstance(node.spec, More) else 1 for node in nodes[most:])
+        yield (("place", " " * (_PLACE + 2 * depth)), ("note", f"and {left:,} more of {most + left:,}"))
 
 
 def _line(node: Field, limits: Limits, depth: int, hidden: bool) -> Line:
@@ -96,7 +102,7 @@ def _shown(value: Any, limits: Limits, structured: bool) -> str:
     if isinstance(value, bytes):
         head = value[: limits.bytes_limit]
         more = "..." if len(head) < len(value) else ""
-        return f"{head.hex()}{more} ({len(value)} bytes)" if value else "(0 bytes)"
+        return f"{head.hex()}{more} ({_bytes(len(value))})" if value else "(0 bytes)"
     if structured and (value is None or isinstance(value, dict | list)):
         return ""  # its children say it
     if value is None or isinstance(value, bool):

@@ -225,11 +225,6 @@ class PulsarTwin(Twin):
         assert isinstance(conversation, PulsarConversation)
         return not conversation.sources
 
-    def client(self, conversation: Conversation) -> str | None:
-        """The version that the client named itself by."""
-        assert isinstance(conversation, PulsarConversation)
-        return conversation.client
-
     def reporting(self, context: Context) -> Reporting | None:
         """Most commands have no field for an error, if they are what they begin as."""
         command = commands().get(context.code) if context.code is not None else None

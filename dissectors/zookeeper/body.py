@@ -1,59 +1,95 @@
 """One message of a client's connection to values or to a tree.
 
 Theory. A request is read by the opcode in its header, a reply by that of its request (Context.code). What has neither
-a code nor a header, connects and words, is known by its own bytes. A reply with an error ends behind its header, but
-for a failed SASL step. What reading a frame has in common everywhere is in dissectors.wire.message.
+a code nor a header, connects and words, is known by its own bytes. recipes.py reads what fits its layout, and here
+stands what reads all else. What reading a frame has in common everywhere is in dissectors.wire.message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
 
 from dissectors.api import Body, Context, Role
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.wire.emit import projection
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import Recipe, folded, framed, values_by
-from dissectors.wire.plan import Plan
 from dissectors.wire.reader import Reader
+from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Layout, Wrapping
-from dissectors.zookeeper import words
-from dissectors.zookeeper.forms import Form, form, form_of
-from dissectors.zookeeper.header import REPLY, password_of
+from dissectors.zookeeper import notices, words
+from dissectors.zookeeper.connects import add_notices, connect_plan
+from dissectors.zookeeper.forms import Form, form
+from dissectors.zookeeper.guessing import NOTHING, Guess
+from dissectors.zookeeper.inside import OPENED, RECONFIG
+from dissectors.zookeeper.inside.hidden import hide_framed, is_delicate
+from dissectors.zookeeper.inside.opened import open_tree, open_values
 from dissectors.zookeeper.jute import INT, LONG
-from dissectors.zookeeper.labels import error_name, zxid
-from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
+from dissectors.zookeeper.labels import error_name, transaction
+from dissectors.zookeeper.recipes import (
+    EVENT,
+    connect_recipe,
+    reply_recipe,
+    reply_steps,
+    request_recipe,
+    response_record,
+)
+from dissectors.zookeeper.schemas import operations, plan_of
 
 _REQUEST_HEADER = Wrapping("header", "struct")
 _REPLY_HEADER = Layout("header", "struct")
 _BODY = Layout("body", "struct")
 _XID = Wrapping("xid", "int")
-_ZXID = FieldSpec("zxid", "long", zxid)
+_ZXID = FieldSpec("zxid", "long", transaction)
 _NO_ERR = Wrapping("err", "int")
 _PAYLOAD = FieldSpec("payload", "bytes")
-_EVENT = 0
-_EVENT_FIELDS = frozenset({("zxid",), ("type",), ("state",), ("path",)})
-_BEHIND_SIZE, _BEHIND_XID, _BEHIND_REQUEST_HEADER, _BEHIND_REPLY_HEADER = 4, 8, 12, 20
+_SECRET_PAYLOAD = FieldSpec("payload", "bytes", secret=True)
 
 
 def decode(message: bytes, context: Context) -> Body:
     """The values of a message, the first error that it reports, and what there is to say."""
     if _is_wordy(message, context):
-        return words.decode(message)
-    recipe = _recipe_of(message, context)
+        body = words.decode(message)
+        return body._replace(findings=(*body.findings, *notices.of_word(message)))
+    found = _guess(message, context)
+    recipe = _recipe_of(message, context, found.opcode)
     if recipe is None:
         return folded(read(message, context), error_name)
-    return values_by(recipe, message, context)
+    body = values_by(recipe, message, context, tuple(_doubts(message, context, found)))
+    code = context.code if found.opcode is None else found.opcode
+    if code in OPENED:
+        open_values(body.values, answers_reconfig=code == RECONFIG)
+    if body.findings and "_rest" in body.values and _is_delicate(message, context):
+        return folded(read(message, context), error_name)
+    return body
 
 
 def read(message: bytes, context: Context) -> Tree:
     """The annotated tree of a message."""
     if _is_wordy(message, context):
-        return words.read(message)
-    return framed(message, INT, partial(_content, context=context), _doubts(context))
+        tree = words.read(message)
+        tree.findings.extend(notices.of_word(message))
+        return tree
+    found = _guess(message, context)
+    tree = framed(message, INT, partial(_content, context=context, guess=found), _doubts(message, context, found))
+    add_notices(tree, context)
+    if _is_delicate(message, context):
+        hide_framed(tree, next((node for node in tree.fields if node.spec is _BODY), None), message)
+    return open_tree(tree, answers_reconfig=RECONFIG in (context.code, found.opcode))
+
+
+def _is_delicate(message: bytes, context: Context) -> bool:
+    return is_delicate(message, context.code, connect_plan(message, context) is not None)
+
+
+def _guess(message: bytes, context: Context) -> Guess:
+    """What a reply may be that nothing else tells."""
+    if context.code is not None or context.role is not Role.RESPONSE:
+        return NOTHING
+    from dissectors.zookeeper.guessing.guess import guess, is_orphan  # hardly a capture has many
+
+    return guess(message) if is_orphan(message, context) else NOTHING
 
 
 def _is_wordy(message: bytes, context: Context) -> bool:
@@ -64,76 +100,30 @@ def _is_wordy(message: bytes, context: Context) -> bool:
     return context.role is Role.RESPONSE and words.is_text(message)
 
 
-def _doubts(context: Context) -> Iterator[Finding]:
+def _doubts(message: bytes, context: Context, guess: Guess) -> Iterator[Finding]:
+    """What there is to say before a message is read."""
+    yield from notices.of_size(message, context)
+    if guess.finding is not None:
+        yield guess.finding
     if context.code is not None and context.code not in operations():
         yield Finding(Severity.NOTE, "unknown-operation", f"opcode {context.code} is not in the tables")
 
 
-def _recipe_of(message: bytes, context: Context) -> Recipe | None:
+def _recipe_of(message: bytes, context: Context, guessed: int | None) -> Recipe | None:
     """What reads a message fast; None where nothing does."""
+    if guessed is not None:
+        return reply_recipe(guessed, message, read)
     if context.code is None:
-        plan = _connect_plan(message, context)
-        return None if plan is None else _connect_recipe(plan)
+        plan = connect_plan(message, context)
+        return None if plan is None else connect_recipe(plan, read)
     if context.role is Role.REQUEST:
-        return _request_recipe(context.code)
-    return _reply_recipe(context.code, _has_error(message), len(message) > _BEHIND_REPLY_HEADER)
+        return request_recipe(context.code, read)
+    return reply_recipe(context.code, message, read)
 
 
-def _connect_plan(message: bytes, context: Context) -> Plan | None:
-    """The plan of a connect frame, in the version that its length tells."""
-    request = context.role is Role.REQUEST
-    password = password_of(message, request) if request or context.role is Role.RESPONSE else None
-    if password is None:
-        return None
-    name = "ConnectRequest" if request else "ConnectResponse"
-    return plan_by_size(name, int.from_bytes(message[:4]) - max(password, 0))
-
-
-def _has_error(message: bytes) -> bool:
-    return len(message) >= REPLY.size and message[16:20] != bytes(4)
-
-
-@lru_cache(maxsize=4)
-def _connect_recipe(plan: Plan) -> Recipe:
-    return _recipe(form_of(plan.steps), _BEHIND_SIZE)
-
-
-@lru_cache(maxsize=128)
-def _request_recipe(code: int) -> Recipe | None:
-    known = operations().get(code)
-    return None if known is None else _recipe(form(known.request), _BEHIND_REQUEST_HEADER)
-
-
-@lru_cache(maxsize=512)
-def _reply_recipe(code: int, error: bool, more: bool) -> Recipe | None:
-    if code not in operations():
-        return None
-    if code == _EVENT:
-        whole = Plan("event", 0, (*_reply_steps(), *plan_of("WatcherEvent").steps))
-        return Recipe(INT, lambda _: _BEHIND_XID, projection(whole, _EVENT_FIELDS), lambda _: 0, error_name, read)
-    return _recipe(form(_response_record(code, error, more), _reply_steps()), _BEHIND_XID)
-
-
-def _recipe(form: Form, start: int) -> Recipe:
-    return Recipe(INT, lambda _: start, form.read, form.first_error, error_name, read)
-
-
-def _reply_steps() -> tuple[Any, ...]:
-    """A ReplyHeader behind its xid."""
-    return plan_of("ReplyHeader").steps[1:]
-
-
-def _response_record(code: int, error: bool, more: bool) -> str | None:
-    """The record behind a reply's header; `more`: there is something behind it."""
-    known = operations().get(code)
-    if known is None or (error and not (known.response_on_error and more)):
-        return None
-    return known.response
-
-
-def _content(reader: Reader, context: Context) -> None:
+def _content(reader: Reader, context: Context, guess: Guess) -> None:
     """All behind the length."""
-    connect = _connect_plan(reader.data, context) if context.code is None else None
+    connect = connect_plan(reader.data, context)
     if connect is not None:
         reader.enter(_BODY)
         read_members(reader, connect.steps)
@@ -143,7 +133,7 @@ def _content(reader: Reader, context: Context) -> None:
     elif context.role is Role.RAW:
         _payload(reader)
     else:
-        _reply(reader, context.code)
+        _reply(reader, context.code if guess.opcode is None else guess.opcode, guess.secret)
 
 
 def _request(reader: Reader, code: int | None) -> None:
@@ -157,22 +147,22 @@ def _request(reader: Reader, code: int | None) -> None:
         _body(reader, form(known.request))
 
 
-def _reply(reader: Reader, code: int | None) -> None:
+def _reply(reader: Reader, code: int | None, secret: bool) -> None:
     reader.enter(_REPLY_HEADER)
     reader.take(_XID, INT)
-    event = code == _EVENT
+    event = code == EVENT
     if event:
         reader.take(_ZXID, LONG)
         reader.take(_NO_ERR, INT)
     else:
-        read_members(reader, _reply_steps())
+        read_members(reader, reply_steps())
     error = not event and reader.into[-1].value != 0
     reader.leave()
     if code not in operations():
-        _payload(reader)
+        _payload(reader, secret)
         return
     assert code is not None
-    record = _response_record(code, error, reader.at < reader.end)
+    record = response_record(code, error, reader.at < reader.end)
     if record is not None:
         _body(reader, form(record))
 
@@ -183,6 +173,10 @@ def _body(reader: Reader, form: Form) -> None:
     reader.leave()
 
 
-def _payload(reader: Reader) -> None:
+def _payload(reader: Reader, secret: bool = False) -> None:
     if reader.at < reader.end:
-        reader.leaf(_PAYLOAD, reader.data[reader.at : reader.end], reader.end)
+        content = reader.data[reader.at : reader.end]
+        if secret:
+            reader.leaf(_SECRET_PAYLOAD, Secret(content), reader.end)
+        else:
+            reader.leaf(_PAYLOAD, content, reader.end)

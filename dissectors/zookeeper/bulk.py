@@ -74,17 +74,17 @@ class ZooKeeperTwin(Twin):
         return Look(header, key if takes_part else None, None, header.state is State.UNDECODED and takes_part)
 
     def steady(self, conversation: Conversation) -> bool:
-        """Both sides have begun, with frames, and no request waits that only its error would explain."""
+        """Both sides have begun, with frames; no answer to a ping is lost, and no request needs its error explained."""
         assert isinstance(conversation, ZooKeeperConversation)
-        if conversation.begun != (True, True) or conversation.worded or conversation.opening is not None:
+        if (
+            conversation.gapped
+            or conversation.begun != (True, True)
+            or conversation.worded
+            or conversation.opening is not None
+        ):
             return False
         queues = conversation.waiting.values()
         return all(each.header.state is not State.UNDECODED for queue in queues for each in queue)
-
-    def client(self, conversation: Conversation) -> str | None:
-        """The session."""
-        assert isinstance(conversation, ZooKeeperConversation)
-        return conversation.session
 
     def reporting(self, context: Context) -> Reporting | None:
         """In the header of a reply, and in some records; a multi has errors in each of its items."""

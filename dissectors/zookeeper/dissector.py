@@ -7,22 +7,24 @@ probe.py read the first bytes, body.py everything; the layouts are records of ju
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, LengthPrefixed, Measure, MessageHeader
 from dissectors.field import Tree
 from dissectors.zookeeper.body import decode, read
 from dissectors.zookeeper.header import MAXIMUM, client_header, server_header
-from dissectors.zookeeper.info import info_line
+from dissectors.zookeeper.info import info_line, recalled
 from dissectors.zookeeper.probe import REPLY_EVIDENCE, reply_evidence, request_evidence
-from dissectors.zookeeper.words import ClientOpening, ServerOpening
+from dissectors.zookeeper.words import ClientOpening, ServerOpening, is_alone
 
 if TYPE_CHECKING:
     from dissectors.api import Pick, Stencil
     from dissectors.catalog import Catalog
     from dissectors.lesson import Path
     from dissectors.payload import Asked, Carriers, Payload
+    from dissectors.story import Story
+    from dissectors.watch import Watch
 
 
 class ZooKeeper(Dissector):
@@ -42,6 +44,10 @@ class ZooKeeper(Dissector):
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Strict where there is a path or an error to be strict about."""
         return request_evidence(prefix) >= WEAK if from_client else reply_evidence(prefix) >= REPLY_EVIDENCE
+
+    def opens(self, prefix: bytes) -> bool:
+        """A word and nothing else."""
+        return is_alone(prefix)
 
     def measure(self, from_client: bool, opening: bool) -> Measure | None:
         """A connection may open with a word and its answer, which have no length."""
@@ -67,9 +73,7 @@ class ZooKeeper(Dissector):
 
         return picker(context, paths)
 
-    def stencil(
-        self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None
-    ) -> Stencil | None:
+    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
         """Requests, replies and events of one record."""
         from dissectors.zookeeper.stencil import stencil  # decoding one message has no use for it
 
@@ -78,6 +82,10 @@ class ZooKeeper(Dissector):
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and record with their places."""
         return read(message, context)
+
+    def recalls(self, context: Context) -> frozenset[Path]:
+        """Path, version, modes of what was asked."""
+        return recalled(context)
 
     def info(self, body: Body, context: Context) -> str:
         """Errors, paths, sizes, versions, briefly."""
@@ -92,6 +100,18 @@ class ZooKeeper(Dissector):
     def carriers(self) -> Carriers | None:
         """None: nodes are no logs."""
         return frozenset()
+
+    def watches(self) -> Sequence[Watch]:
+        """Clients that nearly expire, and connections that are lost."""
+        from dissectors.zookeeper.watches.clients import Clients  # for checkups alone
+
+        return (Clients(),)
+
+    def stories(self) -> Sequence[type[Story]]:
+        """Sessions, watches, transactions, elections."""
+        from dissectors.zookeeper.stories import stories  # for who asks what happened
+
+        return stories()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

@@ -3,7 +3,8 @@
 Facts (zookeeper.jute, package proto). Behind the int32 size a request has int xid and int opcode, a reply int xid,
 long zxid and int err; the opcode it does not repeat. The first frame each way is the exception: a ConnectRequest and a
 ConnectResponse, with no header at all. They are told by their own lengths: each has a password at a fixed place, and
-behind it nothing, or one byte (readOnly, from 3.4 on).
+behind it nothing, or one byte (readOnly, from 3.4 on). A reply with xid 0, as some clients begin, looks like a
+ConnectResponse where its body is a path of three bytes or a count of 0; _is_reply tells them apart.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ REPLY = Struct(">iiqi")
 REPLY_SIZE = 16
 _CONNECT_REQUEST = Struct(">iiqiqi")
 _CONNECT_RESPONSE = Struct(">iiiqi")
+_PASSWORD = 16
+PASSWORDS = frozenset({-1, 0, _PASSWORD})
+"""How long session passwords are; clients that have none yet send a null or an empty one."""
+
 PASSWORD_AT = {True: _CONNECT_REQUEST.size - 4, False: _CONNECT_RESPONSE.size - 4}
 """Where the length of the password stands in a connect frame, by whether it is the request."""
 
@@ -55,9 +60,23 @@ def password_of(prefix: bytes, request: bool) -> int | None:
     layout = _CONNECT_REQUEST if request else _CONNECT_RESPONSE
     if len(prefix) < layout.size:
         return None
-    size, version, *_, password = layout.unpack_from(prefix)
+    size, version, *_, session, password = layout.unpack_from(prefix)
     rest = size - (layout.size - 4) - max(password, 0)
-    return password if version == 0 and password >= -1 and rest in (0, 1) else None
+    if version != 0 or password < -1 or rest not in (0, 1):
+        return None
+    return None if not request and _is_reply(prefix, session, password) else password
+
+
+def _is_reply(prefix: bytes, session: int, password: int) -> bool:
+    """Whether what fits a ConnectResponse is a reply with xid 0.
+
+    There half of a zxid and an error take the place of the session, and a count or a path that of the password. Servers
+    give passwords of 16 bytes; and numbers of sessions begin with a time, so that the lower half is hardly ever 0.
+    """
+    if password not in PASSWORDS:
+        return True
+    without_error = session != 0 and session & 0xFFFF_FFFF == 0
+    return without_error and (password != _PASSWORD or prefix[PASSWORD_AT[False] + 4 :][:1] == b"/")
 
 
 def session_of(prefix: bytes, request: bool) -> str | None:

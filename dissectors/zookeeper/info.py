@@ -1,153 +1,162 @@
-"""One line for people about a message: what went wrong, which path, how much of it.
+"""One line for people about a message: what went wrong, of what, how much of it.
 
-Theory. ZooKeeper's records use few names for the same things, so one table of sayings serves all operations, in order
-of importance. It looks only at what it finds; a new operation gets a line without a new row.
+Theory. An answer says the least of an exchange, so its line begins with what was asked: the fields of the request that
+`recalled` names. Sessions and multis have lines of their own; for all else there are the sayings of fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from dissectors.api import Body, Context
-from dissectors.wire.secret import Secret
-from dissectors.zookeeper.labels import labels, owner, session
+from dissectors.api import Body, Context, Role
+from dissectors.lesson import Path
+from dissectors.zookeeper.forms import MULTIS
+from dissectors.zookeeper.labels import error_name
+from dissectors.zookeeper.modes import mode
+from dissectors.zookeeper.phrases import NOTHING, SHOWN, About, Values, duration, session_text, zxid_text
+from dissectors.zookeeper.sayings import sayings
+from dissectors.zookeeper.schemas import operations, record
 
-_SHOWN = 3
-"""So many paths or operations before the rest is only counted."""
+_OF_CONNECT = ("sessionId", "timeOut")
+_OF_SUCCESS = frozenset({"path", "prefixPath", "mode", "type", "scheme", "auth"})
+"""What an answer's line repeats of its request where all went well."""
 
-Say = Callable[[Any, Mapping[str, Any]], Iterable[str]]
-"""What to say of a field: its value, and the record that it stands in."""
+_OF_FAILURE = _OF_SUCCESS | {"flags", "version"}
+"""What it repeats beside an error: also what may have led to it."""
+
+_TELLING = _OF_FAILURE | {"watch", "acl", "operations", *_OF_CONNECT}
+"""What an answer's line is made of."""
+
+_MULTI, _ERROR = "operations", "error"
+_ALL_IS_WELL, _NOT_TRIED = 0, -2
+
+
+@lru_cache(maxsize=128)
+def recalled(context: Context) -> frozenset[Path]:
+    """The fields of a request that the line of its answer is made of."""
+    if context.role is not Role.RESPONSE:
+        return frozenset()
+    if context.code is None:
+        return frozenset((name,) for name in _OF_CONNECT)
+    known = operations().get(context.code)
+    if known is None or known.request is None:
+        return frozenset()
+    if known.request in MULTIS:
+        return frozenset({(_MULTI,)})
+    names = {each.name for each in record(known.request).fields}
+    return frozenset((name,) for name in names & _TELLING if name != "acl" or "data" not in names)
 
 
 def info_line(body: Body, context: Context) -> str:
     """The line for a decoded message; empty for one that says nothing but its name."""
-    error = [] if body.error is None else [body.error[1]]
-    return ", ".join(error + sayings(body.values))
+    if context.role is Role.RESPONSE and context.code is None:
+        from dissectors.zookeeper.guessing.guess import Guessed  # hardly a capture has many
+
+        guessed = next((finding for finding in body.findings if isinstance(finding, Guessed)), None)
+        if guessed is not None:
+            line = _line(body, NOTHING)
+            return f"perhaps {guessed.names}: {line}" if line else f"perhaps {guessed.names}"
+    asked = body.request or NOTHING
+    return _line(body, {name: asked[name] for (name,) in recalled(context) if name in asked} if asked else NOTHING)
 
 
-def sayings(values: Mapping[str, Any]) -> list[str]:
-    """What a record says, the most telling first."""
-    return [text for say, key in _known(tuple(values)) for text in say(values[key], values)]
+def _line(body: Body, asked: Values) -> str:
+    values = body.values
+    if "protocolVersion" in values:
+        return ", ".join(_session(values, asked))
+    if _MULTI in values:
+        items = values[_MULTI]
+        line = ", ".join(_multi(items, asked.get(_MULTI)))
+        return f"nothing done: {line}" if _is_undone(items) else line
+    if body.error is not None:
+        about = sayings({name: asked[name] for name in asked if name in _OF_FAILURE})
+        return ", ".join([" ".join([body.error[1], *about[:1]]), *about[1:], *sayings(values)])
+    subject = () if values.keys() & {"path", "prefixPath"} else [name for name in asked if name in _OF_SUCCESS]
+    accepted = ["accepted"] if "auth" in subject else []
+    return ", ".join([*sayings({name: asked[name] for name in subject}), *accepted, *sayings(values, About(asked))])
 
 
-@lru_cache(maxsize=512)
-def _known(keys: tuple[str, ...]) -> list[tuple[Say, str]]:
-    """What has something to say among these fields: there are few kinds of records, and many of each."""
-    return [(_SAYINGS[key], key) for key in _SAYINGS if key in keys]
+# ---- sessions
 
 
-def count(number: int, noun: str) -> str:
-    """`1 node`, `2 nodes`, `3 entries`."""
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number} {noun if number == 1 else plural}"
+def _session(values: Values, asked: Values) -> Iterator[str]:
+    """A connect, or its answer: only the request has a zxid."""
+    if "lastZxidSeen" in values:
+        return _connect(values)
+    return _connected(values, asked)
 
 
-def _path(value: object, _: object) -> Iterable[str]:
-    return (str(value),) if value is not None else ()
+def _connect(values: Values) -> Iterator[str]:
+    number, seen = values.get("sessionId", 0), values["lastZxidSeen"]
+    yield session_text(number) if number != 0 else "new session"
+    yield from duration("timeout", values.get("timeOut"))
+    if seen > 0:
+        yield zxid_text(seen)
+    if values.get("readOnly") is True:
+        yield "may be read-only"
 
 
-def _word(word: str, plain: object = None) -> Say:
-    return lambda value, _: (f"{word} {value}",) if value is not None and value != plain else ()
-
-
-def _label(enum: str, plain: object = None) -> Say:
-    def say(value: Any, _: object) -> Iterable[str]:
-        label = labels(enum)
-        return ((label and label(value)) or str(value),) if value != plain else ()
-
-    return say
-
-
-def _size(value: object, _: object) -> Iterable[str]:
-    if value is None:
-        return ("no data",)
-    return (count(len(value), "byte"),) if isinstance(value, bytes) else ()
-
-
-def _children(items: Any, _: object) -> Iterable[str]:
-    return () if items is None else ("1 child",) if len(items) == 1 else (f"{len(items)} children",)
-
-
-def _counted(noun: str) -> Say:
-    return lambda items, _: (count(len(items), noun),) if isinstance(items, list) else ()
-
-
-def _paths(word: str) -> Say:
-    def say(items: object, _: object) -> Iterable[str]:
-        if not isinstance(items, list) or not items:
-            return ()
-        shown = [str(item) for item in items[:_SHOWN]]
-        more = [f"{len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
-        return (f"{word} {', '.join(shown + more)}",)
-
-    return say
-
-
-def _stat(value: Any, _: object) -> Iterable[str]:
-    if not isinstance(value, dict) or "version" not in value:
+def _connected(values: Values, asked: Values) -> Iterator[str]:
+    """Session 0, or no timeout, says that the server knows no such session."""
+    number, timeout = values.get("sessionId", 0), values.get("timeOut", 0)
+    before = asked.get("sessionId", 0)
+    if not number or not timeout:
+        yield f"{session_text(before)} expired" if before else "session expired"
         return
-    yield f"version {value['version']}"
-    owned = owner(value.get("ephemeralOwner", 0))
-    if owned is not None:
-        yield owned
+    if not asked:
+        yield session_text(number)
+    else:
+        yield f"{session_text(number)} renewed" if before else f"new {session_text(number)}"
+    wished = asked.get("timeOut", timeout)
+    yield from duration("timeout", timeout)
+    if wished != timeout:
+        yield from duration("asked for", wished)
+    if values.get("readOnly") is True:
+        yield "read-only"
 
 
-def _operations(items: Any, _: object) -> Iterable[str]:
-    """`create /a, delete /b, 2 more`."""
-    shown = [" ".join(str(part) for part in (item.get("type"), item.get("path")) if part) for item in items[:_SHOWN]]
-    return (*shown, f"{len(items) - _SHOWN} more") if len(items) > _SHOWN else shown
+# ---- multis
 
 
-def _connect(value: int, values: Mapping[str, Any]) -> Iterable[str]:
-    if "timeOut" not in values:  # a request between servers names its session on every row
-        return ()
-    if value:
-        return (f"session {session(value)}",)
-    return ("new session",) if "lastZxidSeen" in values else ("no session: it has expired",)
+def _multi(items: Any, asked: Any) -> Iterator[str]:
+    """`create /a, delete /b: NONODE`. asked: what a multi asked for, which its answer may not say again.
+
+    Of many items the first ones are said, and the first that failed, wherever they stand.
+    """
+    failed = [place for place, item in enumerate(items) if _failed(item)]
+    said = sorted({*range(min(SHOWN, len(items))), *failed[:SHOWN]})
+    same = isinstance(asked, list) and len(asked) == len(items)
+    after = 0
+    for place in said:
+        if place > after:
+            yield f"{place - after} more"
+        yield from _item(items[place], asked[place] if same else NOTHING, f"item {place + 1} of {len(items)}")
+        after = place + 1
+    if after < len(items):
+        yield f"{len(items) - after} more"
 
 
-def _first_line(value: object, _: object) -> Iterable[str]:
-    line = str(value).strip().partition("\n")[0]
-    return (line,) if line else ()
+def _failed(item: Values) -> bool:
+    """Whether a multi failed for this item, and not for one before or behind it."""
+    return item.get("type") == _ERROR and item.get("err") not in (None, _ALL_IS_WELL, _NOT_TRIED)
 
 
-def _secret(word: str) -> Say:
-    return lambda value, _: (f"{word}, {count(len(value), 'byte')}",) if isinstance(value, Secret) else ()
+def _is_undone(items: Any) -> bool:
+    """Whether one failed, and with it all others. Reads fail one by one, and the others are answered."""
+    return any(map(_failed, items)) and any(
+        item.get("type") == _ERROR and item.get("err") in (_ALL_IS_WELL, _NOT_TRIED) for item in items
+    )
 
 
-_SAYINGS: Mapping[str, Say] = {
-    "path": _path,
-    "prefixPath": _path,
-    "operations": _operations,
-    "sessionId": _connect,
-    "type": lambda value, _: (value,) if isinstance(value, str) else (),
-    "state": lambda value, _: (value,) if isinstance(value, str) else (),
-    "scheme": _word("scheme"),
-    "token": _secret("token"),
-    "data": _size,
-    "payload": _size,
-    "flags": _label("createMode", 0),
-    "mode": _label("addWatchMode"),
-    "ttl": _word("time to live"),
-    "timeOut": _word("timeout"),
-    "version": _word("version", -1),
-    "acl": _counted("ACL entry"),
-    "children": _children,
-    "totalNumber": _word("number"),
-    "ephemerals": _counted("ephemeral node"),
-    "clientInfo": _counted("identity"),
-    "stat": _stat,
-    "watch": lambda value, _: ("watch",) if value is True else (),
-    "dataWatches": _paths("data"),
-    "existWatches": _paths("exist"),
-    "childWatches": _paths("child"),
-    "persistentWatches": _paths("persistent"),
-    "persistentRecursiveWatches": _paths("recursive"),
-    "joiningServers": _word("joining"),
-    "leavingServers": _word("leaving"),
-    "newMembers": _word("members"),
-    "traceMask": _word("mask"),
-    "text": _first_line,
-}
+def _item(item: Values, asked: Values, otherwise: str) -> Iterator[str]:
+    request = " ".join(f"{asked[name]}" for name in ("type", "path") if asked.get(name))
+    if _failed(item):
+        yield f"{request or otherwise}: {error_name(item['err'])}"
+    elif item.get("type") == _ERROR:
+        yield from (request,) if request else ()
+    elif item.get("path") and item["path"] != asked.get("path", item["path"]):
+        yield f"{request} {mode(asked.get('flags', 0))} -> {item['path']}"
+    elif request or item.get("type"):
+        yield request or " ".join(f"{item[name]}" for name in ("type", "path") if item.get(name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
+from dissectors.zookeeper.inside.credentials import SECRET_SCHEMES
 from dissectors.zookeeper.labels import labels, names
 
 LENGTH = Length("int", "i")
@@ -17,8 +18,6 @@ USTRING, BUFFER = Sized("ustring", LENGTH, True, bytes.decode), Sized("buffer", 
 
 TYPES = {each.type: each for each in (INT, LONG, BOOLEAN, USTRING, BUFFER)}
 """By name; any other is an int that has names."""
-
-_SECRET_SCHEMES = frozenset({"digest", "super"})
 
 
 @cache
@@ -34,5 +33,5 @@ JUTE = Dialect(
     presence=lambda tagged: LENGTH,
     array=lambda flexible, nullable: "array",
     labels=labels,
-    sensitive=lambda scheme: scheme in _SECRET_SCHEMES,
+    sensitive=lambda scheme: scheme in SECRET_SCHEMES,
 )

@@ -11,7 +11,7 @@ from dissectors.wire.times import milliseconds, timestamp
 from dissectors.zookeeper.tables import table
 
 _CONTAINER = -1 << 63
-_TTL_TOP = 0xFF
+_TTL_TOP, _TTL_TOP_353 = 0xFF0000, 0x800000
 _TTL_MASK = (1 << 40) - 1
 
 
@@ -46,21 +46,34 @@ def zxid(value: int) -> str | None:
     return hex(value) if value > 0xFFFF_FFFF else None
 
 
+def transaction(value: int) -> str | None:
+    """A transaction id and what it is made of."""
+    text = zxid(value)
+    return text and f"{text}: epoch {value >> 32}, counter {value & 0xFFFF_FFFF}"
+
+
 def owner(value: int) -> str | None:
-    """What an ephemeralOwner says: the session that owns the node, a container, or one with a time to live."""
+    """What an ephemeralOwner says: the session that owns the node, a container, or one with a time to live.
+
+    Facts (EphemeralType). The highest byte is the number of the server that made the session; 255 is kept for nodes
+    with a time to live, 5 bytes behind two zero ones. 3.5.3 set only the highest bit for them, as for containers, which
+    is also server 128; but a session's next bytes are a time, and not zero.
+    """
     if value == 0:
         return None
     if value == _CONTAINER:
         return "container"
-    if value >> 56 & 0xFF == _TTL_TOP:
+    if value >> 40 & 0xFFFFFF in (_TTL_TOP, _TTL_TOP_353):
         return f"time to live {value & _TTL_MASK} ms"
     return f"session {session(value)}"
 
 
 def permissions(value: int) -> str | None:
-    """The rights that an ACL entry gives."""
-    found = [name for bit, name in names("perms").items() if value & bit]
-    return "|".join(found) or None
+    """The rights that an ACL entry gives, as zkCli.sh shows them: `cdrwa` is all."""
+    rights = names("perms")
+    letters = "".join(name[0].lower() for bit, name in rights.items() if value & bit)
+    unknown = value & ~sum(rights)
+    return " and ".join(filter(None, (letters, hex(unknown & 0xFFFF_FFFF) if unknown else ""))) or "none"
 
 
 def error_text(code: int) -> str:
@@ -74,7 +87,7 @@ _MADE: Mapping[str, Callable[[Any], str | None]] = {
     "timestamp": timestamp,
     "milliseconds": milliseconds,
     "session": session,
-    "zxid": zxid,
+    "zxid": transaction,
     "owner": owner,
     "perms": permissions,
 }

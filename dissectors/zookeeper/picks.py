@@ -1,7 +1,8 @@
 """Reading only some fields of ZooKeeper's requests and replies (wire/pick.py says how).
 
 Theory. The opcode tells the record behind a header. Left to values() is what the bytes tell: connects and words, which
-have no opcode, the items of a multi, events, and replies with an error, which end behind their header.
+have no opcode, the items of a multi, events, replies with an error, which end behind their header, and records in
+which a field has content of its own.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from dissectors.wire.pick import pick
 from dissectors.wire.plan import Plan
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.header import REQUEST
+from dissectors.zookeeper.inside import OPENED
 from dissectors.zookeeper.schemas import operations, plan_of
 
-_EVENT = 0
+_LEFT = OPENED | {0}
+"""Opcodes of which not all is in the record: 0 is an event."""
+
 _BEHIND_XID = 8
 _NO_ERROR = bytes(4)
 
@@ -25,7 +29,7 @@ _NO_ERROR = bytes(4)
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
     """See Dissector.picker."""
     known = operations().get(context.code) if context.code is not None else None
-    if known is None or known.code == _EVENT or any(name.startswith("_") for path in paths for name in path):
+    if known is None or known.code in _LEFT or any(name.startswith("_") for path in paths for name in path):
         return None
     if context.role is Role.REQUEST and known.request not in MULTIS:
         return pick(_request(known.request), paths, lambda message: REQUEST.size)

@@ -19,6 +19,7 @@ from dissectors.zookeeper.header import (
     EVENT,
     MAXIMUM,
     PASSWORD_AT,
+    PASSWORDS,
     PING,
     REPLY,
     REPLY_SIZE,
@@ -47,9 +48,6 @@ SHORT = 10
 
 _HIDDEN = frozenset({-10, -1, 0})
 """Opcodes that no client sends: between servers alone, or in answers."""
-
-_PASSWORDS = frozenset({-1, 0, 16})
-"""How long session passwords are, null ones among them."""
 
 _REST_OF_CONNECT = frozenset({0, 1, 16, 17})
 """What may stand behind the length of a password: one of 16 bytes, and a byte."""
@@ -90,7 +88,7 @@ def _connect_evidence(prefix: bytes, request: bool) -> int:
     """The same of a connect frame, also of one of which the password is not there yet."""
     password = password_of(prefix, request)
     if password is not None:
-        return CONNECT if password in _PASSWORDS else ODD_CONNECT
+        return CONNECT if password in PASSWORDS else ODD_CONNECT
     before = PASSWORD_AT[request]
     size = int.from_bytes(prefix[:4])
     begun = 8 <= len(prefix) < before + 4 and prefix[4:8] == bytes(4)

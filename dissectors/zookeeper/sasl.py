@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from dissectors.api import MessageHeader, Role, Window
-from dissectors.wire.plan import Plan
+from dissectors.api import Body, MessageHeader, Role, Window
+from dissectors.field import Tree
+from dissectors.wire.message import folded
+from dissectors.zookeeper import bare
+from dissectors.zookeeper.inside.hidden import hide_unframed
+from dissectors.zookeeper.inside.opened import open_tree, open_values
 from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table
 
@@ -31,9 +35,20 @@ def is_packet(prefix: bytes) -> bool:
     return prefix.startswith(magic())
 
 
-def plan() -> Plan:
-    """Its layout."""
-    return plan_of(NAME)
+def decode(message: bytes) -> Body:
+    """Its values, and what the token says."""
+    body = bare.decode(plan_of(NAME), message)
+    if body.findings:
+        return folded(read(message))
+    open_values(body.values)
+    return body
+
+
+def read(message: bytes) -> Tree:
+    """The same annotated."""
+    tree = bare.read(plan_of(NAME), message)
+    hide_unframed(tree.fields)
+    return open_tree(tree)
 
 
 def header() -> MessageHeader:

@@ -2,7 +2,7 @@
 
 Theory. The xid stands in the header and is no part of the body. An answer is often to be read together with its request
 (Dissector.recalls); then the shape is that of both, one behind the other. What has several records in it, and what has
-none that the opcode tells (connects, words), stands for itself.
+none that the opcode tells (connects, words), or content of its own in a field, stands for itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from dissectors.wire.plan import Plan
 from dissectors.wire.stencil import Cursor, stencil_members
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.header import REPLY, REQUEST
+from dissectors.zookeeper.inside import OPENED
 from dissectors.zookeeper.labels import error_name
+from dissectors.zookeeper.notices import NEAR
 from dissectors.zookeeper.schemas import operations, plan_of
 
 _EVENT = 0
@@ -41,9 +43,14 @@ def stencil(message: bytes, context: Context, request: tuple[bytes, Context] | N
 def _values(shape: Shape, begin: int, end: int, context: Context) -> tuple[dict[str, Any], int]:
     """The values of the message between two places, and the error that it reports. Raises Shapeless or FAILURES."""
     known = operations().get(context.code) if context.code is not None else None
-    if known is None or int.from_bytes(shape.data[begin : begin + 4]) != end - begin - _BEHIND_SIZE:
+    if (
+        known is None
+        or known.code in OPENED
+        or int.from_bytes(shape.data[begin : begin + 4]) != end - begin - _BEHIND_SIZE
+    ):
         raise Shapeless
-    shape.encloses(Term(begin, 4, "i"), 0, begin + _BEHIND_SIZE, end)
+    if shape.encloses(Term(begin, 4, "i"), 0, begin + _BEHIND_SIZE, end) > NEAR:  # such a one has a finding
+        raise Shapeless
     shape.free(begin + _BEHIND_SIZE, begin + _BEHIND_XID)
     err = 0
     if context.role is Role.REQUEST:

@@ -187,6 +187,7 @@ def lossy(talk: Talk, random: Random) -> list[Segment]:
 
 
 BRIEF = ["../rocketmq/m550_json_tx_lab_tx", "../rocketmq/m430_bin_send", "../zookeeper/cl_java395_basic"]
+BRIEF += ["../zookeeper/en395_quorum_sasl"]
 BAD = {name: (EFFECTS | REORDERED | LATE)[name] for name in ("doubled", "reordered, overlapping", "late, in parts")}
 
 

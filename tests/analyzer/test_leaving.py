@@ -33,7 +33,8 @@ from tests.analyzer.wire import CLIENT, SERVER, Talk, data_segments, frames, in_
 
 MIXED = Path(__file__).parents[2] / "captures" / "mixed.pcapng"
 GOLDEN = Path(__file__).parents[1] / "golden"
-OF_PARTNERS = {"partner", "partner_id", "latency_ns"}
+OF_PARTNERS = {"partner", "partner_id", "latency_ns", "info"}
+"""What is said by the other half of an exchange, too: of an answer's line, what was asked."""
 LIMIT = 3_000_000
 
 Said = list[dict[str, Any]]

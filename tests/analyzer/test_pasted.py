@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.pasted import FITS, by_looks, cut, recognise, recognise_any
+from analyzer.pasted import FITS, by_looks, conversation, cut, recognise, recognise_any
 from dissectors.api import LengthPrefixed, Role, State
 from dissectors.kafka import Kafka
 from dissectors.registry import by_name
+from tests.dissectors.zookeeper.messages import buffer, event, get_data, reply
 
 
 class Short(Kafka):
@@ -71,3 +72,16 @@ def test_a_request_fits_and_a_cut_one_is_partial() -> None:
     assert (whole.header.role, whole.header.state) == (Role.REQUEST, State.COMPLETE)
     (part,) = by_looks(kafka, cut(data[:-1], kafka), True)
     assert part.header.state is State.PARTIAL
+
+
+def test_of_responses_one_that_answers_none_of_them_is_one_still() -> None:
+    """Alone, or where it cannot be a request; what can be one is one."""
+    zookeeper = by_name("zookeeper")
+    asked, answered = get_data(5), reply(5, buffer(b"x") + bytes(68))
+
+    def roles(data: bytes) -> list[tuple[Role, State]]:
+        return [(each.header.role, each.header.state) for each in conversation(zookeeper, cut(data, zookeeper))]
+
+    assert roles(answered) == [(Role.RESPONSE, State.GUESSED)]
+    assert roles(asked + answered) == [(Role.REQUEST, State.COMPLETE), (Role.RESPONSE, State.COMPLETE)]
+    assert roles(event() + asked + answered)[0] == (Role.PUSH, State.COMPLETE)

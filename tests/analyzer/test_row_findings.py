@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import analyzer.engine
+from analyzer.counts import counts
+from analyzer.insight.unanswered import unanswered
 from analyzer.row_findings import findings_of
 from analyzer.rows import Rows
 from analyzer.session import Session
 from analyzer.streams import ACK, FIN, RST
-from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
+from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 
 REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
 ANSWER = bytes.fromhex("0000000c 00000007 00000000 00000000".replace(" ", ""))
@@ -76,3 +80,26 @@ def test_what_only_the_end_can_tell_is_for_people(tmp_path: Path) -> None:
         assert Rows(session).columns(["findings"], rows) == [[[]]]
         (found,) = Rows(session, hindsight=True).columns(["findings"], rows)
         assert [finding["code"] for finding in found[0]] == ["unanswered"]
+
+
+GREETING = struct.pack(">iqiii", 17, 1 << 32, 4, 0x10000, -1)
+PROPOSAL = struct.pack(">iqiqiqqii", 2, 7, 32, 5, 5, 7, 9, -11, -1)
+
+
+@pytest.mark.parametrize("greeting", [b"", GREETING], ids=["owed", "not owed"])
+@pytest.mark.parametrize("use_bulk", [True, False])
+def test_a_request_that_need_not_be_answered(
+    greeting: bytes, use_bulk: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A learner of ZooKeeper that is brought up to date does not acknowledge what was committed before."""
+    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    writes = ((SERVER, greeting), *[(SERVER, PROPOSAL)] * 20)
+    talk = Talk(tuple(each for each in writes if each[1]), (("10.0.0.1", 40_000), ("10.0.0.2", 2888)))
+    with Session([capture(tmp_path / "a.pcap", segments(talk), talk)], use_bulk=use_bulk).load() as session:
+        every = np.arange(len(session.rows))
+        (_, proposal), (total,) = (session.remarks(row) for row in (0, 5)), counts(session).protocols
+        owed = 0 if greeting else 20
+        assert total.requests == 20
+        assert total.unanswered == len(unanswered(session, every)) == owed
+        assert [finding.code for finding in proposal] == ["closed-unanswered"] * bool(owed)

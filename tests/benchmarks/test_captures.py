@@ -19,8 +19,11 @@ from benchmarks.recorded import GOLDEN
 from dissectors.api import Role, State
 
 PACKETS = 1500
-SHARES = {"small": 0.36, "rocketmq": 0.39, "pulsar": 0.24, "zookeeper": 0.20}
+SHARES = {"small": 0.36, "rocketmq": 0.39, "pulsar": 0.24, "zookeeper": 0.20, "quorum": 0.28}
 """Packets without payload in recordings (benchmarks/captures.py)."""
+
+PROTOCOLS = {"rocketmq": "rocketmq", "pulsar": "pulsar", "zookeeper": "zookeeper", "quorum": "zookeeper-quorum"}
+"""Of kinds that are not Kafka's."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +43,7 @@ def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dic
         expecting = (role == Role.REQUEST) | (role == Role.RESPONSE)
         assert (rows.column("partner")[expecting] >= 0).all()
         names = {session.dissector(row).name for row in range(len(rows))}  # type: ignore[union-attr]
-        assert names == {kind if kind in SHARES and kind != "small" else "kafka"}
+        assert names == {PROTOCOLS.get(kind, "kafka")}
         assert not [row for row in range(len(rows)) if session.body(row).findings]
 
 
@@ -57,7 +60,7 @@ def test_not_fewer_packets_without_payload_than_in_recordings(kind: str, share: 
     assert (lengths == 0).mean() >= share
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "quorum"])
 def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: dict[str, Path]) -> None:
     with Session([made[kind]]) as session:
         session.load()
@@ -68,6 +71,18 @@ def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: d
         ]
     assert len(keys) > 50
     assert len(set(keys)) == len(keys)
+
+
+def test_no_two_proposals_of_a_learner_have_one_zxid(made: dict[str, Path]) -> None:
+    """Packets of servers have no correlation; a PROPOSAL is told by its zxid."""
+    with Session([made["quorum"]]) as session:
+        session.load()
+        proposed = [
+            (session.rows.cell("stream", row), session.message(row)[4:12])
+            for row in range(len(session.rows))
+            if session.header(row).operation == "PROPOSAL"
+        ]
+    assert len(set(proposed)) == len(proposed) > 50
 
 
 def test_clients_and_topics_differ_and_a_third_of_large_batches_is_compressed(made: dict[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""Pages that count what is shown: statistics, and who talks to whom."""
+"""Pages of tables: statistics, who talks to whom, what happened."""
 
 from __future__ import annotations
 
@@ -39,6 +39,20 @@ def conversations(main: MainScreen) -> None:
 
     page = ViewsPage(main.palette, "Conversations", NAMES, lambda: scope_of(main), make)
     main.app.push_screen(page, main.do_deed)
+
+
+def stories(main: MainScreen) -> None:
+    """Opens what the protocols tell of the whole capture."""
+    from tui.model.stories import names, story_views
+    from tui.screens.views import ViewsPage
+
+    def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
+        return story_views(main.session, scope, work)
+
+    title = "What happened"
+    main.app.push_screen(
+        ViewsPage(main.palette, title, names(main.session), lambda: scope_of(main), make), main.do_deed
+    )
 
 
 def rows_of(scope: Scope) -> Ints:

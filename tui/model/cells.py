@@ -25,6 +25,9 @@ KEPT = 4096
 LONG = 1 << 16
 """Bytes of a message from which on it is not decoded between two keys."""
 
+REFUSED = 2
+"""Packets of a connection that nobody took: a SYN and an RST."""
+
 INDEX_KEYS = ("number", "time", "stream", "protocol", "role", "operation", "version", "length", "partner")
 TIME_KEYS = ("latency_ns", "state")
 BODY_KEYS = ("error", "info", "findings")
@@ -144,13 +147,20 @@ class Cells:
             stream,
             session.hosts.beside(session.endpoint(stream, 0)),
             session.hosts.beside(session.endpoint(stream, 1)),
-            "unknown" if dissector is None else dissector.name,
+            self._nameless(stream, messages) if dissector is None else dissector.name,
             messages,
             cell("packets", stream),
             cell("end", stream) - cell("begin", stream),
             kept,
             left,
         )
+
+    def _nameless(self, stream: int, messages: int) -> str:
+        """What is said in place of a protocol: a SYN that was answered by RST is a connection that was refused."""
+        cell = self._session.engine.streams.cell
+        server = 1 - max(cell("client", stream), 0)
+        refused = not messages and cell("packets", stream) == REFUSED and cell("closer", stream) == server
+        return "refused" if refused else "unknown"
 
 
 def _said(found: dict[str, Any]) -> Said:

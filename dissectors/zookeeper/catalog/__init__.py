@@ -8,8 +8,10 @@ from functools import cache, partial
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, Layout, Member, Short, merged
 from dissectors.wire.shorts import aliases_of, shorts_of
+from dissectors.zookeeper.catalog.contents import ANSWER, configured
 from dissectors.zookeeper.catalog.records import ERR, REST, ZXID, body_members, record_members
 from dissectors.zookeeper.header import CONNECT
+from dissectors.zookeeper.inside import RECONFIG
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
 from dissectors.zookeeper.words import WORD, size_of, words
@@ -54,7 +56,8 @@ def members_of(code: int, role: Role) -> list[Member]:
     if code == _EVENT:
         return [ZXID, *body_members(operation.response), REST]
     if role is Role.RESPONSE:
-        return merged((ZXID, ERR), body_members(operation.response), (REST,))
+        members = body_members(operation.response)
+        return merged((ZXID, ERR), map(configured, members) if code == RECONFIG else members, (REST,))
     return [*body_members(operation.request), REST]
 
 
@@ -67,7 +70,7 @@ def _connect(role: Role) -> list[Member]:
 
 def _word(word: str, role: Role) -> list[Member]:
     if role is Role.RESPONSE:
-        return [Member("text", "string")]
+        return list(ANSWER)
     return [Member("traceMask", "long")] if size_of(word) > WORD else []
 
 

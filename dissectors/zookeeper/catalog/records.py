@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from dissectors.catalog import Member, merged
 from dissectors.lesson import Path
 from dissectors.wire.members import of_schema
+from dissectors.zookeeper.catalog.contents import opened
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.jute import TYPES
 from dissectors.zookeeper.labels import error_name, zxid
@@ -22,11 +23,12 @@ _TYPE = Member("type", "string", about="of the operation, by name")
 @lru_cache(maxsize=128)
 def record_members(name: str) -> tuple[Member, ...]:
     """The members of a record in all versions; KeyError for one that is in no table."""
-    return tuple(of_schema(record(name), _named))
+    return tuple(of_schema(record(name), partial(_named, name)))
 
 
-def _named(member: Member, path: Path) -> Member:
+def _named(record: str, member: Member, path: Path) -> Member:
     """An int that is given by its name where it has one has an enum for a type."""
+    member = opened(record, member)
     return member if member.type in TYPES or member.members is not None else member._replace(type="string")
 
 

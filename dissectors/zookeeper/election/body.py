@@ -9,9 +9,10 @@ from dissectors.field import Tree
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import Recipe, framed, values_by
 from dissectors.wire.plan import Plan
-from dissectors.zookeeper import bare
+from dissectors.zookeeper import bare, sasl
 from dissectors.zookeeper.election.header import NOTIFICATION, kind
 from dissectors.zookeeper.forms import form_of
+from dissectors.zookeeper.inside.opened import open_tree
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.schemas import plan_by_size, plan_of
@@ -20,6 +21,8 @@ from dissectors.zookeeper.schemas import plan_by_size, plan_of
 def decode(message: bytes, context: Context) -> Body:
     """The fields of a message by their names."""
     name = kind(message)
+    if name == sasl.NAME:
+        return sasl.decode(message)
     if name != NOTIFICATION:
         return bare.decode(plan_of(name), message)
     return values_by(_recipe(_notification(message)), message, context)
@@ -28,9 +31,11 @@ def decode(message: bytes, context: Context) -> Body:
 def read(message: bytes, context: Context) -> Tree:
     """The same annotated."""
     name = kind(message)
+    if name == sasl.NAME:
+        return sasl.read(message)
     if name != NOTIFICATION:
         return bare.read(plan_of(name), message)
-    return framed(message, INT, partial(read_members, steps=_notification(message).steps))
+    return open_tree(framed(message, INT, partial(read_members, steps=_notification(message).steps)))
 
 
 def _notification(message: bytes) -> Plan:

@@ -6,6 +6,7 @@ framing (measure.py); a dropped one is ordinary, for of two servers only the one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dissectors.api import WEAK, Body, Context, Dissector, LengthPrefixed, Measure, MessageHeader
@@ -15,10 +16,18 @@ from dissectors.zookeeper.election.body import decode, read
 from dissectors.zookeeper.election.header import LEAST, MAXIMUM, header
 from dissectors.zookeeper.election.info import info_line
 from dissectors.zookeeper.election.measure import Opening
-from dissectors.zookeeper.election.probe import client_evidence, notification_evidence, server_evidence
+from dissectors.zookeeper.election.probe import (
+    INITIAL,
+    LEGACY_AND_MORE,
+    client_evidence,
+    notification_evidence,
+    server_evidence,
+)
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
+    from dissectors.story import Story
+    from dissectors.watch import Watch
 
 
 class ZooKeeperElection(Dissector):
@@ -36,6 +45,10 @@ class ZooKeeperElection(Dissector):
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Behind a gap there are only notifications."""
         return notification_evidence(prefix) >= WEAK
+
+    def opens(self, prefix: bytes) -> bool:
+        """An initial message; one of eight bytes if a notification follows."""
+        return client_evidence(prefix) in (INITIAL, LEGACY_AND_MORE)
 
     def measure(self, from_client: bool, opening: bool) -> Measure | None:
         """What comes before the first notification."""
@@ -56,6 +69,18 @@ class ZooKeeperElection(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Who votes for whom."""
         return info_line(body, context)
+
+    def watches(self) -> Sequence[Watch]:
+        """Connections that were dropped as they should be."""
+        from dissectors.zookeeper.watches.election import Election  # for checkups alone
+
+        return (Election(),)
+
+    def stories(self) -> Sequence[type[Story]]:
+        """Those of clients, to which its messages belong, too."""
+        from dissectors.zookeeper.stories import stories  # for who asks what happened
+
+        return stories()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

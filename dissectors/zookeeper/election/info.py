@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from dissectors.api import Body, Context
-from dissectors.zookeeper.info import sayings
 from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.phrases import Values, zxid_text
+from dissectors.zookeeper.sayings import sayings
+
+_LOOKING = 0
 
 
 def info_line(body: Body, context: Context) -> str:
@@ -16,16 +18,25 @@ def info_line(body: Body, context: Context) -> str:
     if "leader" in values:
         return ", ".join(_vote(values))
     if "sid" in values:
-        return ", ".join([f"server {values['sid']}", *([str(values["addr"])] if values.get("addr") else [])])
-    return ", ".join(sayings(values))
+        return ", ".join(_opening(values))
+    status = names("authStatus").get(values.get("status", 0), "")
+    return ", ".join(filter(None, [status if "token" in values else "", *sayings(values)]))
 
 
-def _vote(values: Mapping[str, Any]) -> Iterator[str]:
+def _opening(values: Values) -> Iterator[str]:
+    """Several addresses stand with bars between them."""
+    address = values.get("addr")
+    yield f"server {values['sid']}" + (f" at {str(address).replace('|', ', ')}" if address else "")
+
+
+def _vote(values: Values) -> Iterator[str]:
+    """Who looks for a leader votes for one; any other names the one that it has."""
     state, leader = values.get("state"), values["leader"]
-    yield names("peerState").get(state or 0, f"state {state}")
-    yield f"leader {leader}" if leader >= 0 else "no leader"
-    zxid, epoch = values.get("zxid", -1), values.get("peerEpoch", -1)
-    if zxid >= 0:
-        yield f"zxid {zxid:#x}"
-    if epoch >= 0:
-        yield f"epoch {epoch}"
+    yield names("peerState").get(-1 if state is None else state, f"state {state}")
+    word = "votes for" if state == _LOOKING else "leader"
+    yield f"{word} {leader}" if leader >= 0 else "no leader"
+    if values.get("zxid", -1) >= 0:
+        yield zxid_text(values["zxid"])
+    for name, key in (("epoch", "peerEpoch"), ("round", "electionEpoch")):
+        if values.get(key, -1) >= 0:
+            yield f"{name} {values[key]}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
-from dissectors.api import Body, Context, Role
+from dissectors.api import Body, Context, Role, Window
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
@@ -20,7 +20,9 @@ from dissectors.wire.message import folded, unframed
 from dissectors.wire.plan import Plan
 from dissectors.wire.reader import Reader
 from dissectors.wire.varint import Unfit
-from dissectors.zookeeper import bare, sasl
+from dissectors.zookeeper import sasl
+from dissectors.zookeeper.inside.hidden import hide_unframed, names_scheme
+from dissectors.zookeeper.inside.opened import open_tree
 from dissectors.zookeeper.jute import named_int
 from dissectors.zookeeper.quorum import snapshot
 from dissectors.zookeeper.quorum.data import data_fields, data_values
@@ -34,7 +36,7 @@ _TYPE = FieldSpec("type", "int")
 def decode(message: bytes, context: Context) -> Body:
     """The fields of a message by their names; no packet reports an error."""
     if sasl.is_packet(message):
-        return bare.decode(sasl.plan(), message)
+        return sasl.decode(message)
     if context.code is None:
         return snapshot.decode(message)
     try:
@@ -43,16 +45,25 @@ def decode(message: bytes, context: Context) -> Body:
         return folded(read(message, context))
 
 
+def skim(message: Window, context: Context) -> Body | None:
+    """A snapshot piece by piece; None for the others, which are packets."""
+    is_snapshot = context.code is None and not sasl.is_packet(message.read(0, HEAD.size))
+    return snapshot.skim(message) if is_snapshot else None
+
+
 def read(message: bytes, context: Context) -> Tree:
     """The same annotated."""
     if sasl.is_packet(message):
-        return bare.read(sasl.plan(), message)
+        return sasl.read(message)
     if context.code is None:
         return snapshot.read(message)
     doubts = []
     if context.code not in packets():
         doubts.append(Finding(Severity.NOTE, "unknown-operation", f"packet type {context.code} is not in the tables"))
-    return unframed(message, partial(_fields, answer=context.role is Role.RESPONSE), doubts)
+    tree = unframed(message, partial(_fields, answer=context.role is Role.RESPONSE), doubts)
+    if names_scheme(message):
+        hide_unframed(tree.fields)
+    return open_tree(tree)
 
 
 @cache

@@ -3,11 +3,20 @@
 Theory. A learner acknowledges a PROPOSAL by its zxid, repeats a PING's zxid, and asks for a session by its number. An
 ACK of something else (a NEWLEADER, say) answers nobody. Behind a SNAP comes a snapshot, which looks like nothing at
 all; where a gap took it away, what comes next is a packet that reads as one to its end.
+
+PINGs repeat one zxid while nothing is written, so their answers are told by order alone. Two of them are half a tick
+apart, which is a second, and an answer takes milliseconds. So where bytes of the learner are missing, the next answer
+is that of the latest PING, and the earlier ones with its zxid were answered in what is missing.
+
+Facts (Learner.syncWithLeader). From 3.4 on a learner that is being brought up to date, from the LEADERINFO up to
+the UPTODATE, passes over PINGs. Of the PROPOSALs it acknowledges those that were not committed when the NEWLEADER came,
+but an observer none. A leader of 3.3 sends no LEADERINFO, and a NEWLEADER in its place; its learner answers what comes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from struct import unpack_from
 
 from dissectors.api import Conversation, MessageHeader, Outcome, Role, State, with_request
@@ -17,11 +26,25 @@ from dissectors.zookeeper.quorum.packets import code_of
 from dissectors.zookeeper.quorum.probe import WHOLE, evidence
 
 
+class Phase(Enum):
+    """How far a learner is: it has told its leader who it is, is brought up to date, in the way of 3.3, follows."""
+
+    ASKING = auto()
+    JOINING = auto()
+    OLD = auto()
+    FOLLOWING = auto()
+
+
 @dataclass(slots=True)
 class QuorumConversation(Unanswered, Conversation):
-    """`snapshot`: the leader said that one comes."""
+    """`snapshot`: the leader said that one comes. `gapped`: bytes of the learner are missing since its last PING.
+
+    phase: how far the learner is.
+    """
 
     snapshot: bool = False
+    gapped: bool = False
+    phase: Phase = Phase.FOLLOWING
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """Requests of either side wait for what their type is answered by."""
@@ -29,30 +52,73 @@ class QuorumConversation(Unanswered, Conversation):
             self.snapshot = False
             if evidence(prefix, False) < WHOLE:
                 return Outcome(SNAPSHOT)
-        found = header(prefix, from_client)
+        found = answering(header(prefix, from_client), from_client)
         self.snapshot |= found.code == code_of("SNAP") and not from_client
+        self.phase = _next_phase(self.phase, found.operation, from_client)
         if found.role is Role.REQUEST:
-            self.remember(_key(from_client, found, prefix), Waiting(handle, found))
-        elif found.code == code_of("ACK") and from_client:
-            return self._acknowledged(found, prefix)
-        elif found.role is Role.RESPONSE:
-            request = self.claim(_key(not from_client, found, prefix))
-            if request is None:
-                return Outcome(replace(found, state=State.GUESSED))
-            return Outcome(with_request(found, request.header), request.handle)
+            passed_over = self.phase is Phase.JOINING and not from_client
+            if not passed_over or found.code != code_of("PING"):
+                self.remember(key_of(found, prefix, from_client), Waiting(handle, found))
+            return Outcome(found, owed=not passed_over)
+        if found.role is Role.RESPONSE:
+            return self._answered(found, prefix, from_client)
         return Outcome(found)
 
-    def _acknowledged(self, found: MessageHeader, prefix: bytes) -> Outcome:
-        request = self.claim(_key(False, replace(found, code=code_of("PROPOSAL")), prefix))
+    @property
+    def beginning(self) -> bool:
+        """Until the learner is up to date."""
+        return self.phase in (Phase.ASKING, Phase.JOINING)
+
+    def lost(self, from_client: bool) -> None:
+        """The leader's own bytes take away what waits with them, so only the learner's leave a doubt."""
+        self.gapped |= from_client
+
+    def _answered(self, found: MessageHeader, prefix: bytes, from_client: bool) -> Outcome:
+        key = key_of(found, prefix, from_client)
+        request = self.claim(key)
+        if self.gapped and found.code == code_of("PING"):
+            self.gapped = False
+            while request is not None and key in self.waiting:
+                request = self.claim(key)
+        if found.code == code_of("ACK"):
+            return Outcome(volunteered(found)) if request is None else Outcome(found, request.handle)
         if request is None:
-            return Outcome(found)
-        return Outcome(replace(found, role=Role.RESPONSE), request.handle)
+            return Outcome(replace(found, state=State.GUESSED))
+        return Outcome(with_request(found, request.header), request.handle)
 
 
-def _key(asker: bool, found: MessageHeader, prefix: bytes) -> Key:
-    """What a request is answered by: its zxid, or the session in its data."""
-    if found.code == code_of("REVALIDATE"):
-        number = unpack_from(">q", prefix, HEAD.size)[0] if len(prefix) >= HEAD.size + 8 else 0
-    else:
-        number = unpack_from(">q", prefix, 4)[0] if len(prefix) >= 12 else 0
-    return asker, str(found.code), number
+ASKS = ("FOLLOWERINFO", "OBSERVERINFO")
+JOINS = ("LEADERINFO", "DIFF", "SNAP", "TRUNC", "NEWLEADER")
+"""What a leader sends to bring a learner up to date."""
+
+
+def _next_phase(phase: Phase, packet: str | None, from_client: bool) -> Phase:
+    """Who answers a PING is up to date, also where the UPTODATE is lost."""
+    if packet in ASKS:
+        return Phase.ASKING
+    if packet in JOINS and phase is not Phase.OLD:
+        return Phase.OLD if packet == "NEWLEADER" and phase is not Phase.JOINING else Phase.JOINING
+    return Phase.FOLLOWING if packet == "UPTODATE" or (packet == "PING" and from_client) else phase
+
+
+def answering(found: MessageHeader, from_client: bool) -> MessageHeader:
+    """A header as pairing sees it: an ACK of a learner may answer."""
+    if from_client and found.code == code_of("ACK"):
+        return replace(found, role=Role.RESPONSE)
+    return found
+
+
+def volunteered(found: MessageHeader) -> MessageHeader:
+    """An ACK that answers no PROPOSAL."""
+    return replace(found, role=Role.ONEWAY)
+
+
+def key_of(found: MessageHeader, prefix: bytes, from_client: bool) -> Key:
+    """What a request waits under, and its answer looks for it: its zxid, or the session in its data."""
+    asked = code_of("PROPOSAL") if found.code == code_of("ACK") else found.code
+    number = 0
+    if asked == code_of("REVALIDATE"):
+        number = unpack_from(">Q", prefix, HEAD.size)[0] if len(prefix) >= HEAD.size + 8 else 0
+    elif len(prefix) >= 12:
+        number = unpack_from(">Q", prefix, 4)[0]
+    return from_client == (found.role is Role.REQUEST), str(asked), number

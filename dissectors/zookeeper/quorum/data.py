@@ -21,6 +21,8 @@ from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LENGTH, Many, element
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.forms import form
+from dissectors.zookeeper.inside import OPENED
+from dissectors.zookeeper.inside.opened import open_values
 from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
 from dissectors.zookeeper.quorum.txn import txn_fields, txn_values
 from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
@@ -50,6 +52,8 @@ def data_values(parts: tuple[str, ...], data: bytes) -> dict[str, Any]:
             if operation is None:
                 raise Unfit
             values["request"], at = form(operation.request).read(data, at, Budget())
+            if operation.code in OPENED:
+                open_values(values["request"])
         else:
             members, at = values_decoder(plan_by_size(part, end - at))(data, at, Budget())
             values |= members

@@ -7,12 +7,12 @@ carries is a record of the client's protocol or a transaction (body.py, txn.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader, Stencil, Window
 from dissectors.field import Tree
-from dissectors.zookeeper.quorum.body import decode, read
+from dissectors.zookeeper.quorum.body import decode, read, skim
 from dissectors.zookeeper.quorum.header import header
 from dissectors.zookeeper.quorum.info import info_line
 from dissectors.zookeeper.quorum.measure import Packets
@@ -21,6 +21,8 @@ from dissectors.zookeeper.quorum.probe import evidence
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.payload import Asked, Payload
+    from dissectors.story import Story
+    from dissectors.watch import Watch
 
 
 class ZooKeeperQuorum(Dissector):
@@ -29,6 +31,7 @@ class ZooKeeperQuorum(Dissector):
     name = "zookeeper-quorum"
     ports = (2888,)
     framing = None
+    bulk = "dissectors.zookeeper.quorum.bulk"
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A packet that is whole must be read to its end."""
@@ -58,6 +61,16 @@ class ZooKeeperQuorum(Dissector):
         """A packet's fields, and what its data holds."""
         return decode(message, context)
 
+    def skim(self, message: Window, context: Context) -> Body | None:
+        """A snapshot, piece by piece."""
+        return skim(message, context)
+
+    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
+        """Transactions, requests for them, and what has no data."""
+        from dissectors.zookeeper.quorum.stencil import stencil  # decoding one message has no use for it
+
+        return stencil(message, context)
+
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same with their places."""
         return read(message, context)
@@ -71,6 +84,18 @@ class ZooKeeperQuorum(Dissector):
         from dissectors.zookeeper.payloads import payloads  # for exports alone
 
         return payloads(values, asked)
+
+    def watches(self) -> Sequence[Watch]:
+        """Transactions that are confirmed late."""
+        from dissectors.zookeeper.watches.quorum import Quorum  # for checkups alone
+
+        return (Quorum(),)
+
+    def stories(self) -> Sequence[type[Story]]:
+        """Those of clients, to which its messages belong, too."""
+        from dissectors.zookeeper.stories import stories  # for who asks what happened
+
+        return stories()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

@@ -3,6 +3,9 @@
 Theory. QuorumPackets stand back to back, so each is read as far as its last length. A length is told only when the
 message is whole: then it is this one's turn no more, and what comes next may be something else, as the snapshot is
 that comes behind a SNAP.
+
+Where bytes are lost, a packet whose head is there is as long as it says, for nearly all end in a null. A REQUEST does
+not; where its end is lost, it goes as far as the loss.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES
 from dissectors.zookeeper.quorum.packets import code_of
 from dissectors.zookeeper.quorum.snapshot_measure import LONGEST, Ints, SnapshotMeasure
+from dissectors.zookeeper.quorum.snapshot_search import SnapshotSearch
 
 CHUNK = 256
 """What is read at once of a packet's end."""
@@ -21,30 +25,62 @@ CHUNK = 256
 
 @dataclass(slots=True)
 class Packets(Measure):
-    """Of one direction; `snapshot` while one is being read."""
+    """Of one direction; `snapshot` while one is being read, and `search` once some of it is lost."""
 
     from_leader: bool
     snapshot: SnapshotMeasure | None = None
+    search: SnapshotSearch | None = None
+
+    @property
+    def settled(self) -> bool:
+        """No snapshot is being read."""
+        return self.snapshot is None
 
     def length(self, message: Window, ended: bool) -> int | None:
         """A packet, a SASL packet, or the snapshot behind a SNAP."""
+        if self.search is not None:
+            return -1
         if self.snapshot is not None:
             size = self.snapshot.length(message)
             if size >= 0:
                 self.snapshot = None
             return size
+        return self._packet(message)
+
+    def across(self, message: Window, lost: range) -> int:
+        """The end of a snapshot is searched for; a packet's follows from its head."""
+        if self.snapshot is not None:
+            self.search = self.search or SnapshotSearch(lost.start)
+            size = self.search.length(message)
+            if size >= 0:
+                self.snapshot = self.search = None
+            return size
+        if lost.start < HEAD.size:
+            return 0
+        head, size = message.read(0, HEAD.size), abs(self._packet(message))
+        code, _, data = HEAD.unpack(head)
+        behind = HEAD.size + max(data, 0)
+        if lost.stop <= behind or sasl.is_packet(head) or not _is_packet(code, data):
+            return size
+        return max(size, lost.stop) if code == code_of("REQUEST") else behind + 4
+
+    def _packet(self, message: Window) -> int:
         head = message.read(0, HEAD.size)
         if sasl.is_packet(head):
             return sasl.length(message)
         if len(head) < HEAD.size:
             return -HEAD.size
         code, _, data = HEAD.unpack(head)
-        if not 0 < code < MOST_TYPES or not -1 <= data <= MAXIMUM:
+        if not _is_packet(code, data):
             return 0
         size = _behind_ids(Ints(message, CHUNK), HEAD.size + max(data, 0))
         if size > 0 and self.from_leader and code == code_of("SNAP"):
             self.snapshot = SnapshotMeasure()
         return size
+
+
+def _is_packet(code: int, data: int) -> bool:
+    return 0 < code < MOST_TYPES and -1 <= data <= MAXIMUM
 
 
 def _behind_ids(ints: Ints, at: int) -> int:

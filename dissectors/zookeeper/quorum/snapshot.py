@@ -1,80 +1,106 @@
 """The tree that a leader sends behind a SNAP, as it has it in memory.
 
-Facts (SerializeUtils, DataTree). The sessions, the map of ACLs, then all nodes, parents first, until a path of the root
-alone, and the string that says it is over. A node names its ACL by the key in the map. The root has the empty path.
+Facts (SerializeUtils.serializeSnapshot, DataTree.serialize). The sessions, the map of ACLs, then all nodes, parents
+first, until a path of the root alone, and the string that says it is over, which only the stream has (LearnerHandler).
+A node names its ACL by the key in the map. The root has the empty path. There is no digest: since 3.6 one stands in a
+snapshot's file, behind the tree (FileSnap.serialize), but the stream is made by ZKDatabase.serializeSnapshot, which
+writes none; what leaders of 3.5.10 and 3.9.5 sent goes on with the next packet right behind the string.
+
+Nothing here needs the whole message at once: it is read through a Window, and all but its first part is only counted
+(snapshot_shown.py).
 """
 
 from __future__ import annotations
 
 from functools import cache
+from struct import Struct
 from typing import Any
 
-from dissectors.api import Body
-from dissectors.errors import TooLarge
+from dissectors.api import Body, Window
 from dissectors.field import Tree
 from dissectors.wire.budget import Budget
+from dissectors.wire.cut import Cut
 from dissectors.wire.emit import FAILURES, Decode, values_decoder
-from dissectors.wire.fields import read_members
-from dissectors.wire.message import folded, unframed
-from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Many, element
+from dissectors.wire.message import folded
 from dissectors.wire.varint import Unfit
+from dissectors.zookeeper.quorum.snapshot_fields import tree_of
+from dissectors.zookeeper.quorum.snapshot_measure import SESSION
+from dissectors.zookeeper.quorum.snapshot_shown import ROOT, Held, Shown
 from dissectors.zookeeper.schemas import plan_of
+from dissectors.zookeeper.tables import table
 
-MOST_NODES = 1 << 16
-"""More than this is no longer shown node by node: a tree of gigabytes would need many times its size."""
-
-_ROOT = b"\0\0\0\x01/"
-_NODES = Many("nodes", "array")
-_END = Layout("end", "ustring")
+_COUNT = Struct(">i")
+_HEAD = (("sessions", "SnapshotSession", False), ("acls", "SnapshotAcl", True))
+"""Lists behind a count: name, record, and whether what is not shown of it may be a secret."""
 
 
 def decode(message: bytes) -> Body:
     """Sessions, ACLs, nodes and the signature."""
+    return skim(Held(message))
+
+
+def skim(message: Window) -> Body:
+    """The same of a message that nobody holds."""
+    shown = Shown(message)
     try:
-        return Body(_values(message), None)
+        return Body(_values(shown), None)
     except FAILURES:
-        return folded(read(message))
+        return folded(tree_of(shown))
 
 
 def read(message: bytes) -> Tree:
     """The same annotated."""
-    return unframed(message, _fields)
+    return tree_of(Shown(Held(message), message))
 
 
 @cache
-def _decoders() -> tuple[Decode, Decode, Decode]:
-    head, node, tail = (values_decoder(plan_of(f"Snapshot{part}")) for part in ("Head", "Node", "Tail"))
-    return head, node, tail
+def _decoder(record: str) -> Decode:
+    return values_decoder(plan_of(record))
 
 
-def _values(message: bytes) -> dict[str, Any]:
-    head, node, tail = _decoders()
-    values, at = head(message, 0, Budget())
-    budget, end = Budget(), len(message)
-    nodes: list[dict[str, Any]] = []
-    while not message.startswith(_ROOT, at):
-        members, at = node(message, at, budget)
-        if at > end or len(nodes) == MOST_NODES:
+def _values(shown: Shown) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    at, read = 0, shown.message.read
+    for name, record, hides in _HEAD:
+        (count,) = _COUNT.unpack(read(at, _COUNT.size))
+        at += _COUNT.size
+        if count >= 0:
+            values[name], at = _items(shown, name, record, at, count, hides)
+        elif count == -1:
+            values[name] = None
+        else:
             raise Unfit
-        nodes.append(members)
-    signature, at = tail(message, at + len(_ROOT), budget)
-    if at != end:
+    values["nodes"], at = _items(shown, "nodes", "SnapshotNode", at, None, hides=False)
+    signature = table("packets")["signature"]
+    tail = _COUNT.pack(len(signature)) + signature.encode()
+    if read(at + len(ROOT), shown.end) != tail:
         raise Unfit
-    return {**values, "nodes": nodes, **signature}
+    return {**values, "signature": signature}
 
 
-def _fields(reader: Reader) -> None:
-    read_members(reader, plan_of("SnapshotHead").steps)
-    steps, index = plan_of("SnapshotNode").steps, 0
-    reader.enter(_NODES)
-    while not reader.data.startswith(_ROOT, reader.at):
-        if index == MOST_NODES:
-            raise TooLarge(reader.path(), reader.at, f"has more than {MOST_NODES} elements")
-        reader.enter(element(index, "struct"))
-        read_members(reader, steps)
-        reader.leave()
-        index += 1
-    reader.leaf(_END, "/", reader.at + len(_ROOT), 4)
-    reader.leave()
-    read_members(reader, plan_of("SnapshotTail").steps)
+def _items(
+    shown: Shown, part: str, record: str, at: int, count: int | None, hides: bool
+) -> tuple[list[dict[str, Any]], int]:
+    """The items of a list that are shown, and the offset behind all of them."""
+    data, limit, budget, decoder = shown.data, shown.limit, Budget(), _decoder(record)
+    if part == "sessions" and count is not None and count * SESSION > shown.end - at:
+        raise Unfit
+    items: list[dict[str, Any]] = []
+    most = shown.most if count is None else min(shown.most, count)
+    while len(items) < most and not (count is None and data.startswith(ROOT, at)):
+        try:
+            item, stop = decoder(data, at, budget)
+            if stop > limit:
+                raise Unfit
+        except FAILURES:
+            if shown.has(part, at):
+                raise
+            break
+        items.append(item)
+        at = stop
+    if not shown.goes_on(at, len(items), count):
+        return items, at
+    passed = shown.passed(part, at, len(items), count)
+    if passed.error is not None:
+        raise passed.error
+    return Cut(items, len(items) + passed.items, hides=hides), passed.stop

@@ -1,7 +1,9 @@
 """How long a snapshot is: only its layout says it.
 
 Theory. Behind a SNAP the leader's whole tree follows without any header; it may be gigabytes, and it comes in thousands
-of segments, so its reader keeps its place and never looks at a byte twice. snapshot.py has the layout.
+of segments, so its reader keeps its place and never looks at a byte twice. snapshot.py has the layout, and passes over
+what nobody wants to see with the same reader. Nodes are many and short: those that lie whole in what was read at once
+are passed in one loop.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ LONGEST = 1 << 30
 """Of one value, and of all sessions."""
 
 _INT = Struct(">i")
-_SESSION, _STAT = 12, 68
+SESSION, STAT = 12, 68
 """Bytes of a session, and of what stands behind a node's data."""
 
 _ROOT = ord("/")
@@ -45,29 +47,38 @@ class Ints:
 
 @dataclass(slots=True)
 class SnapshotMeasure:
-    """Where in a snapshot we are: `at` is the next item of a `part`, `left` and `ids` how many of its kind follow."""
+    """Where in a snapshot we are: `at` is the next item of a `part`, `left` and `ids` how many of its kind follow.
+
+    nodes: how many were passed; item: where the last of them, or the last entry of the ACL map, begins.
+    """
 
     part: str = "sessions"
     at: int = 0
     left: int = 0
     ids: int = 0
+    nodes: int = 0
+    item: int = 0
 
     def length(self, message: Window) -> int:
         """The bytes up to the signature's end; negative while more are needed, 0 where the layout breaks."""
-        ints = Ints(message, CHUNK)
-        while self.part != "signature":
+        stop = self.passed(Ints(message, CHUNK), "signature")
+        return stop if stop <= 0 else self._signature(message)
+
+    def passed(self, ints: Ints, part: str) -> int:
+        """Goes on up to where a part begins: its offset, which may be behind what has come; else as length says."""
+        while self.part != part:
             stop = self._next(ints)
             if stop <= 0:
                 return stop
             self.at = stop
-        return self._signature(message)
+        return self.at
 
     def _next(self, ints: Ints) -> int:
         """The offset behind the next item; else as length says."""
         if self.part == "nodes":
-            return self._node(ints)
+            return self._nodes(ints)
         if self.part == "sessions":
-            stop = self._counted(ints, self.at, _SESSION)
+            stop = self._counted(ints, self.at, SESSION)
             self.part = "acls" if stop > 0 else self.part
             return stop
         if self.part == "acls":
@@ -87,7 +98,7 @@ class SnapshotMeasure:
         count = ints.at(at)
         if count is None:
             return -at - 4
-        return at + 4 + max(count, 0) * width if -1 <= count * width <= LONGEST else 0
+        return at + 4 + max(count, 0) * width if count >= -1 and count * width <= LONGEST else 0
 
     def _entry(self, ints: Ints) -> int:
         """An entry of the ACL map: its key, and how many ACLs it has."""
@@ -96,7 +107,7 @@ class SnapshotMeasure:
             return -self.at - 12
         if count < -1:
             return 0
-        self.left, self.ids = self.left - 1, max(count, 0)
+        self.item, self.left, self.ids = self.at, self.left - 1, max(count, 0)
         return self.at + 12
 
     def _id(self, ints: Ints) -> int:
@@ -105,17 +116,24 @@ class SnapshotMeasure:
         self.ids -= stop > 0
         return stop
 
-    def _node(self, ints: Ints) -> int:
-        """A node; a path of the root alone is none, but the end."""
-        if ints.at(self.at) == 1:
+    def _nodes(self, ints: Ints) -> int:
+        """As many nodes as lie in what was read, or one; a path of the root alone is none, but the end."""
+        size = ints.at(self.at)
+        count, stop = _whole_nodes(ints.data, self.at - ints.begin)
+        if count:
+            self.nodes += count
+            return ints.begin + stop
+        if size == 1:
             path = ints.at(self.at + 4)
             if path is None:
                 return -self.at - 8
             if path >> 24 == _ROOT:
                 self.part = "signature"
                 return self.at + 5
-        stop = _behind_two(ints, self.at)
-        return stop + _STAT if stop > 0 else stop
+        stop = behind_node(ints, self.at)
+        if stop > 0:
+            self.nodes, self.item = self.nodes + 1, self.at
+        return stop
 
     def _signature(self, message: Window) -> int:
         expected = table("packets")["signature"].encode()
@@ -124,6 +142,32 @@ class SnapshotMeasure:
         if len(found) < stop - self.at:
             return -stop
         return stop if found == len(expected).to_bytes(4) + expected else 0
+
+
+def _whole_nodes(data: bytes, at: int) -> tuple[int, int]:
+    """How many nodes lie in `data` from `at` on, and the offset behind them."""
+    unpack, count, last = _INT.unpack_from, 0, len(data) - 4
+    while at <= last:
+        size = unpack(data, at)[0]
+        if size < -1 or (size == 1 and data[at + 4 : at + 5] == b"/"):
+            break
+        behind = at + 4 + size if size > 0 else at + 4
+        if behind > last:
+            break
+        size = unpack(data, behind)[0]
+        if size < -1:
+            break
+        behind += 4 + STAT + size if size > 0 else 4 + STAT
+        if behind > last + 4:
+            break
+        at, count = behind, count + 1
+    return count, at
+
+
+def behind_node(ints: Ints, at: int) -> int:
+    """The offset behind a node; else as SnapshotMeasure.length says."""
+    stop = _behind_two(ints, at)
+    return stop + STAT if stop > 0 else stop
 
 
 def _behind_two(ints: Ints, at: int) -> int:

@@ -72,6 +72,8 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["kafka", "Fecth"], "did you mean Fetch?"),
         (["kafka", "Fetch", "77"], "Fetch has no version 77; it has 0-18"),
         (["kafka", "Fetch", "new"], "is not a valid integer range"),
+        (["zookeeper", "getDate"], "ZooKeeper has no page called 'getDate'; did you mean getData"),
+        (["zookeeper", "getData", "1"], "getData has no versions"),
         (["rocketmq", "HEART_BEAT"], "of rocketmq only the list of operations is known: leave out HEART_BEAT"),
         (["kafak", "Fetch"], "no protocol is called 'kafak'"),
     ],

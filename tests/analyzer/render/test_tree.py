@@ -19,7 +19,7 @@ from dissectors.api import MessageHeader, Role
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Parted
+from dissectors.wire.specs import MORE, MORE_SECRET, Many, Parted
 
 DATA = b"\x00\x05\x00\x07hunter2a\x1b[31m"
 SECRET = b"hunter2"
@@ -178,6 +178,19 @@ def test_long_lists_of_nodes_are_counted() -> None:
     lines = [plain(line) for line in tree_lines(many, Limits(max_items=3))]
     assert len(lines) == 4
     assert "and 47 more of 50" in lines[-1]
+
+
+def test_items_without_nodes_are_counted_where_children_are_cut() -> None:
+    nodes = [*(leaf(f"[{at}]", "int8", at, at, 1) for at in range(5)), Field(MORE, 4000, 5, 12)]
+    of = Tree([Field(Many("nodes", "array"), None, 0, 17, children=nodes)], [Source(0, "message", DATA)], [])
+    assert "and 4,002 more of 4,005" in plain(list(tree_lines(of, Limits(max_items=3)))[-1])
+    assert "more: 4000 (4,000 more, not shown)" in plain(list(tree_lines(of, Limits()))[-1])
+
+
+def test_items_without_nodes_are_masked_where_they_may_hide_a_secret() -> None:
+    of = Tree([Field(MORE_SECRET, 4000, 0, 17)], [Source(0, "message", DATA)], [])
+    assert "hunter2" not in everything(of, Limits())
+    assert secret_spans(of) == {0: [(0, 17)]}
 
 
 def test_hexdump_is_that_of_hexdump() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.defects import whole
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from tests.golden.truth import read_ndjson
@@ -35,8 +36,9 @@ def captured() -> tuple[Frame, ...]:
     found: dict[tuple[object, ...], Frame] = {}
     for path in sorted(GOLDEN.glob("*.pcap.zst")):
         with Session([path]).load() as session:
-            for dissector, data, context in session.readable(np.arange(len(session.rows))):
+            for dissector, message, context in session.readable(np.arange(len(session.rows))):
                 if dissector is not None and dissector.name == "rocketmq":
+                    data = whole(message)
                     name = f"{path.name.split('.')[0]} {context.code} {context.role.name}"
                     found.setdefault((context.code, context.role, data[4], path), Frame(name, data, context))
     return tuple(found.values())

@@ -91,7 +91,7 @@ def test_what_is_left_is_what_steps_leave() -> None:
     requests = [frame(1, 4), frame(-2, 11), frame(3, 4), frame(4, 101)]
     stepped, resumed = ZooKeeperConversation(), ZooKeeperConversation()
     for conversation in (stepped, resumed):
-        conversation.begun, conversation.session = (True, True), SESSION
+        conversation.begun, conversation.client = (True, True), SESSION
     for handle, request in enumerate(requests):
         stepped.step(handle, request, True)
     for xid in (-2, 1):
@@ -107,4 +107,4 @@ def test_what_is_left_is_what_steps_leave() -> None:
     assert resumed == stepped
     assert TWIN.waiting(resumed) == left
     assert TWIN.steady(resumed)
-    assert TWIN.client(resumed) == SESSION
+    assert resumed.client == SESSION

@@ -9,6 +9,7 @@ import pytest
 from dissectors.api import Outcome, Role, State
 from dissectors.pairing import MOST_WAITING
 from dissectors.zookeeper import ZooKeeper
+from dissectors.zookeeper.conversation import ZooKeeperConversation
 from tests.dissectors.zookeeper.messages import connect, connected, event, get_data, reply, request, ustring
 
 Talk = list[tuple[bool, bytes]]
@@ -39,6 +40,17 @@ CASES: dict[str, tuple[Talk, list[int | None]]] = {
     "auth": ([(ASK, request(-4, "auth", bytes(12))), (TELL, reply(-4))], [None, 0]),
     "auth under a plain xid": ([(ASK, request(3, "auth", bytes(12))), (TELL, reply(3))], [None, 0]),
     "watches": ([(ASK, request(-8, "setWatches", bytes(20))), (TELL, reply(-8))], [None, 0]),
+    "watches under a plain xid": ([(ASK, request(3, "setWatches2", bytes(28))), (TELL, reply(3))], [None, 0]),
+    "SASL under xid 0": ([(ASK, request(0, "sasl", bytes(4))), (TELL, reply(0, bytes(4)))], [None, 0]),
+    "a session, then a path of three bytes under xid 0": (
+        [*OPENING, (ASK, request(0, "sync", ustring("/ab"))), (TELL, reply(0, ustring("/ab")))],
+        [None, 0, None, 2],
+    ),
+    "the same without the session": (
+        [(ASK, request(0, "sync", ustring("/ab"))), (TELL, reply(0, ustring("/ab")))],
+        [None, 0],
+    ),
+    "no children under xid 0": ([(ASK, get_data(0)), (TELL, reply(0, bytes(4)))], [None, 0]),
     "an event between": ([(ASK, get_data(1)), (TELL, event()), (TELL, reply(1))], [None, None, 0]),
     "an xid again, whose answer was lost": (
         [(ASK, get_data(5)), (ASK, get_data(6)), (TELL, reply(6)), (ASK, get_data(5)), (TELL, reply(5))],
@@ -72,6 +84,30 @@ CASES: dict[str, tuple[Talk, list[int | None]]] = {
 def test_partners(case: str) -> None:
     talk, expected = CASES[case]
     assert [outcome.partner for outcome in stepped(talk)] == expected
+
+
+ASKED, TOLD = (ASK, request(-2, "ping")), (TELL, reply(-2))
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "expected"),
+    [
+        ([ASKED], [ASKED, TOLD, ASKED, TOLD], [None, None, 1, None, 3]),
+        ([ASKED], [TOLD, ASKED, TOLD], [None, 0, None, 2]),
+        ([ASKED], [(ASK, get_data(1)), (TELL, reply(1)), ASKED, TOLD], [None, None, 1, None, 3]),
+    ],
+    ids=["the answer is lost", "it is not", "something later is answered"],
+)
+def test_a_ping_whose_answer_was_lost(before: Talk, behind: Talk, expected: list[int | None]) -> None:
+    conversation, found = ZooKeeper().conversation(), []
+    for handle, (side, message) in enumerate([*before, *behind]):
+        if handle == len(before):
+            conversation.lost(False)
+        conversation = pickle.loads(pickle.dumps(conversation))
+        found.append(conversation.step(handle, message, side).partner)
+    assert found == expected
+    assert isinstance(conversation, ZooKeeperConversation)
+    assert not conversation.gapped
 
 
 def test_a_reply_takes_over_what_only_its_request_says() -> None:

@@ -16,17 +16,18 @@ from tests.dissectors.zookeeper.messages import initial, notification, sasl
 ELECTION, CONTEXT = ZooKeeperElection(), Context(Role.ONEWAY)
 VOTE = {"state": 0, "leader": 3, "zxid": 7, "electionEpoch": 1}
 CASES: dict[str, tuple[bytes, dict[str, Any], str]] = {
-    "3.3": (notification(28), VOTE, "LOOKING, leader 3, zxid 0x7"),
-    "3.4.5": (notification(36), VOTE | {"peerEpoch": 2}, "LOOKING, leader 3, zxid 0x7, epoch 2"),
+    "3.3": (notification(28), VOTE, "LOOKING, votes for 3, zxid 0x7, round 1"),
+    "3.4.5": (notification(36), VOTE | {"peerEpoch": 2}, "LOOKING, votes for 3, zxid 0x7, epoch 2, round 1"),
     "3.4.14": (notification(40, state=1), VOTE | {"state": 1, "peerEpoch": 2, "version": 2},
-               "FOLLOWING, leader 3, zxid 0x7, epoch 2"),
+               "FOLLOWING, leader 3, zxid 0x7, epoch 2, round 1"),
     "3.5": (notification(config="server.1=a", state=9),
             VOTE | {"state": 9, "peerEpoch": 2, "version": 2, "config": "server.1=a"},
-            "state 9, leader 3, zxid 0x7, epoch 2"),
+            "state 9, leader 3, zxid 0x7, epoch 2, round 1"),
     "who connects": (initial(2, "a:1|b:1", -65535), {"protocolVersion": -65535, "sid": 2, "addr": "a:1|b:1"},
-                     "server 2, a:1|b:1"),
+                     "server 2 at a:1, b:1"),
     "who connected before 3.5": ((4).to_bytes(8), {"sid": 4}, "server 4"),
-    "SASL": (sasl(b"abc", 1), {"magic": 6855662812065295820, "status": 1, "token": Secret(b"abc")}, "token, 3 bytes"),
+    "SASL": (sasl(b"abc", 1), {"magic": 6855662812065295820, "status": 1, "token": Secret(b"abc")},
+             "SUCCESS, token, 3 bytes"),
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from dissectors.zookeeper.election import ZooKeeperElection
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
 from tests.analyzer.wire import rows_of
 from tests.dissectors.zookeeper.messages import (
+    buffer,
     connect,
     connected,
     event,
@@ -27,6 +28,7 @@ from tests.dissectors.zookeeper.messages import (
     request,
     sasl,
     ustring,
+    vector,
 )
 
 CLIENT, QUORUM, ELECTION = ZooKeeper(), ZooKeeperQuorum(), ZooKeeperElection()
@@ -52,7 +54,12 @@ def known(role: Role, operation: str | None = None, code: int | None = None, xid
     return MessageHeader(role, operation, code, None, xid)
 
 
+def connection(session: int) -> MessageHeader:
+    return MessageHeader(RESPONSE, "connect", client=hex(session))
+
+
 BELIEVED, WEAKLY, ON_PORT, NO = range(SURE, 101), range(WEAK, SURE), range(1, WEAK), range(1)
+ZEROTH = MessageHeader(RESPONSE, correlation=0, state=State.GUESSED)
 GUESS = MessageHeader(RESPONSE, correlation=3, state=State.GUESSED)
 HEADLESS = MessageHeader(RAW, state=State.UNDECODED)
 
@@ -61,6 +68,20 @@ CASES = [
     Case("connect, 3.3", CLIENT, connect(tail=b""), True, known(REQUEST, "connect"), BELIEVED),
     Case("connect, null password", CLIENT, connect(password=None), True, known(REQUEST, "connect"), BELIEVED),
     Case("connected", CLIENT, connected(0), False, known(RESPONSE, "connect"), BELIEVED),
+    Case("connected, 3.3", CLIENT, connected(5, tail=b""), False, connection(5), BELIEVED),
+    Case("connected, read-only", CLIENT, connected(5, tail=b"\1"), False, connection(5), BELIEVED),
+    Case("connected, null password", CLIENT, connected(5, password=None, tail=b""), False, connection(5), BELIEVED),
+    Case("connected, empty password", CLIENT, connected(5, password=b""), False, connection(5), BELIEVED),
+    Case("connected, server 1", CLIENT, connected(0x100001234560000), False, connection(0x100001234560000), BELIEVED),
+    Case("connected, a password with a slash", CLIENT, connected(0x100001234560000, password=b"/" * 16), False,
+         connection(0x100001234560000), BELIEVED),
+    Case("connected, a number that ends in zeros", CLIENT, connected(1 << 56), False, connection(1 << 56), BELIEVED),
+    Case("xid 0, three bytes", CLIENT, reply(0, ustring("/ab")), False, ZEROTH, WEAKLY),
+    Case("xid 0, three bytes, another epoch", CLIENT, reply(0, ustring("/ab"), zxid=9 << 32 | 1), False, ZEROTH,
+         WEAKLY),
+    Case("xid 0, sixteen bytes", CLIENT, reply(0, ustring("/a0000000000007a")), False, ZEROTH, WEAKLY),
+    Case("xid 0, no children", CLIENT, reply(0, vector()), False, ZEROTH, WEAKLY),
+    Case("xid 0, null children", CLIENT, reply(0, buffer(None)), False, ZEROTH, WEAKLY),
     Case("a path", CLIENT, get_data(3), True, known(REQUEST, "getData", 4, 3), BELIEVED),
     Case("no path", CLIENT, get_data(3, "a"), True, known(REQUEST, "getData", 4, 3), NO),
     Case("a long path", CLIENT, get_data(3, "/" + 600 * "a")[:512], True, known(REQUEST, "getData", 4, 3), WEAKLY),

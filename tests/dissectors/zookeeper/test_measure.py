@@ -112,6 +112,75 @@ def test_lengths(case: str, step: int) -> None:
     assert lengths(pickle.loads(pickle.dumps(measure)), stream, step=step) == expected
 
 
+SETTING = packet("PROPOSAL", 9, bytes(40))
+ASKING = packet("REQUEST", -1, bytes(20), vector(ustring("ip") + ustring("10.0.0.1")))
+ACROSS: dict[str, tuple[bytes, range, int, int]] = {
+    "a gap in the data": (SETTING + packet("ACK"), range(30, 40), 60, 60),
+    "one of which the end has not come": (SETTING + packet("ACK"), range(30, 40), 40, 60),
+    "a gap over the end": (SETTING + packet("ACK"), range(30, 70), 80, 60),
+    "a gap in the end": (SETTING + packet("ACK"), range(58, 59), 80, 60),
+    "no head": (SETTING, range(15, 40), 60, 0),
+    "no packet": (bytes(60), range(30, 40), 60, 0),
+    "a length that there cannot be": (packet("ACK")[:12] + b"\x7f" * 48, range(30, 40), 60, 0),
+    "a request whose ids are there": (ASKING, range(20, 30), len(ASKING), len(ASKING)),
+    "whose ids are lost": (ASKING + packet("ACK"), range(20, len(ASKING)), len(ASKING) + 20, len(ASKING)),
+    "of whose ids some are lost": (ASKING + packet("ACK"), range(44, len(ASKING)), len(ASKING) + 20, len(ASKING)),
+    "SASL": (sasl(bytes(30)), range(20, 30), 46, 46),
+}
+
+
+@pytest.mark.parametrize("case", ACROSS)
+def test_a_packet_that_has_lost_some_bytes(case: str) -> None:
+    stream, lost, end, expected = ACROSS[case]
+    damaged = stream[: lost.start] + bytes(len(lost)) + stream[lost.stop :]
+    assert QUORUM.measure(True, False).across(Bytes(damaged[:end]), lost) == expected
+
+
+NEWLEADER = packet("NEWLEADER", 5 << 32, b"server.1=a")
+
+
+@pytest.mark.parametrize("step", [7, 50, 1000])
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_snapshot_that_has_lost_some_bytes(size: int, step: int) -> None:
+    """Wherever it is: the signature ends it, or if this is lost the packet that begins a segment behind the gap."""
+    stream = TREE + packet("PING", 5)
+    for at in range(1, len(TREE), 3):
+        lost = range(at, min(at + size, len(TREE)))
+        measure = QUORUM.measure(False, True)
+        assert measure.length(Bytes(packet("SNAP")), False) == 20
+        damaged = stream[: lost.start] + bytes(len(lost)) + stream[lost.stop :]
+        ends = [*range(lost.stop, len(TREE), step), len(TREE), len(stream)]
+        for end in ends:
+            measure = pickle.loads(pickle.dumps(measure))
+            assert measure.length(Bytes(damaged[: lost.start]), False) < 0
+            found = measure.across(Bytes(damaged[:end]), lost)
+            if found >= 0:
+                break
+        assert found == len(TREE)
+        assert measure.settled
+
+
+@pytest.mark.parametrize("behind", [NEWLEADER, NEWLEADER[:30], packet("PING", 5)])
+def test_a_snapshot_whose_end_is_lost(behind: bytes) -> None:
+    measure = QUORUM.measure(False, True)
+    assert measure.length(Bytes(packet("SNAP")), False) == 20
+    damaged = TREE[:-9] + bytes(9)
+    lost = range(len(TREE) - 9, len(TREE))
+    assert measure.across(Bytes(damaged), lost) == -len(TREE) - 1
+    assert measure.across(Bytes(damaged + behind), lost) == len(TREE)
+
+
+def test_the_search_of_a_snapshots_end_looks_at_bytes_once() -> None:
+    measure = QUORUM.measure(False, True)
+    assert measure.length(Bytes(packet("SNAP")), False) == 20
+    tree, asked = bytes(1_000_000), 0
+    for end in range(2000, len(tree), 1448):
+        window = Bytes(tree[:end])
+        assert measure.across(window, range(1000, 2000)) < 0
+        asked += window.asked
+    assert asked < 2 * len(tree)
+
+
 def test_a_text_goes_on_until_the_end() -> None:
     assert lengths(ZooKeeper().measure(False, True), b"imok", ended=False) == [-1]
 

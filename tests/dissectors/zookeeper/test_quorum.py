@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pickle
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analyzer.messages import Mark
+from analyzer.session import Session
 from dissectors.api import Context, Outcome, Role, State
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.message import folded
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper.labels import numbers
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
-from dissectors.zookeeper.quorum import snapshot as reading
+from tests.analyzer.wire import rows_of
 from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import (
     WORLD,
@@ -31,6 +34,7 @@ from tests.dissectors.zookeeper.messages import (
 )
 
 QUORUM = ZooKeeperQuorum()
+CAPTURES = Path(__file__).parents[3] / "captures"
 REQUEST, RESPONSE, ONEWAY = Role.REQUEST, Role.RESPONSE, Role.ONEWAY
 DIGEST = struct.pack(">iq", 2, 77)
 DIGEST_VALUES = {"version": 2, "treeDigest": 77}
@@ -178,15 +182,6 @@ def test_a_snapshot() -> None:
     assert QUORUM.info(body, Context(ONEWAY)) == "3 nodes, 1 session"
 
 
-def test_a_huge_snapshot_is_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_NODES", 5)
-    message = snapshot(*(node(f"/{number}") for number in range(9)))
-    body = QUORUM.values(message, Context(ONEWAY))
-    assert [finding.code for finding in body.findings] == ["limit-exceeded"]
-    assert len([each for each in body.values["nodes"] if each]) == 5
-    assert_tiles(QUORUM.tree(message, Context(ONEWAY)))
-
-
 # ---- who answers whom
 
 Talk = list[tuple[bool, bytes]]
@@ -233,6 +228,72 @@ CASES: dict[str, tuple[Talk, list[tuple[Role, int | None]]]] = {
 def test_partners(case: str) -> None:
     talk, expected = CASES[case]
     assert [(outcome.header.role, outcome.partner) for outcome in stepped(talk)] == expected
+
+
+PING, PONG = (LEADER, packet("PING", 8)), (LEARNER, packet("PING", 8, b""))
+GREETED, UP = (LEADER, packet("LEADERINFO", 8, bytes(4))), (LEADER, packet("UPTODATE", -1))
+NEW = (LEADER, packet("NEWLEADER", 8))
+PROPOSED, ACKED = (LEADER, proposal("delete", DELETE, 9)), (LEARNER, packet("ACK", 9))
+
+
+@pytest.mark.parametrize(
+    ("talk", "partners", "not_owed"),
+    [
+        ([GREETED, PING, UP, PING, PONG], [None, None, None, None, 3], [1]),
+        ([(LEADER, packet("DIFF")), PING, NEW, PING, UP, PING, PONG], [*[None] * 6, 5], [1, 3]),
+        ([NEW, (LEADER, packet("DIFF")), PING, UP, PONG], [None, None, None, None, 2], []),
+        ([GREETED, PING, PONG, PING, PONG], [None, None, None, None, 3], [1]),
+        ([GREETED, PROPOSED, NEW, ACKED, UP], [None, None, None, 1, None], [1]),
+        ([GREETED, PROPOSED, NEW, UP, PROPOSED], [None] * 5, [1]),
+        ([GREETED, (LEARNER, packet("REVALIDATE", -1, SESSION))], [None, None], []),
+    ],
+    ids=["a ping", "without a greeting", "3.3", "no end is seen", "a late ACK", "a PROPOSAL", "a learner's question"],
+)
+def test_a_learner_that_is_not_up_to_date(talk: Talk, partners: list[int | None], not_owed: list[int]) -> None:
+    found = stepped(talk)
+    assert [outcome.partner for outcome in found] == partners
+    assert [handle for handle, outcome in enumerate(found) if not outcome.owed] == not_owed
+
+
+def test_a_connection_begins_until_the_learner_is_up_to_date() -> None:
+    conversation, found = QUORUM.conversation(), []
+    for handle, (side, message) in enumerate([(LEARNER, packet("OBSERVERINFO", 0, bytes(20))), GREETED, PING, UP]):
+        conversation.step(handle, message, side)
+        found.append(conversation.beginning)
+    assert found == [True, True, True, False]
+
+
+@pytest.mark.parametrize("use_bulk", [True, False])
+def test_a_real_ensemble_answers_its_pings_at_once(use_bulk: bool) -> None:
+    """One of them was sent before a learner was up to date, and an observer was sent five PROPOSALs."""
+    with Session([CAPTURES / "zookeeper-ensemble.pcap.zst"], use_bulk=use_bulk).load() as session:
+        found, marks = rows_of(session), session.rows.column("marks").tolist()
+    pings = [row for row in found if row["protocol"] == QUORUM.name and row["operation"] == "PING"]
+    assert max(row["latency_ns"] for row in pings if row["role"] == "response") < 50_000_000
+    not_owed = [row["operation"] for row, mark in zip(found, marks, strict=True) if mark & Mark.NOTHING_OWED]
+    assert not_owed == ["PING"] + ["PROPOSAL"] * 5
+
+
+@pytest.mark.parametrize(
+    ("before", "from_client", "behind", "expected"),
+    [
+        ([PING, PING], LEARNER, [PONG, PING, PONG], [None, None, 1, None, 3]),
+        ([PING], LEARNER, [PONG, PING, PING, PONG, PONG], [None, 0, None, None, 2, 3]),
+        ([PING, PING], LEADER, [PONG, PONG], [None, None, 0, 1]),
+        ([PING, (LEADER, packet("PING", 9))], LEARNER, [PONG], [None, None, 0]),
+    ],
+    ids=["an answer is lost", "none is", "the leader's bytes", "another zxid"],
+)
+def test_a_ping_whose_answer_was_lost(
+    before: Talk, from_client: bool, behind: Talk, expected: list[int | None]
+) -> None:
+    conversation, found = QUORUM.conversation(), []
+    for handle, (side, message) in enumerate([*before, *behind]):
+        if handle == len(before):
+            conversation.lost(from_client)
+        conversation = pickle.loads(pickle.dumps(conversation))
+        found.append(conversation.step(handle, message, side).partner)
+    assert found == expected
 
 
 def test_an_orphan_is_a_guess() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from analyzer.rows import Rows
 from analyzer.session import Session
+from tests.analyzer.wire import ACK, CLIENT, RST, SERVER, SYN, Segment, capture
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model import cells as module
 from tui.model.cells import Cells, RowCells, Said
@@ -95,3 +98,12 @@ def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPat
 def test_signs(state: str, role: str, said: Said | None, sign: str) -> None:
     row = RowCells(1, "", 0, "kafka", role, "Fetch", 1, 10, None, None, state, said)
     assert row.sign == sign
+
+
+@pytest.mark.parametrize(
+    ("answer", "packets", "said"), [(RST | ACK, 2, "refused"), (SYN | ACK, 2, "unknown"), (RST, 3, "unknown")]
+)
+def test_a_connection_without_a_message(tmp_path: Path, answer: int, packets: int, said: str) -> None:
+    sent = [Segment(CLIENT, -1, flags=SYN), Segment(SERVER, -1, flags=answer), Segment(CLIENT, 0, flags=ACK)]
+    with Session([capture(tmp_path / "a.pcap", sent[:packets])]).load() as session:
+        assert Cells(session).stream(0, 0).protocol == said

@@ -2,7 +2,8 @@
 
 Facts (administrator's guide, "The Four Letter Words"). A word has no framing; the server answers with text and closes.
 `stmk` brings eight bytes more. telnet's way to hang up (IAC IP, IAC WILL TM, here as four bytes) is taken for a word
-too. A frame cannot be mistaken for any of it: its first byte would say that it is hundreds of megabytes long.
+too. A frame cannot be mistaken for any of it: its first byte would say that it is hundreds of megabytes long. What the
+texts say is answers.py's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dissectors.api import HEADLESS, Body, Measure, MessageHeader, Role, State, 
 from dissectors.field import FieldSpec, Tree
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import folded, unframed
+from dissectors.wire.part_nodes import add_parts
 from dissectors.wire.plan import leaves
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Wrapping
@@ -124,8 +126,12 @@ def _fields(reader: Reader) -> None:
 
 
 def _text(reader: Reader) -> None:
+    from dissectors.zookeeper.words.answers import answer_parts  # words are few, and their answers fewer
+
     try:
         text: str | bytes = reader.data.decode()
     except UnicodeDecodeError:
-        text = reader.data
-    reader.leaf(_TEXT, text, reader.end)
+        reader.leaf(_TEXT, reader.data, reader.end)
+        return
+    node = reader.leaf(_TEXT, text, reader.end)
+    add_parts(reader.tree, node, (0,), answer_parts(reader.data), 0, 0)

@@ -1,0 +1,126 @@
+"""`wireanalyze report`: what a whole capture tells, a line for each session, watch, transaction, election."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+import click
+
+from analyzer.capture.packets import Reader
+from analyzer.cli.errors import sentence
+from analyzer.cli.inputs import files_options, loaded, patiently
+from analyzer.cli.options import decode_as_option
+from analyzer.decode_as import Told
+from analyzer.errors import UserError
+from analyzer.insight.stories import Chapter, Telling, tales
+from analyzer.render.columns_text import aligned
+from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line
+from analyzer.render.jsonable import JsonWriter
+from analyzer.render.stories_text import entry_object, keys, table_lines
+from analyzer.session import Session
+from dissectors.registry import dissectors
+from dissectors.story import Story
+
+PORTION = 4096
+"""Lines that are written at one time."""
+
+
+@click.command("report")
+@files_options
+@click.option("--list", "columns", is_flag=True, help="Say what the columns are, instead of reading captures.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "ndjson", *DELIMITERS]),
+    default="table",
+    show_default=True,
+    help="For people, or for programs: times in full, durations in ns.",
+)
+@decode_as_option
+def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bool, form: str) -> None:
+    """Tell what happened in captures: wireanalyze report NAME FILE... prints a line for each thing that NAME tells of.
+
+    Without anything it says which names there are; without a NAME, how much each has to tell of these captures.
+    Messages are called by the numbers that list prints.
+    """
+    known = tales(dissectors())
+    if columns or not files:
+        _print_known(known, files)
+        return
+    name = next((each for each in files if each in known), None)
+    inputs = [each for each in files if each != name]
+    _check(known, name, inputs, form)
+    gc.freeze()  # what was imported stays
+    with loaded(inputs, decode_as, reader) as session:
+        if name is None:
+            _print_counts(known, _told(session, list(known.values())))
+        else:
+            _print(name, _told(session, [known[name]])[0], form)
+
+
+def _check(known: Mapping[str, type[Story]], name: str | None, inputs: Sequence[str], form: str) -> None:
+    """Raises UserError for what has no meaning, above all a report that there is none of."""
+    if name is None and inputs[0] != "-" and not os.path.exists(inputs[0]):
+        raise UserError(f"{inputs[0]}: there is no such report, and no such file; reports are {', '.join(known)}")
+    if name is None and form != "table":
+        raise UserError(f"--format {form} is for one report: name it, {', '.join(known)}")
+    if name is not None and not inputs:
+        raise UserError(f"no capture was named: wireanalyze report {name} FILE")
+
+
+def _told(session: Session, wanted: Sequence[type[Story]]) -> list[Chapter]:
+    telling = Telling(session, wanted)
+    with patiently() as bar:
+        chapters = telling.run(lambda rows: bar("messages read", rows, lambda: len(session.rows)))
+    for finding in telling.problems:
+        click.echo(sentence(finding.text), err=True)
+    return chapters
+
+
+def _print_known(known: Mapping[str, type[Story]], asked: Sequence[str]) -> None:
+    """The reports, or the columns of those that were asked for."""
+    for name in asked:
+        if name not in known:
+            raise UserError(f"there is no report {name}; there are {', '.join(known)}")
+    if not asked:
+        for line in aligned([[name, story.about] for name, story in known.items()], frozenset({0, 1})):
+            click.echo(line)
+    for name in asked:
+        click.echo(f"{name}: {known[name].about}")
+        rows = [[f"  {each.name}", each.kind, each.about] for each in known[name].columns]
+        click.echo("\n".join(aligned(rows, frozenset({0, 1, 2}))))
+
+
+def _print_counts(wanted: Mapping[str, type[Story]], chapters: Sequence[Chapter]) -> None:
+    rows = [
+        [name, f"{len(chapter.entries) + chapter.more:,}", story.about]
+        for (name, story), chapter in zip(wanted.items(), chapters, strict=True)
+    ]
+    click.echo("\n".join(aligned(rows, frozenset({0, 2}))))
+
+
+def _print(name: str, chapter: Chapter, form: str) -> None:
+    """The lines of one report."""
+    story, entries = chapter.story, chapter.entries
+    writer = JsonWriter()
+    out = sys.stdout.buffer
+    if form == "table":
+        for line in table_lines(story, entries) if entries else ():
+            click.echo(line)
+    elif form == "ndjson":
+        for entry in entries:
+            out.write(writer.line({"story": name, **entry_object(story, entry)}))
+    else:
+        out.write(header_line(keys(story), DELIMITERS[form]))
+        for first in range(0, len(entries), PORTION):
+            cells = [list(entry_object(story, each).values()) for each in entries[first : first + PORTION]]
+            out.write(delimited_lines([list(each) for each in zip(*cells, strict=True)], DELIMITERS[form], writer))
+    sys.stdout.flush()
+    if not entries:
+        text = f"there is nothing to tell of {name}: no message of {story.needs} says anything of it"
+        click.echo(sentence(text), err=True)
+    if chapter.more:
+        click.echo(sentence(f"{chapter.more:,} more are not shown"), err=True)

@@ -1,0 +1,46 @@
+"""Ends of connections among rows: who closed each, and behind which row that is known.
+
+Theory. An end is heard behind the connection's last row, as soon as a row is later than it was. That depends on what
+was captured alone, not on how it was read.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.session import Analysis
+from analyzer.streams import UNKNOWN_SIDE
+from dissectors.story import Ending
+
+
+class End(NamedTuple):
+    """One of them. at: the row before which it is heard, or the one behind all; last: the connection's last row."""
+
+    at: int
+    last: int
+    ending: Ending
+
+
+def endings(session: Analysis, rows: range) -> list[End]:
+    """The connections of some rows that were closed, in the order in which that is heard.
+
+    One that has more rows behind them is still open as far as these tell: what it ended with may be in the others.
+    """
+    table, streams = session.rows, session.engine.streams
+    part = slice(rows.start, rows.stop)
+    latest = np.maximum.accumulate(table.column("time")[part])
+    last = np.full(len(streams), -1, np.int64)
+    np.maximum.at(last, table.column("stream")[part], np.arange(rows.start, rows.stop))
+    goes_on = np.zeros(len(streams), bool)
+    goes_on[table.column("stream")[rows.stop :]] = True
+    closer, client, end = (streams.column(name) for name in ("closer", "client", "end"))
+    ended = np.flatnonzero((closer != UNKNOWN_SIDE) & (last >= 0) & ~goes_on)
+    at = np.maximum(last[ended] + 1, rows.start + np.searchsorted(latest, end[ended], "right"))
+    order = np.lexsort((ended, end[ended], at))
+    columns = (each[order].tolist() for each in (at, last[ended], ended, end[ended], closer[ended], client[ended]))
+    return [
+        End(place, row, Ending(stream, time, closed == max(opened, 0)))
+        for place, row, stream, time, closed, opened in zip(*columns, strict=True)
+    ]

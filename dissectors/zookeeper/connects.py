@@ -1,0 +1,34 @@
+"""The frames that open a session, a ConnectRequest and its answer: in which version they are, and what they tell.
+
+Theory. Only their own bytes say what they are (header.py), and only the length whether the last field is there:
+readOnly, from 3.4 on.
+"""
+
+from __future__ import annotations
+
+from dissectors.api import Context, Role
+from dissectors.field import Tree
+from dissectors.wire.plan import Plan
+from dissectors.wire.specs import members
+from dissectors.zookeeper import notices
+from dissectors.zookeeper.header import password_of
+from dissectors.zookeeper.schemas import plan_by_size
+
+ANSWER = "ConnectResponse"
+
+
+def connect_plan(message: bytes, context: Context) -> Plan | None:
+    """The plan of a connect frame; None for any other message."""
+    asks = context.role is Role.REQUEST
+    if context.code is not None or not (asks or context.role is Role.RESPONSE):
+        return None
+    password = password_of(message, asks)
+    if password is None:
+        return None
+    return plan_by_size("ConnectRequest" if asks else ANSWER, int.from_bytes(message[:4]) - max(password, 0))
+
+
+def add_notices(tree: Tree, context: Context) -> None:
+    """Adds what there is to say of an answer, if the tree is one."""
+    if context.code is None and context.role is Role.RESPONSE:
+        tree.findings.extend(notices.of_connected(members(tree.fields)))

@@ -1,0 +1,92 @@
+"""What an answer to a four-letter word tells of a server, in one line.
+
+Theory. mntr, srvr, stat and cons say much the same under different names; what an engineer looks for is which release,
+in which role, how large, and who is there. Of any other answer its first line is as good as any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from dissectors.zookeeper.phrases import About, Values, count
+
+
+def figures(text: Any, values: Values, _: About) -> Iterable[str]:
+    """`3.9.5, leader, zxid 0x3, 7 nodes, 2 connections`, or the first line."""
+    told = values.get("values")
+    known = told if isinstance(told, Mapping) else {}
+    found = ((say, next((known[name] for name in names if name in known), None)) for names, say in _FIGURES)
+    said = [say(value) for say, value in found if value is not None]
+    line = str(text).strip().partition("\n")[0].replace("\t", " ")
+    return list(filter(None, said)) or (_OF_LITTLE.get(line, line),)
+
+
+def _release(value: Any) -> str:
+    """Without the build."""
+    return f"{value}".partition("-")[0]
+
+
+def _counted(noun: str) -> Callable[[Any], str]:
+    return lambda value: count(value, noun) if isinstance(value, int) else ""
+
+
+def _outstanding(value: Any) -> str:
+    """Requests that wait: said only where there are some."""
+    return f"{count(value, 'request')} waiting" if isinstance(value, int) and value > 0 else ""
+
+
+def _elements(value: Any) -> list[Values]:
+    """What a list of an answer holds; a value of that name in a text that is none of these words' is no list."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _connections(value: Any) -> str:
+    """Their number, or a list of them; other answers say something else under that name."""
+    clients = _elements(value)
+    if isinstance(value, int):
+        return count(value, "connection")
+    return count(len(clients), "connection") if clients and all("interest" in each for each in clients) else ""
+
+
+def _within(member: str, noun: str) -> Callable[[Any], str]:
+    """How many there are in the lists that elements hold."""
+
+    def say(value: Any) -> str:
+        found = _elements(value)
+        return count(sum(len(_inside(each, member)) for each in found), noun) if found else ""
+
+    return say
+
+
+def _inside(element: Values, member: str) -> Sequence[Any]:
+    found = element.get(member)
+    return found if isinstance(found, list) else ()
+
+
+def _watched(value: Any) -> str:
+    """By session (wchc), or by path (wchp)."""
+    found = _elements(value)
+    if not found:
+        return ""
+    return f"watches of {count(len(found), 'session' if 'session' in found[0] else 'path')}"
+
+
+_FIGURES: tuple[tuple[tuple[str, ...], Callable[[Any], str]], ...] = (
+    (("zk_version", "Zookeeper version", "zookeeper.version"), _release),
+    (("zk_server_state", "Mode"), str),
+    (("java.version",), "Java {}".format),
+    (("Zxid",), "zxid {}".format),
+    (("zk_znode_count", "Node count"), _counted("node")),
+    (("zk_num_alive_connections", "Connections", "connections"), _connections),
+    (("paths",), _counted("path")),
+    (("Total watches",), _counted("watch")),
+    (("zk_outstanding_requests", "Outstanding"), _outstanding),
+    (("sessions",), _within("ids", "session")),
+    (("ephemerals",), _within("paths", "ephemeral node")),
+    (("watches",), _watched),
+)
+"""By the names that the words have for it."""
+
+_OF_LITTLE = {"": "nothing", "SessionTracker dump:": "no sessions"}
+"""What is said of answers that have nothing under their title, or nothing at all."""

@@ -1,0 +1,32 @@
+"""SASL tokens of ZooKeeper: which mechanism's they are, by their form.
+
+Facts (ZooKeeperSaslClient, ZooKeeperSaslServer, SaslQuorumAuthLearner). The mechanism is never named: both sides take
+it from their own configuration, DIGEST-MD5 where the login has no Kerberos ticket, else GSSAPI. A client's first token
+is empty in the former, and a failed step is answered with none.
+"""
+
+from __future__ import annotations
+
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.sasl.digest_md5 import digest_token
+from dissectors.wire.sasl.gssapi import gssapi_token
+from dissectors.wire.sasl.token import Token
+from dissectors.wire.secret import Secret
+
+
+def token_of(data: bytes, from_client: bool | None = None) -> Token | None:
+    """What a token says; None where it is empty, or of no form that it may have."""
+    return digest_token(data) or gssapi_token(data, from_client)
+
+
+def token_words(value: object) -> tuple[str, ...]:
+    """What a line says of a token's value, opened or not; nothing of a null one."""
+    if isinstance(value, Embedded):
+        value = value.data
+    data = value.reveal() if isinstance(value, Secret) else None
+    if not isinstance(data, bytes):
+        return ()
+    token = token_of(data)
+    if token is not None:
+        return (token.mechanism, *token.words)
+    return (f"token, {len(data)} byte{'' if len(data) == 1 else 's'}",) if data else ("empty token",)

@@ -1,0 +1,75 @@
+"""What is wrong in one message, or soon will be: a session that is gone, a packet too large, a word that is refused.
+
+Facts. jute.maxbuffer is 0xfffff bytes unless it is raised. A server that reads a larger length closes the connection
+(NIOServerCnxn.readLength), and so does a client (ClientCnxnSocket.readLength), and then asks the next server again:
+a node with many children can keep a client from ever getting on. A ConnectResponse without a session or without a
+timeout says that the session has expired or that the password was wrong; the two cannot be told apart. tables/
+notices.json has the sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from dissectors.api import Context, Role
+from dissectors.finding import Finding, Severity
+from dissectors.zookeeper.header import MAXIMUM, REQUEST
+from dissectors.zookeeper.schemas import operations, record
+from dissectors.zookeeper.tables import table
+
+MAXBUFFER = 0xFFFFF
+NEAR = MAXBUFFER * 9 // 10
+"""From here on a packet is said to be large: a few more children, or a little more data, and it is too large."""
+
+_LONGEST_PATH = 200
+"""Bytes of a path that are said."""
+
+_REFUSED = b" is not executed because it is not in the whitelist."
+
+
+def of_size(message: bytes, context: Context) -> Iterator[Finding]:
+    """What there is to say of a frame's length."""
+    size = int.from_bytes(message[:4], signed=True)
+    if not NEAR < size <= MAXIMUM or len(message) < REQUEST.size or context.role is Role.RAW:
+        return
+    asks = context.role is Role.REQUEST
+    path = _path(message) if asks and _begins_with_path(context.code) else ""
+    sentences = table("notices")
+    if size > MAXBUFFER:
+        text, severity = sentences["beyond"]["request" if asks else "response"], Severity.WARNING
+    else:
+        text, severity = sentences["near"], Severity.NOTE
+    said = text.format(size=size, limit=MAXBUFFER, share=100 * size // MAXBUFFER, path=path and f" for {path}")
+    yield Finding(severity, "oversized-packet", said)
+
+
+def of_connected(values: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """The same of a ConnectResponse, which may break before any of its fields."""
+    if values.get("sessionId") == 0 or values.get("timeOut") == 0:
+        return (Finding(Severity.WARNING, "session-expired", table("notices")["expired"]),)
+    return ()
+
+
+def of_word(text: bytes) -> tuple[Finding, ...]:
+    """The same of an answer to a four-letter word."""
+    if text.find(_REFUSED, 0, 64) > 0:
+        return (Finding(Severity.NOTE, "word-refused", table("notices")["refused"]),)
+    return ()
+
+
+@lru_cache(maxsize=128)
+def _begins_with_path(code: int | None) -> bool:
+    known = operations().get(code) if code is not None else None
+    if known is None or known.request not in table("records")["records"]:
+        return False
+    fields = record(known.request).fields
+    return bool(fields) and fields[0].name == "path"
+
+
+def _path(message: bytes) -> str:
+    """The path behind a request's header, or its beginning."""
+    at = REQUEST.size + 4
+    size = int.from_bytes(message[REQUEST.size : at], signed=True)
+    return message[at : at + min(max(size, 0), _LONGEST_PATH)].decode(errors="replace")

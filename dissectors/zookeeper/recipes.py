@@ -1,0 +1,80 @@
+"""What reads a message fast: by the record that its opcode tells, a request behind its header and a reply with it.
+
+Theory. A reply with an error ends behind its header, but for a failed SASL step, which may have a token; so what reads
+one depends on three things, and there are few of these. An
+event is a reply whose xid and error say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from dissectors.api import Context
+from dissectors.field import Tree
+from dissectors.slotted import replace
+from dissectors.wire.emit import projection
+from dissectors.wire.message import Recipe
+from dissectors.wire.plan import Plan
+from dissectors.zookeeper import notices
+from dissectors.zookeeper.connects import ANSWER
+from dissectors.zookeeper.forms import Form, form, form_of
+from dissectors.zookeeper.header import REPLY
+from dissectors.zookeeper.jute import INT
+from dissectors.zookeeper.labels import error_name
+from dissectors.zookeeper.schemas import operations, plan_of
+
+EVENT = 0
+_EVENT_FIELDS = frozenset({("zxid",), ("type",), ("state",), ("path",)})
+_BEHIND_SIZE, _BEHIND_XID, _BEHIND_REQUEST_HEADER = 4, 8, 12
+
+Annotated = Callable[[bytes, Context], Tree]
+"""What reads a message that turns out not to fit."""
+
+
+@lru_cache(maxsize=4)
+def connect_recipe(plan: Plan, read: Annotated) -> Recipe:
+    """Of a connect frame."""
+    recipe = _recipe(form_of(plan.steps), _BEHIND_SIZE, read)
+    return replace(recipe, notices=notices.of_connected) if plan.name == ANSWER else recipe
+
+
+@lru_cache(maxsize=128)
+def request_recipe(code: int, read: Annotated) -> Recipe | None:
+    """Of a request; None for an unknown opcode."""
+    known = operations().get(code)
+    return None if known is None else _recipe(form(known.request), _BEHIND_REQUEST_HEADER, read)
+
+
+def reply_recipe(code: int, message: bytes, read: Annotated) -> Recipe | None:
+    """Of a reply or an event; None for an unknown opcode."""
+    error = len(message) >= REPLY.size and message[16:20] != bytes(4)
+    return _reply_recipe(code, error, len(message) > REPLY.size, read)
+
+
+@lru_cache(maxsize=512)
+def _reply_recipe(code: int, error: bool, more: bool, read: Annotated) -> Recipe | None:
+    if code not in operations():
+        return None
+    if code == EVENT:
+        whole = Plan("event", 0, (*reply_steps(), *plan_of("WatcherEvent").steps))
+        return Recipe(INT, lambda _: _BEHIND_XID, projection(whole, _EVENT_FIELDS), lambda _: 0, error_name, read)
+    return _recipe(form(response_record(code, error, more), reply_steps()), _BEHIND_XID, read)
+
+
+def _recipe(form: Form, start: int, read: Annotated) -> Recipe:
+    return Recipe(INT, lambda _: start, form.read, form.first_error, error_name, read)
+
+
+def reply_steps() -> tuple[Any, ...]:
+    """A ReplyHeader behind its xid."""
+    return plan_of("ReplyHeader").steps[1:]
+
+
+def response_record(code: int, error: bool, more: bool) -> str | None:
+    """The record behind a reply's header; `more`: there is something behind it."""
+    known = operations().get(code)
+    if known is None or (error and not (known.response_on_error and more)):
+        return None
+    return known.response

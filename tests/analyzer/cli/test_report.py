@@ -1,0 +1,150 @@
+"""`wireanalyze report`, as a user calls it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.analyzer.cli.test_decode import run
+
+ROOT = Path(__file__).parents[3]
+WATCH = str(ROOT / "tests" / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst")
+KAFKA = str(ROOT / "captures" / "kafka.pcap")
+NAMES = "sessions, watches, commits, elections"
+
+
+def said(*arguments: str) -> str:
+    done = run("report", *arguments)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+def test_without_anything_it_says_what_there_is() -> None:
+    assert ", ".join(line.split()[0] for line in said().splitlines()) == NAMES
+
+
+def test_without_a_name_it_counts() -> None:
+    assert [line.split()[:2] for line in said(WATCH).splitlines()] == [
+        ["sessions", "2"],
+        ["watches", "17"],
+        ["commits", "0"],
+        ["elections", "0"],
+    ]
+
+
+def test_what_the_columns_are() -> None:
+    lines = said("--list", "watches").splitlines()
+    assert lines[0].startswith("watches: each watch")
+    assert lines[1].split() == ["path", "text", "the", "node"]
+
+
+def test_a_table_has_a_line_for_each_and_no_empty_columns() -> None:
+    head, first, *rest = said("watches", WATCH).splitlines()
+    titles = (
+        "first",
+        "path",
+        "kind",
+        "state",
+        "event",
+        "session",
+        "set",
+        "fired",
+        "events",
+        "stood",
+        "write",
+        "delivery",
+    )
+    assert tuple(head.split()) == (*titles, "messages")
+    line = "14:09:32.411  /jw/x  exist  fired  NodeCreated  0x100001ed4cd0006  7  16  1  7ms  15  1.52ms  7, 16, 15"
+    assert first.split() == line.split()
+    assert len(rest) == 16
+    assert "error" not in said("sessions", WATCH).splitlines()[0].split()[-1:]
+
+
+def test_all_forms_say_the_same() -> None:
+    objects = [json.loads(line) for line in said("watches", "--format", "ndjson", WATCH).splitlines()]
+    assert objects[0] == {
+        "story": "watches",
+        "path": "/jw/x",
+        "kind": "exist",
+        "session": "0x100001ed4cd0006",
+        "set": 7,
+        "state": "fired",
+        "event": "NodeCreated",
+        "fired": 16,
+        "events": 1,
+        "stood_ns": 7003060,
+        "write": 15,
+        "delivery_ns": 1521204,
+        "first": "2026-11-21T14:09:32.411579116Z",
+        "last": "2026-11-21T14:09:32.418582176Z",
+        "messages": [
+            {"as": "set", "number": 7},
+            {"as": "fired", "number": 16},
+            {"as": "write", "number": 15},
+        ],
+    }
+    for form, delimiter in (("csv", ","), ("tsv", "\t")):
+        text = said("watches", WATCH, "--format", form)
+        lines = list(
+            csv.DictReader(
+                io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if form == "csv" else csv.QUOTE_NONE
+            )
+        )
+        assert [line["path"] for line in lines] == [each["path"] for each in objects]
+        assert [line["stood_ns"] for line in lines] == [
+            "" if n is None else str(n) for n in (o["stood_ns"] for o in objects)
+        ]
+        assert json.loads(lines[0]["messages"]) == objects[0]["messages"]
+
+
+def test_the_name_may_stand_anywhere_and_files_may_be_read_by_option() -> None:
+    assert said("watches", WATCH) == said(WATCH, "watches") == said("-r", WATCH, "watches")
+
+
+def test_standard_input() -> None:
+    with Path(WATCH).open("rb") as file:
+        done = run("report", "watches", "-", stdin=file.read())
+    assert done.stdout.decode() == said("watches", WATCH)
+
+
+WRONG = [
+    (("stories", KAFKA), f"wireanalyze: stories: there is no such report, and no such file; reports are {NAMES}\n"),
+    (("sessions",), "wireanalyze: no capture was named: wireanalyze report sessions FILE\n"),
+    (("--list", "none"), f"wireanalyze: there is no report none; there are {NAMES}\n"),
+    (("--format", "csv", KAFKA), f"wireanalyze: --format csv is for one report: name it, {NAMES}\n"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), WRONG, ids=lambda each: str(each)[:30])
+def test_what_is_wrong_is_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    done = run("report", *arguments)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", sentence)
+
+
+def test_a_capture_that_says_nothing_of_it() -> None:
+    done = run("report", "commits", KAFKA)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode() == (
+        "wireanalyze: there is nothing to tell of commits: no message of zookeeper-quorum says anything of it\n"
+    )
+    assert run("report", "commits", KAFKA, "--format", "csv").stdout.startswith(b"zxid,operation,")
+
+
+def test_a_file_that_is_called_like_a_report(tmp_path: Path) -> None:
+    path = tmp_path / "watches"
+    shutil.copy(WATCH, path)
+    assert said("watches", str(path)) == said("watches", WATCH)
+
+
+def test_show_says_its_part() -> None:
+    lines = run("show", WATCH, "16").stdout.decode()
+    text = "fires the exist watch on /jw/x that message 7 set 7 ms before; the news took 1.5 ms"
+    assert f"watches: {text}\n" in lines
+    (part,) = json.loads(run("show", "--json", WATCH, "16").stdout)["stories"]
+    assert (part["story"], part["text"], part["line"]["set"]) == ("watches", text, 7)
