@@ -408,6 +408,11 @@ class Nested(_Stretch):
         return iter(self.pinned())
 
 
+def plain(value: Any) -> Any:
+    """The value itself; a hole is pinned."""
+    return value.pinned() if type(value) in (Integer, Text, Bytes, Nested) else value
+
+
 def derived(function: Callable[[Any], int], value: Any) -> Any:
     """function(value); of a Nested one a hole, so that it need not be the same in all messages of a shape."""
     if type(value) is not Nested:

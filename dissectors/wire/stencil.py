@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dissectors.holes import UVARINT, Extent, Shape, Shapeless, Term
+from dissectors.holes import UVARINT, Extent, Shape, Shapeless, Term, plain
 from dissectors.wire.plan import Array, Leaf, Plan, SecretBy, Step, Struct, Tags
 from dissectors.wire.primitive import Fixed, Length, Sized
 from dissectors.wire.varint import uvarint
@@ -67,7 +67,7 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
 
 def _refuse_secret(rule: SecretBy, values: dict[str, Any]) -> None:
     """What makes a value a secret becomes part of the shape. Raises Shapeless where it does."""
-    if rule.sensitive(values.get(rule.member)):
+    if rule.sensitive(plain(values.get(rule.member))):
         raise Shapeless
 
 

@@ -17,6 +17,7 @@ from dissectors.wire.plan import Plan
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.header import REQUEST
 from dissectors.zookeeper.inside import OPENED
+from dissectors.zookeeper.inside.hidden import names_scheme
 from dissectors.zookeeper.schemas import operations, plan_of
 
 _LEFT = OPENED | {0}
@@ -32,7 +33,7 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
     if known is None or known.code in _LEFT or any(name.startswith("_") for path in paths for name in path):
         return None
     if context.role is Role.REQUEST and known.request not in MULTIS:
-        return pick(_request(known.request), paths, lambda message: REQUEST.size)
+        return _plain(pick(_request(known.request), paths, lambda message: REQUEST.size))
     if context.role is Role.RESPONSE and known.response not in MULTIS:
         return _without_error(pick(_reply(known.response), paths, lambda message: _BEHIND_XID))
     return None
@@ -49,8 +50,19 @@ def _reply(name: str | None) -> Plan:
     return Plan("reply", 0, (*plan_of("ReplyHeader").steps[1:], *_request(name).steps))
 
 
-def _without_error(read: Pick) -> Pick:
+def _plain(read: Pick) -> Pick:
+    """Of a message with a secret in it more may have to be hidden where it breaks, which may be behind what is read."""
+
     def picked(message: bytes) -> dict[str, Any] | None:
-        return read(message) if message[16:20] == _NO_ERROR else None
+        return None if names_scheme(message) else read(message)
+
+    return picked
+
+
+def _without_error(read: Pick) -> Pick:
+    plain = _plain(read)
+
+    def picked(message: bytes) -> dict[str, Any] | None:
+        return plain(message) if message[16:20] == _NO_ERROR else None
 
     return picked

@@ -64,6 +64,7 @@ def run(command: Sequence[str], folder: Path, **more: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+@pytest.mark.slow
 def test_executors(captures: Path, rows: Rows, tmp_path: Path) -> None:
     """Processes of their own, which find the package because their Python has it."""
     cluster = ["--master", "local-cluster[2,1,1024]", "--partitions", "4"]
@@ -86,6 +87,7 @@ def without_capture(rows: Rows, table: str) -> list[dict[str, object]]:
     return [{name: value for name, value in row.items() if name != "capture"} for row in rows[table]]
 
 
+@pytest.mark.slow
 def test_spark_submit(captures: Path, rows: Rows, tmp_path: Path) -> None:
     submitted = [os.path.join(spark_home(), "bin", "spark-submit"), "--master", "local[2]", submit.__file__]
     home = str(Path(java()).parents[1])
