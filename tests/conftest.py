@@ -1,4 +1,4 @@
-"""Hypothesis profiles: `make test` runs 600 seeded cases of each property, `make test-full` 20,000 fresh ones."""
+"""Hypothesis profiles: `make test` runs 250 seeded cases of each property, `make test-full` 20,000 fresh ones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ os.environ["TEXTUAL_FPS"] = "250"
 _SLOW_HERE = (HealthCheck.too_slow,)
 
 settings.register_profile("quick", max_examples=100, deadline=None, suppress_health_check=_SLOW_HERE)
-settings.register_profile("test", max_examples=600, derandomize=True, deadline=None, suppress_health_check=_SLOW_HERE)
+settings.register_profile("test", max_examples=250, derandomize=True, deadline=None, suppress_health_check=_SLOW_HERE)
 settings.register_profile("full", max_examples=20_000, deadline=None, suppress_health_check=_SLOW_HERE)
 settings.load_profile("quick")

@@ -72,6 +72,7 @@ def test_executors(captures: Path, rows: Rows, tmp_path: Path) -> None:
     assert written(tmp_path / "tables") == rows
 
 
+@pytest.mark.slow
 def test_nothing_is_shared(captures: Path, tmp_path: Path) -> None:
     """Captures in a file system that only Spark knows; payload travels there, and files of tables back."""
     mounted = f"spark.hadoop.fs.viewfs.mounttable.house.link./cut=file://{captures / 'cut'}"
@@ -185,6 +186,7 @@ def _status(pid: int) -> list[str]:
     return [] if words[0] in "ZX" else words
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
 def test_a_killed_driver_leaves_nobody_behind(house: Path, tmp_path: Path) -> None:
     """Java and the workers end by themselves; what they leave is gone after the next run."""
