@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from analyzer.text import one_line
 from dissectors.api import Body, Context, Dissector, Window
@@ -16,10 +18,12 @@ from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from dissectors.lesson import Exchange, Standing
+    from dissectors.api import Pick
+    from dissectors.lesson import Exchange, Path, Standing
     from dissectors.payload import Carriers
 
 _T = TypeVar("_T")
+_U = TypeVar("_U")
 
 DEBUG = "WIREANALYZE_DEBUG"
 UNREAD = FieldSpec("unread", "undecoded")
@@ -60,14 +64,33 @@ def info(dissector: Dissector, body: Body, context: Context) -> str:
         return defect(dissector, error).text
 
 
-def told(ask: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
-    """What a dissector says beside decoding; nothing where it fails: what it would have named stays an id."""
+def asked(ask: Callable[[], _T], otherwise: _U) -> _T | _U:
+    """What a dissector answers beside decoding; `otherwise` where it fails."""
     try:
-        return tuple(ask())
+        return ask()
     except Exception:  # the same
         if os.environ.get(DEBUG):
             raise
-        return ()
+        return otherwise
+
+
+def told(ask: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
+    """The same of several things; nothing where it fails: what it would have named stays an id."""
+    return asked(lambda: tuple(ask()), ())
+
+
+def picker(dissector: Dissector, context: Context, paths: frozenset[Path]) -> Pick | None:
+    """Dissector.picker; None, so that all is decoded, where it fails."""
+    return asked(partial(dissector.picker, context, paths), None)
+
+
+def picked(dissector: Dissector, pick: Pick | None, message: bytes | Window, context: Context) -> dict[str, Any]:
+    """The values that a picker picks; where there is none, or it cannot tell or fails, all of the message's."""
+    found = None
+    if pick is not None:
+        with suppress(Exception):  # a defect; what decodes all says so
+            found = pick(whole(message))
+    return values(dissector, message, context).values if found is None else found
 
 
 def findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]]) -> list[Finding]:
@@ -80,22 +103,12 @@ def findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]]) -> list
 
 def standing(dissector: Dissector, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
     """Dissector.standing; None where it fails."""
-    try:
-        return dissector.standing(context, exchanges)
-    except Exception:  # the same
-        if os.environ.get(DEBUG):
-            raise
-        return None
+    return asked(partial(dissector.standing, context, exchanges), None)
 
 
 def carriers(dissector: Dissector) -> Carriers | None:
     """Dissector.carriers; None, so that every message is asked, where it fails."""
-    try:
-        return dissector.carriers()
-    except Exception:  # the same
-        if os.environ.get(DEBUG):
-            raise
-        return None
+    return asked(dissector.carriers, None)
 
 
 class Label(NamedTuple):

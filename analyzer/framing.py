@@ -403,20 +403,6 @@ class Framer:
         return Frame(begin, end - begin, tuple(taken), raw, cut)
 
 
-class Across:
-    """A Window on all that no message has claimed yet, from stream offset `begin` on; what is lost reads as zeros."""
-
-    def __init__(self, framer: Framer, begin: int, reader: Reader) -> None:
-        self._framer, self._begin, self._reader = framer, begin, reader
-
-    def __len__(self) -> int:
-        return self._framer.end - self._begin
-
-    def read(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer where no more have come."""
-        return self._framer.peek(self._begin + offset, length, self._reader, zeros=True)
-
-
 class Unclaimed:
     """A Window on what no message has claimed yet, from stream offset `begin` to the next gap."""
 
@@ -429,3 +415,14 @@ class Unclaimed:
     def read(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset` on; fewer where no more have come."""
         return self._framer.peek(self._begin + offset, length, self._reader)
+
+
+class Across(Unclaimed):
+    """The same on all of it: what is lost reads as zeros."""
+
+    def __len__(self) -> int:
+        return self._framer.end - self._begin
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See Unclaimed.read."""
+        return self._framer.peek(self._begin + offset, length, self._reader, zeros=True)

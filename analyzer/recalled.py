@@ -8,7 +8,7 @@ row says the same while packets come as it does in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyzer import defects
-from analyzer.columns import Ints
+from analyzer.columns import Bools, Ints
 from dissectors.api import Body, Context, Dissector, Pick, Role, State, Window
 
 if TYPE_CHECKING:
@@ -76,10 +76,9 @@ class Recalled:
             return None
         key = dissector, context.role, context.code, context.version, paths
         if context.extra is None and key not in self._picks:
-            self._picks[key] = next(iter(defects.told(partial(_picker, dissector, context, paths))), None)
+            self._picks[key] = defects.picker(dissector, context, paths)
         pick = None if context.extra is not None else self._picks[key]
-        values = None if pick is None else pick(defects.whole(message))
-        return defects.values(dissector, message, context).values if values is None else values
+        return defects.picked(dissector, pick, message, context)
 
 
 def recalls(dissector: Dissector | None, context: Context) -> frozenset[Path]:
@@ -96,15 +95,7 @@ def requests(session: Analysis, rows: Ints) -> Ints:
     return np.where(usable, asked, _NONE)
 
 
-def short_requests(session: Analysis, rows: Ints, most: int) -> Ints:
-    """The same, but only of whole requests that may be read together: `most` bytes of them in all."""
-    asked = requests(session, rows)
-    there = np.maximum(asked, session.first)
-    length = np.where(asked < 0, 0, session.rows.column("length")[there])
-    whole = session.rows.column("state")[there] == State.COMPLETE
-    return np.where(whole & (length <= SHORT) & (np.cumsum(length, dtype=np.int64) <= most), asked, _NONE)
-
-
-def _picker(dissector: Dissector, context: Context, paths: frozenset[Path]) -> Sequence[Pick | None]:
-    find: Callable[[Context, frozenset[Path]], Pick | None] = dissector.picker
-    return (find(context, paths),)
+def are_short(session: Analysis, asked: Ints) -> Bools:
+    """Which requests are whole, and short enough to be read together."""
+    found: Bools = session.rows.column("state")[asked] == State.COMPLETE
+    return found & (session.rows.column("length")[asked] <= SHORT)

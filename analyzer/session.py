@@ -202,9 +202,10 @@ class Analysis:
 
     def context(self, row: int) -> Context:
         """What decoding this row needs from earlier."""
-        return self._context(*(self.rows.cell(name, row) for name in ("role", "code", "version", "extra")))
+        return self.context_of(*(self.rows.cell(name, row) for name in ("role", "code", "version", "extra")))
 
-    def _context(self, role: int, code: int, version: int, extra: int) -> Context:
+    def context_of(self, role: int, code: int, version: int, extra: int) -> Context:
+        """The same of rows that have these cells."""
         return Context(Role(role), given(code), given(version), None if extra == NULL else self.engine.extras[extra])
 
     def pieces(self, row: int) -> list[tuple[int, int, int]]:
@@ -240,7 +241,7 @@ class Analysis:
         for message, key in zip(self.contents(rows), zip(*columns, strict=True), strict=True):
             known = contexts.get(key)
             if known is None:
-                known = contexts[key] = self.engine.dissector(key[0]), self._context(*key[1:])
+                known = contexts[key] = self.engine.dissector(key[0]), self.context_of(*key[1:])
             found.append((known[0], message, known[1]))
         return found
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Array, Ints, given
+from analyzer.columns import Ints
 from analyzer.packed import packed, parts
-from analyzer.recalled import recalls, requests, short_requests
+from analyzer.recalled import are_short, recalls, requests
 from analyzer.row_columns import Values
 from analyzer.row_findings import ALONE, findings_of
 from analyzer.rows import Rows
@@ -116,7 +116,6 @@ class Stencils:
     def __init__(self, reader: Rows, say: Say, shapes: Shapes | None = None, *, asks: bool = True) -> None:
         self._reader, self._session, self._say, self._asks = reader, reader.session, say, asks
         self._shapes = Shapes() if shapes is None else shapes
-        self._recalling: dict[tuple[int, ...], bool] = {}
 
     def groups(self, rows: Ints) -> list[Group]:
         """Groups of places in `rows`; what is in none is like nothing."""
@@ -149,39 +148,35 @@ class Stencils:
         places = np.flatnonzero(good)
         if not len(places):
             return
-        if self._asks:
-            places = self._with_requests(rows, places, columns)
         length = table.column("length")[rows]
         kinds, keys = packed([column[places] for column in columns])
+        room = RECALLED
         for key, alike in parts(keys):
-            if _worth(length[places[alike]]) >= WORTH:
-                yield tuple(int(column[key]) for column in kinds), places[alike]
+            *kind, lies, remark = (int(column[key]) for column in kinds)
+            those = {lies: places[alike]}
+            if self._asks and self._recalls(*kind):
+                those, room = self._with_requests(rows, places[alike], lies, room)
+            for how, some in those.items():
+                if _worth(length[some]) >= WORTH:
+                    yield (*kind, how, remark), some
 
-    def _with_requests(self, rows: Ints, places: Ints, columns: list[Array]) -> Ints:
-        """Says of answers that need their request that they lie beside it; gives the places without those that can't.
+    def _with_requests(self, rows: Ints, places: Ints, lies: int, room: int) -> tuple[dict[int, Ints], int]:
+        """Answers that need their request, by how they lie: beside it, as far as there is room for so many bytes.
 
-        Where the request is unknown, nothing of it is said, and the answer is alike to others of that sort.
+        Where the request is unknown, nothing of it is said, and the answer is alike to others of that sort. Gives also
+        the room that is left.
         """
-        kinds, keys = packed([column[places] for column in columns[:5]])
-        needs = np.array([self._recalls(*each) for each in zip(*(kind.tolist() for kind in kinds), strict=True)])[keys]
-        needy = places[needs]
-        if not len(needy):
-            return places
-        there = requests(self._session, rows[needy]) >= 0
-        usable = short_requests(self._session, rows[needy], RECALLED) >= 0
-        columns[5][needy[usable]] = _PAIR
-        left = np.zeros(len(rows), bool)
-        left[needy[there & ~usable]] = True
-        return places[~left[places]]
+        asked = requests(self._session, rows[places])
+        known = np.flatnonzero(asked >= 0)
+        short = known[are_short(self._session, asked[known])]
+        taken = np.cumsum(self._session.rows.column("length")[asked[short]], dtype=np.int64)
+        fitting = int(np.searchsorted(taken, room, "right"))
+        left = room - (int(taken[fitting - 1]) if fitting else 0)
+        return {lies: places[asked < 0], _PAIR: places[short[:fitting]]}, left
 
     def _recalls(self, code: int, version: int, role: int, extra: int, protocol: int) -> bool:
-        key = code, version, role, extra, protocol
-        if key not in self._recalling:
-            dissector = self._session.engine.dissector(protocol)
-            extras = None if extra == NULL else self._session.engine.extras[extra]
-            context = Context(Role(role), given(code), given(version), extras)
-            self._recalling[key] = bool(recalls(dissector, context))
-        return self._recalling[key]
+        context = self._session.context_of(role, code, version, extra)
+        return bool(recalls(self._session.engine.dissector(protocol), context))
 
     def _of_a_kind(
         self, kind: Kind, rows: Ints, places: Ints, lies: int, remarks: tuple[Finding, ...]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer import defects
-from analyzer.columns import Array, Bools, Ints, given
+from analyzer.columns import Array, Bools, Ints
 from analyzer.fields.gathered import Gathered, Gathering, Values
 from analyzer.fields.getting import getter
 from analyzer.fields.keys import OF_BODY
@@ -143,8 +143,7 @@ class Bodies:
     def _made(self, protocol: int, role: int, code: int, version: int, extra: int, operation: int) -> _Plan:
         session = self._session
         dissector = session.engine.dissector(protocol)
-        told = None if given(extra) is None else session.engine.extras[extra]
-        context = Context(Role(role), given(code), given(version), told)
+        context = session.context_of(role, code, version, extra)
         name = session.names.text(operation)
         found = [getter(field, dissector, context, name) for field in self._fields]
         whole = [_WHOLE.get(field.origin.name) if isinstance(field.origin, Key) else None for field in self._fields]

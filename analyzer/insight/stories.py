@@ -9,7 +9,6 @@ captured alone, not on how it was read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from analyzer.packed import packed
 from analyzer.render.forms import TOGETHER_BYTES
 from analyzer.rows import chunks
 from analyzer.session import Analysis
-from dissectors.api import Context, Dissector, Pick, Role
+from dissectors.api import Context, Dissector, Pick
 from dissectors.finding import Finding
 from dissectors.story import Ending, Entry, Kind, Story, Told
 
@@ -171,18 +170,16 @@ class Telling:
         return self._plans[kind]
 
     def _made(self, protocol: int, role: int, code: int, version: int, extra: int) -> _Plan | None:
-        engine = self._session.engine
-        dissector = engine.dissector(protocol)
+        dissector = self._session.engine.dissector(protocol)
         if dissector is None:
             return None
-        told = None if given(extra) is None else engine.extras[extra]
-        context = Context(Role(role), given(code), given(version), told)
+        context = self._session.context_of(role, code, version, extra)
         what = dissector.name, context.code, context.role
         stories = [number for number in self._tellers if what in self.chapters[number].story.wants]
         if not stories:
             return None
         paths = frozenset(path for number in stories for path in self.chapters[number].story.wants[what])
-        pick = next(iter(defects.told(lambda: [dissector.picker(context, paths)])), None) if paths else None
+        pick = defects.picker(dissector, context, paths) if paths else None
         return _Plan(dissector, context, stories, bool(paths), pick)
 
     def _has_any(self, protocol: str) -> bool:
@@ -215,7 +212,7 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
     if wanting:
         asked = session.names.text(session.rows.cell("operation", row)), context.role, session.body(row).values
         wanting = {
-            name: story for name, story in wanting.items() if any(defects.told(partial(_concerns, story, asked)))
+            name: story for name, story in wanting.items() if defects.asked(partial(story.concerns, *asked), False)
         }
     rows = range(max(row - around, session.first), min(row + around + 1, len(session.rows)))
     chapters = Telling(session, list(wanting.values()), rows).run() if wanting else []
@@ -226,16 +223,8 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
         for name, chapter in zip(wanting, chapters, strict=True)
         for entry in chapter.entries
         if any(each == row for _, each in entry.rows)
-        for text in defects.told(partial(_says, chapter.story, entry, row))
+        if (text := defects.asked(partial(chapter.story.says, entry, row), None)) is not None
     ]
-
-
-def _concerns(story: type[Story], asked: tuple[str | None, Role, Mapping[str, Any]]) -> list[bool]:
-    return [story.concerns(*asked)]
-
-
-def _says(story: type[Story], entry: Entry, row: int) -> list[str]:
-    return [story.says(entry, row)]
 
 
 _TOLD = ("stream", "time", "side", "operation", "correlation", "scope", "client", "partner")
@@ -258,8 +247,4 @@ class _Plan(NamedTuple):
 
     def values(self, message: bytes) -> dict[str, Any]:
         """At least what is wanted of a message."""
-        values = None
-        if self.pick is not None:
-            with suppress(Exception):  # a defect; what decodes all says so
-                values = self.pick(message)
-        return defects.values(self.dissector, message, self.context).values if values is None else values
+        return defects.picked(self.dissector, self.pick, message, self.context)
