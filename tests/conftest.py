@@ -1,9 +1,16 @@
-"""Hypothesis profiles: `make test` runs 250 seeded cases of each property, `make test-full` 20,000 fresh ones."""
+"""What `make test` runs of what `make test-full` runs whole.
+
+Of each property 150 seeded cases, in full 20,000 fresh ones; of a table of cases that is marked `sampled(n)` some n of
+them, always the same.
+"""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
+from random import Random
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Nobody's own configuration file: also not in the processes that tests start.
@@ -16,6 +23,19 @@ os.environ["TEXTUAL_FPS"] = "250"
 _SLOW_HERE = (HealthCheck.too_slow,)
 
 settings.register_profile("quick", max_examples=100, deadline=None, suppress_health_check=_SLOW_HERE)
-settings.register_profile("test", max_examples=250, derandomize=True, deadline=None, suppress_health_check=_SLOW_HERE)
+settings.register_profile("test", max_examples=150, derandomize=True, deadline=None, suppress_health_check=_SLOW_HERE)
 settings.register_profile("full", max_examples=20_000, deadline=None, suppress_health_check=_SLOW_HERE)
 settings.load_profile("quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All but the sample is slow."""
+    tables: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if marker := item.get_closest_marker("sampled"):
+            tables[item.nodeid.partition("[")[0], marker.args[0]].append(item)
+    for (name, count), cases in tables.items():
+        cases.sort(key=lambda case: case.nodeid)
+        for case in Random(name).sample(cases, max(len(cases) - count, 0)):
+            case.add_marker(pytest.mark.slow)

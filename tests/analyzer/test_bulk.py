@@ -50,6 +50,7 @@ def mixed(random: Random, messages: list[bytes]) -> Cut:
     return cut
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("look", [1, 4, 1000])
 @pytest.mark.parametrize("seed", range(10))
 def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch: pytest.MonkeyPatch) -> None:

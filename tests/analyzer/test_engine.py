@@ -128,6 +128,7 @@ def written(path: Path, name: str, effect: Effect, isn: tuple[int, int] = (1_000
     return write(path, found)
 
 
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("name", SMALL)
@@ -145,6 +146,7 @@ def test_order_does_not_matter(tmp_path: Path, name: str, effect: str, use_bulk:
 
 
 # k4_errors has connections that begin with what no broker reads; without SYN nobody can tell whose it is.
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
 @pytest.mark.parametrize("effect", LATE)
 @pytest.mark.parametrize("name", SMALL[:-1])
@@ -208,6 +210,7 @@ def test_the_two_roads_agree_on_a_bad_network(tmp_path: Path, name: str, effect:
         assert rows(path, block=block) == plain
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("block", [1, 5, 64])
 @pytest.mark.parametrize("effect", [*EFFECTS, "late, in parts"])
 def test_blocks_do_not_matter_on_a_bad_network(tmp_path: Path, effect: str, block: int) -> None:

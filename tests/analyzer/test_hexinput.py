@@ -168,6 +168,7 @@ LOOKS_LIKE_HEX = st.text("0123456789abcdef  ", min_size=1, max_size=80).map(str.
 DATA = st.binary(min_size=1, max_size=120) | LOOKS_LIKE_HEX | st.binary(min_size=1, max_size=9).map(lambda b: b * 9)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 @given(data=DATA)
 @example(data=MESSAGE)

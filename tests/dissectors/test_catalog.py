@@ -93,6 +93,7 @@ def _fitting(kind: str) -> tuple[type, ...]:
     return FITS.get(kind, ())
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_what_messages_have_has_a_name(capture: Path) -> None:
     found: dict[str, None] = {}

@@ -347,6 +347,7 @@ PASTED = [
 ]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("place", range(len(PASTED)))
 def test_what_is_pasted_is_text(place: int) -> None:
     async def test(found: Drive) -> None:

@@ -29,6 +29,7 @@ def exported(*arguments: str) -> str:
     return done.stderr.decode()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("form", "more"),
     [

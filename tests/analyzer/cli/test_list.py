@@ -90,6 +90,7 @@ CUTS: Sequence[tuple[int | None, int | None]] = (
 )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("text", FILTERS)
 def test_filter_order_and_cut(listed: Listed, text: str, order: str) -> None:
@@ -132,6 +133,7 @@ SORTED: dict[str, Callable[[Row], Any]] = {
 }
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("way", ["{}", "-{}", "{}:desc", "-{}:desc", "{}:asc"])
 @pytest.mark.parametrize("key", SORTED)
 def test_sorting(listed: Listed, key: str, way: str) -> None:

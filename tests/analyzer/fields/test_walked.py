@@ -91,6 +91,7 @@ DAMAGED = ("kafka.pcap", "kafka-4.4.pcap.zst", "kafka-0.10.pcap.zst", "kafka-3.9
 BYTES = (0, 1, 2, 0x7F, 0x80, 0xFF)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_messages_are_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where walking takes a message that decoding would not, or the other way round, their values differ."""

@@ -40,6 +40,7 @@ FILTERS = (
 )
 
 
+@pytest.mark.sampled(50)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", FILTERS)
 def test_a_mask_does_not_depend_on_how_rows_are_asked(text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +122,7 @@ LIVE = tuple(text for text in FILTERS if not any(word in text for word in ("clie
 """Findings, and bytes of what is not complete, may say more when the input has ended."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("block", [64, 1000])
 @pytest.mark.parametrize("name", ["kafka.pcap", "mixed.pcapng", "kafka-3.9-zookeeper.pcap.zst"])
 def test_rows_are_filtered_alike_while_they_come(name: str, block: int) -> None:

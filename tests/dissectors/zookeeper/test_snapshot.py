@@ -123,6 +123,7 @@ CUT = snapshot(
 )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("most", "limit"), BOUNDS)
 def test_a_cut_anywhere_is_one_finding_and_what_was_read_is_there(
     monkeypatch: pytest.MonkeyPatch, most: int, limit: int
@@ -142,6 +143,7 @@ def test_a_cut_anywhere_is_one_finding_and_what_was_read_is_there(
     assert counts[-1] == 5
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("most", "limit"), BOUNDS)
 def test_hostile_bytes(monkeypatch: pytest.MonkeyPatch, most: int, limit: int) -> None:
     bound(monkeypatch, most, limit)

@@ -75,6 +75,7 @@ LEADER_FIRST = {
 }
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(
     ("name", "effect"),
     [each for each in product(NAMES, [*EFFECTS, *REORDERED]) if each not in LEADER_FIRST],

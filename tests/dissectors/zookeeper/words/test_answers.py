@@ -123,6 +123,7 @@ def test_any_text(pieces: list[str]) -> None:
     assert_tiles(words.read(data))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "data",
     [b"a: 1\n" * (MOST_LINES + 5), b"0x1\n" + b"\t/a\n" * (MOST_LINES + 5), b"a" * (LONGEST_LINE + 5) + b"=1\nb=2\n",
