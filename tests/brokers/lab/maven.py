@@ -40,7 +40,7 @@ PATIENCE = 570.0
 _PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 <modelVersion>4.0.0</modelVersion><groupId>local</groupId><artifactId>jars</artifactId><version>1</version>
 <packaging>pom</packaging>
-<dependencyManagement><dependencies>{pins}</dependencies></dependencyManagement>
+<dependencyManagement><dependencies>{pins}{imports}</dependencies></dependencyManagement>
 <dependencies>{artifacts}</dependencies>
 </project>
 """
@@ -61,16 +61,25 @@ class WrongRecipe(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Jars:
-    """Artifacts as `group:name:version`; `pins` fix the versions of what they need, where Maven would choose wrong."""
+    """Artifacts as `group:name:version`; `pins` fix the versions of what they need, where Maven would choose wrong.
+
+    managed: projects whose own list of versions is followed, where there are too many for pins: a server that was
+    built against one release of a library is otherwise given another by the nearest of those that ask for it.
+    """
 
     name: str
     artifacts: tuple[str, ...]
     pins: tuple[str, ...] = ()
+    managed: tuple[str, ...] = ()
 
 
 def fetched(jars: Jars, java: str) -> Path:
     """The folder with these jars and all that they need; `java` runs Maven. Raises Missing, or WrongRecipe."""
-    project = _PROJECT.format(pins=_dependencies(jars.pins), artifacts=_dependencies(jars.artifacts))
+    project = _PROJECT.format(
+        pins=_dependencies(jars.pins),
+        imports=_dependencies(jars.managed, "<type>pom</type><scope>import</scope>"),
+        artifacts=_dependencies(jars.artifacts),
+    )
     folder = cache() / f"{jars.name}-{hashlib.sha256(project.encode()).hexdigest()[:12]}"
     if folder.is_dir():
         return folder
@@ -95,11 +104,11 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wireanalyze" / "jars"
 
 
-def _dependencies(names: Sequence[str]) -> str:
+def _dependencies(names: Sequence[str], more: str = "") -> str:
     tags = ("groupId", "artifactId", "version")
     parts = [zip(tags, name.split(":"), strict=True) for name in names]
     inner = ["".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in each) for each in parts]
-    return "".join(f"<dependency>{each}</dependency>" for each in inner)
+    return "".join(f"<dependency>{each}{more}</dependency>" for each in inner)
 
 
 def _run(command: Sequence[str], environment: dict[str, str]) -> None:

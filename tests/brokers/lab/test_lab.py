@@ -57,6 +57,15 @@ def test_what_was_fetched_is_not_fetched_again(bare: pytest.MonkeyPatch, tmp_pat
         maven.fetched(maven.Jars("made-up", ("group:name:2",)), sys.executable)
 
 
+def test_versions_are_those_of_a_project_that_is_named(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "mvn").write_text("#!/bin/sh\necho '[ERROR]' $(/bin/cat \"$5\")\nexit 1\n")
+    (tmp_path / "mvn").chmod(0o755)
+    given = maven.Jars("made-up", JARS.artifacts, managed=("group:parent:2",))
+    imported = "<artifactId>parent</artifactId><version>2</version><type>pom</type><scope>import</scope></dependency>"
+    with pytest.raises(Missing, match=imported):
+        maven.fetched(given, sys.executable)
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -116,6 +125,18 @@ def test_without_java_it_says_so(bare: pytest.MonkeyPatch) -> None:
     bare.setattr(java, "find_spec", lambda name: None)
     with pytest.raises(Missing, match="no Java 17"):
         java.find_java(17)
+
+
+def test_a_newer_java_beside_the_one_on_the_path_is_found(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, version in (("old", 17), ("new", 25)):
+        program = tmp_path / name / "bin" / "java"
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}.0.1\"' >&2\n")
+        program.chmod(0o755)
+    bare.setenv("PATH", str(tmp_path / "old" / "bin"))
+    bare.setattr(java, "find_spec", lambda name: None)
+    assert java.find_java(17) == str(tmp_path / "old" / "bin" / "java")
+    assert java.find_java(25) == str(tmp_path / "new" / "bin" / "java")
 
 
 NEVER_READY = Recipe(JARS, (), lambda _: None, lambda _: ("Main",), lambda _: False, options=(), patience=0.5)
