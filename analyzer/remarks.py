@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from analyzer import defects
 from analyzer.columns import Columns, Ints
 from analyzer.connection import Connection, Row
 from analyzer.framing import Reader
@@ -23,6 +25,9 @@ from dissectors.finding import Finding, Severity
 
 MOST = 1000
 COMPARED_BYTES = 1 << 16
+
+_BEGINNING = 64
+"""Bytes of a raw run that may tell what it is."""
 
 _OF_STREAM = 200
 """Bytes of an entry that counts, about."""
@@ -62,6 +67,11 @@ SKIPPED = _kind(
     Severity.WARNING,
     "{length} bytes at offset {offset} were passed over: no message begins in them",
 )
+
+
+def _refused(what: str) -> _Kind:
+    text = f"{{length}} bytes at offset {{offset}} were passed over: they begin with {_plain(what)}"
+    return _kind("oversized-frame", Severity.WARNING, text)
 
 
 class _Remarks(Columns):
@@ -214,7 +224,19 @@ class Remarks:
         elif decision is not None and 0 < decision.preamble == row.frame.length and row.frame.offset == 0:
             self._add_row(PREAMBLE, connection, row)
         elif connection.dissector is not None:
-            self._add_row(SKIPPED, connection, row)
+            refused = partial(connection.dissector.refused, self._beginning(row), row.side == connection.client)
+            what = defects.asked(refused, None)
+            kind = SKIPPED if what is None else _refused(what)
+            self._add_row(kind, connection, row)
+
+    def _beginning(self, row: Row) -> bytes:
+        """The first bytes of a raw run."""
+        found = b""
+        for piece in row.frame.pieces:
+            if piece.lost or len(found) >= _BEGINNING:
+                break
+            found += self._reader.read(piece.at, min(piece.length, _BEGINNING - len(found)))
+        return found
 
     def _add_row(self, kind: _Kind, connection: Connection, row: Row) -> None:
         self._add(kind, connection, row.side, _Place(row.frame.offset, row.frame.length, row.last))

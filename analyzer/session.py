@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import islice, takewhile
 from os import PathLike
 from types import TracebackType
@@ -31,7 +32,6 @@ from analyzer.leaving import Leaving
 from analyzer.messages import FROM_CLIENT
 from analyzer.pieced import LONG, Pieced
 from analyzer.recalled import Recalled
-from analyzer.row_columns import Times
 from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State, Window
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
@@ -40,12 +40,15 @@ from dissectors.registry import Ports
 from dissectors.wire.bulk import NULL
 
 Readable = tuple[Dissector | None, bytes | Window, Context]
+MakeTree = Callable[[Dissector, bytes, Context], Tree]
 
 SHOWN_GAP = 1 << 20
 """Lost bytes up to here are zeros in a tree's source, so that what comes behind them can be dumped."""
 
 LOST = FieldSpec("lost", "gap")
 DATA = FieldSpec("data", "bytes")
+
+_EPOCH = datetime(1970, 1, 1)
 
 
 class Blocks(Protocol):
@@ -306,15 +309,15 @@ class Analysis:
         known = self.remarks(row) if remarks is None else remarks
         return body._replace(findings=(*known, *self._of_body(row, body.findings)))
 
-    def tree(self, row: int) -> Tree:
-        """A row as an annotated tree; lost bytes are leaves of it."""
+    def tree(self, row: int, make: MakeTree = defects.tree) -> Tree:
+        """A row as an annotated tree; lost bytes are leaves of it. make: another way to make it of the bytes."""
         dissector = self.dissector(row)
         message = self.message(row)
         if dissector is None:
             leaves = [Field(DATA, message, 0, len(message))]
             tree = Tree(leaves, [Source(0, "message", message)], _about_raw(message))
         else:
-            tree = defects.tree(dissector, message, self.context(row))
+            tree = make(dissector, message, self.context(row))
             tree.findings[:] = [*self.remarks(row), *self._of_body(row, tree.findings)]
         self._add_lost(row, tree)
         return tree
@@ -478,5 +481,5 @@ def _about_raw(message: bytes) -> list[Finding]:
 
 def iso_time(time: int) -> str:
     """`2026-11-21T10:00:00.123456789Z` of ns since 1970."""
-    text: str = Times(np.array([time], np.int64)).values()[0]
-    return text
+    seconds, rest = divmod(time, 10**9)
+    return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()}.{rest:09d}Z"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dissectors.holes import Shape
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
+    from dissectors.portion import Other, Portion
     from dissectors.story import Story
     from dissectors.watch import Watch
 
@@ -121,13 +122,14 @@ class Body(NamedTuple):
 
     Values are what JSON knows (int, float, str, bool, None, list, dict with str keys), bytes, and wire.secret.Secret.
     request: for info() alone, the same of the request that the message answers, at least the fields that
-    Dissector.recalls names; None where it is unknown.
+    Dissector.recalls names; None where it is unknown. asked: the code of that request, which may not be the answer's.
     """
 
     values: dict[str, Any]
     error: tuple[int, str] | None
     findings: tuple[Finding, ...] = ()
     request: Mapping[str, Any] | None = None
+    asked: int | None = None
 
 
 Pick: TypeAlias = "Callable[[bytes], dict[str, Any] | None]"
@@ -294,6 +296,14 @@ class Dissector(ABC):
         """
         return False
 
+    def refused(self, prefix: bytes, from_client: bool) -> str | None:
+        """What bytes are that were passed over, if they begin as a message of ours that `framing` does not take.
+
+        A few words, of which there are few different ones. None, as by default, where nothing is known of them. Never
+        raises. prefix: as probe() gets it.
+        """
+        return None
+
     @abstractmethod
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Reads what the list needs from the first bytes of a message; HEADLESS where they are too few. Never raises.
@@ -345,6 +355,32 @@ class Dissector(ABC):
     @abstractmethod
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same annotated. The leaves of each source cover it without gap or overlap, also where the bytes break."""
+
+    def portioned(self) -> frozenset[int]:
+        """The codes of messages that may carry a portion of something larger (dissectors.portion); by default none."""
+        return frozenset()
+
+    def portion(self, prefix: bytes) -> Portion | None:
+        """The portion that one of these carries; None for what is whole. Never raises.
+
+        prefix: as Conversation.step gets it; many may be asked for one that is looked at.
+        """
+        return None
+
+    def joined(self, message: bytes, context: Context, others: Sequence[Other]) -> Tree:
+        """What tree() gives, and behind its nodes what the whole says, as a source of its own. Never raises.
+
+        others: for a message that completes something those that were found before it, in their order; for any other
+        portion the one that completes it.
+        """
+        return self.tree(message, context)
+
+    def whole(self, message: bytes, context: Context, others: Sequence[Other]) -> Body | None:
+        """What values() gives of a message that completes something, with the whole in its portion's place.
+
+        None, as by default, where the whole cannot be read. Never raises.
+        """
+        return None
 
     def recalls(self, context: Context) -> frozenset[Path]:
         """The fields of the request that info() wants to know of such an answer; by default none.

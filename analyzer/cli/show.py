@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from analyzer import joined
 from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
@@ -55,7 +56,7 @@ def command(
 def _object(session: Session, row: int) -> dict[str, Any]:
     """What the message says, ids as they are."""
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None)
-    tree, packets = session.tree(row), session.packets_of(row)
+    tree, packets = joined.tree(session, row), session.packets_of(row)
     known = known_of(session, row, tree)  # which writes names beside ids in the tree
     _add_comments(packets, session.comments.of_message(packets))
     found = tree_object(said_of(session.header(row), cells), tree)

@@ -154,15 +154,14 @@ def _bytes(asked: Asked, session: Session, rows: Ints) -> str:
 
 
 def _objects(asked: Asked, session: Session, rows: Ints) -> str:
-    from analyzer.export import objects
     from analyzer.export.folder import filled
-    from analyzer.naming import Naming
+    from analyzer.export.objects import Objects
 
-    secrets, items, naming = 0, 0, Naming(session)
     with filled(asked.out, force=asked.force, most=asked.most_files) as folder:
+        writer = Objects(session, folder, show_secrets=asked.limits.show_secrets)
         for part in _parts(asked, rows):
-            kept = objects.write(session, part, folder, show_secrets=asked.limits.show_secrets, naming=naming)
-            secrets, items = secrets + kept.secrets, items + kept.items
+            writer.write(part)
+        secrets, items = writer.finish()
     left_out = f" ({secrets:,} secrets left out: --show-secrets)" if secrets else ""
     left_out += f" ({items:,} items of long lists left out: --max-decompressed)" if items else ""
     return f"{folder.count:,} files of {len(rows):,} messages{left_out}"

@@ -7,20 +7,26 @@ topics have names, where the capture tells them. What is a secret is left out un
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from analyzer import defects
+import numpy as np
+
+from analyzer import defects, joined
 from analyzer.columns import Ints
 from analyzer.export.folder import Folder
 from analyzer.naming import Naming
+from analyzer.portioned import Passed
 from analyzer.rows import Rows, chunks
-from analyzer.session import Analysis
+from analyzer.session import Analysis, Readable
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.payload import Payload, Values
+from dissectors.portion import Portion
 from dissectors.wire.bulk import NULL
 from dissectors.wire.cut import Cut, length_of
 from dissectors.wire.inner import content
 from dissectors.wire.secret import Secret
+
+_ABOUT = ("number", "id", "protocol", "operation")
 
 
 class Kept(NamedTuple):
@@ -30,26 +36,82 @@ class Kept(NamedTuple):
     items: int = 0
 
 
-def write(
-    session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False, naming: Naming | None = None
-) -> Kept:
-    """Writes a file for each. The session was read to its end. Raises UserError. naming: as it learned already."""
-    naming, reader, secrets, items = naming or Naming(session), Rows(session), 0, 0
-    for part in chunks(session, rows):
-        about = reader.objects(("number", "id", "protocol", "operation"), part)
-        for row, found, (dissector, message, context) in zip(part.tolist(), about, session.readable(part), strict=True):
-            if dissector is None:
+class Objects:
+    """Writes a file for each, into a folder.
+
+    What was sent in several messages is written once, whole, with the one that completes it. Messages with portions of
+    it wait for that one; those of which it does not come, or can't be read, are written as they are.
+    """
+
+    def __init__(self, session: Analysis, folder: Folder, *, show_secrets: bool = False) -> None:
+        self._session, self._folder, self._show_secrets = session, folder, show_secrets
+        self._naming, self._reader = Naming(session), Rows(session)
+        self._secrets = self._items = 0
+        self._waiting: dict[tuple[object, ...], list[int]] = {}
+        self._passed = Passed(session)
+
+    def write(self, rows: Ints) -> None:
+        """Writes those of rows, which come behind the rows before; the session is at its end. Raises UserError."""
+        for part in chunks(self._session, rows):
+            about = self._reader.objects(_ABOUT, part)
+            for row, found, readable in zip(part.tolist(), about, self._session.readable(part), strict=True):
+                portion = joined.portion_of(self._session, row)
+                if portion is None:
+                    self._write(row, found, readable)
+                else:
+                    self._portion(row, portion)
+
+    def finish(self) -> Kept:
+        """Writes what has waited in vain; says what was left out of all."""
+        for rows in self._waiting.values():
+            self._alone(rows)
+        self._waiting.clear()
+        return Kept(self._secrets, self._items)
+
+    def _portion(self, row: int, portion: Portion) -> None:
+        cell = self._session.rows.cell
+        key = (*(cell(name, row) for name in ("stream", "side", "code")), portion.whole)
+        rows = self._waiting.setdefault(key, [])
+        rows.append(row)
+        if portion.completes:
+            del self._waiting[key]
+            whole = joined.whole(self._session, row, portion, self._passed.before)
+            if whole is None:
+                self._alone(rows)
+            else:
+                (found,) = self._reader.objects(_ABOUT, np.array([row]))
+                (readable,) = self._session.readable(np.array([row]))
+                body, parts = whole
+                self._write(row, {**found, "joined": [part + 1 for part in parts]}, readable, body)
+
+    def _alone(self, rows: list[int]) -> None:
+        """Portions as they are."""
+        numbers = np.array(rows)
+        about = self._reader.objects(_ABOUT, numbers)
+        for row, found in zip(rows, about, strict=True):
+            self._write(row, found, self._session.readable(np.array([row]))[0])
+
+    def _write(self, row: int, found: dict[str, Any], readable: Readable, body: Body | None = None) -> None:
+        """What one row carries; body: where it is known, or is to be another."""
+        dissector, message, context = readable
+        if dissector is None:
+            return
+        body = defects.values(dissector, message, context) if body is None else body
+        self._items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, Cut))
+        for each in payloads_of(self._session, self._naming, row, dissector, body, context):
+            data = _opened(each.value, self._show_secrets)
+            if data is None:
+                self._secrets += 1
                 continue
-            body = defects.values(dissector, message, context)
-            items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, Cut))
-            for each in payloads_of(session, naming, row, dissector, body, context):
-                data = _opened(each.value, show_secrets)
-                if data is None:
-                    secrets += 1
-                    continue
-                told = {**found, "field": field_path(each), "kind": each.kind, "name": list(each.name)}
-                folder.add("-".join(each.name), each.kind, data, told, (row, each.place[:-1]))
-    return Kept(secrets, items)
+            told = {**found, "field": field_path(each), "kind": each.kind, "name": list(each.name)}
+            self._folder.add("-".join(each.name), each.kind, data, told, (row, each.place[:-1]))
+
+
+def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False) -> Kept:
+    """Writes all of some rows. Raises UserError."""
+    writer = Objects(session, folder, show_secrets=show_secrets)
+    writer.write(rows)
+    return writer.finish()
 
 
 def payloads_of(

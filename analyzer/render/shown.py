@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from analyzer import joined
 from analyzer.known import known_of
 from analyzer.naming import Naming
 from analyzer.render.known_text import known_lines
@@ -22,7 +23,7 @@ from dissectors.api import MessageHeader
 def shown_lines(session: Session, row: int, limits: Limits) -> Iterator[Line]:
     """All lines of a row, with names in the place of ids."""
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), Naming(session).named)
-    tree, packets = session.tree(row), session.packets_of(row)
+    tree, packets = joined.tree(session, row), session.packets_of(row)
     ends = session.hosts.beside(cells["source"]), session.hosts.beside(cells["destination"])
     yield from about_row(cells, packets, session.comments.of_message(packets), ends)
     yield from known_lines(known_of(session, row, tree))

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from analyzer.capture.errors import CaptureError
+from analyzer.row_columns import Times
 from analyzer.rows import Rows
-from analyzer.session import Session
+from analyzer.session import Session, iso_time
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.test_rows import ANSWER, REQUEST
 from tests.analyzer.wire import ACK, CLIENT, FIN, SERVER, Segment, capture, opening, rows_of, snapped
@@ -142,3 +143,8 @@ def test_rows_come_as_they_close(tmp_path: Path) -> None:
 def test_what_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(CaptureError):
         Session([tmp_path / "missing.pcap"])
+
+
+@pytest.mark.parametrize("time", [0, 1, -1, 1_785_585_600_123_456_789, -(1 << 63), (1 << 63) - 1, 10**9, 10**9 - 1])
+def test_one_time_is_written_as_those_of_a_column(time: int) -> None:
+    assert iso_time(time) == Times(np.array([time], np.int64)).values()[0]

@@ -558,3 +558,14 @@ def test_streams_say_the_names_that_the_capture_tells(tmp_path: Path) -> None:
         assert not any(acts(line) for line in found.lines())
 
     drive(test, path)
+
+
+# Messages that are shown with others.
+
+
+def test_a_chunk_is_shown_when_what_it_completes_has_been_read() -> None:
+    async def test(found: Drive) -> None:
+        await go_to(found, 46)
+        await found.until(lambda: "whole  struct" in found.text("tree"))
+
+    drive(test, GOLDEN.with_name("pulsar") / "go4_chunks.pcap.zst")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyzer import joined
 from analyzer.known import Known, known_by
 from analyzer.lore import Lore
 from analyzer.naming import Naming
@@ -73,7 +74,7 @@ def read_detail(
     lore = Lore(session) if lore is None else lore
     keys = [key for key in ROW_KEYS if key != "findings"]
     (cells,) = Rows(session).objects(keys, np.array([row]), Naming(session, lore=lore).named)
-    tree = session.tree(row)
+    tree = joined.tree(session, row)
     known = known_by(lore, row, tree, standing)
     error = cells["error"]
     message = Message(cells["protocol"], session.header(row), error and (error["code"], error["name"]), cells["info"])

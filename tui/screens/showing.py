@@ -14,6 +14,7 @@ from typing import TypeVar
 from textual import on
 from textual.message import Message
 
+from analyzer.joined import portion_of
 from analyzer.known import standing_of
 from analyzer.lore import Lore
 from analyzer.render.lines import plain
@@ -96,13 +97,13 @@ class ShowingScreen(AskingScreen):
             self._look_at(place.row)
 
     def _look_at(self, row: int) -> None:
-        """Decodes a row and shows it: at once, or when it is long, as soon as another thread has decoded it."""
+        """Decodes a row and shows it: at once; when it is long, or not alone, as soon as another thread has done so."""
         session, limits, lore = self.session, self.limits, self.lore
         length = session.rows.cell("length", row)
         if row in self.ignored:
             self._show(None, f"message {row + 1}", (Note((("dim", "ignored: d takes it in again"),)),), ())
             return
-        if length < LONG:
+        if length < LONG and portion_of(session, row) is None:
             self._show_detail(read_detail(session, row, limits, lore))
         else:
             self._show(None, f"message {row + 1}", (Note((("dim", f"decoding {length:,} bytes ..."),)),), ())

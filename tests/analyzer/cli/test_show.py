@@ -87,3 +87,18 @@ def test_for_programs() -> None:
     assert topic in asked["row"]["info"]
     metadata_log = {"kind": "topic", "id": "AAAAAAAAAAAAAAAAAAAAAQ", "name": "__cluster_metadata", "message": None}
     assert metadata_log in json.loads(shown("k4_election", 8, "--json"))["names"]
+
+
+def test_what_a_last_chunk_completes() -> None:
+    """Sent in messages 43 to 47."""
+    path = GOLDEN.with_name("pulsar") / "go4_chunks.pcap.zst"
+    text = run("show", str(path), "47").stdout.decode()
+    assert "(with messages 43, 44, 45 and 46)" in text
+    assert "\n1:0+4200      whole  struct\n1:0+4200        payload: " in text
+    assert "\nsource 1: payload, 5 chunks joined, 4200 bytes\n00000000  " in text
+    found = json.loads(run("show", str(path), "47", "--json", "--bytes-limit", "all").stdout)
+    parent = next(index for index, node in enumerate(found["fields"]) if node["name"] == "payload")
+    joined = {"id": 1, "name": "payload, 5 chunks joined", "length": 4200, "parent": [parent]}
+    assert found["sources"][1:] == [joined]
+    payload = nodes(found["fields"][parent]["children"], "payload")
+    assert [(node["source"], node["offset"], node["length"]) for node in payload] == [(1, 0, 4200)]

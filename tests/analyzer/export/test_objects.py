@@ -85,6 +85,48 @@ def test_what_compression_hid_is_open(tmp_path: Path) -> None:
     assert all(data.startswith(b"the quick brown fox") for data in plain)
 
 
+CHUNKS = GOLDEN / "pulsar" / "go4_chunks.pcap.zst"
+
+
+def test_what_was_sent_in_chunks_is_one_file(tmp_path: Path) -> None:
+    """Sent in messages 43 to 47, delivered in 58 to 62."""
+    index, _ = exported(CHUNKS, tmp_path / "out")
+    found = [each for each in index if "joined" in each]
+    assert [(each["number"], each["joined"]) for each in found] == [
+        (47, [43, 44, 45, 46, 47]),
+        (62, [58, 59, 60, 61, 62]),
+    ]
+    sent, delivered = ((tmp_path / "out" / each["file"]).read_bytes() for each in found)
+    assert (len(sent), sent) == (4200, delivered)
+    assert not [each for each in index if "chunk" in each["file"]]
+    assert [each["number"] for each in index if 40 < each["number"] < 63] == [47, 62]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ([43, 44, 46], [(43, 1000), (44, 1000), (46, 1000)]),
+        ([47], [(47, 4200)]),
+        ([43, 58, 47, 62], [(47, 4200), (62, 4200)]),
+        ([43, 58, 47], [(47, 4200), (58, 1000)]),
+    ],
+)
+def test_some_chunks_of_a_message(numbers: list[int], found: list[tuple[int, int]], tmp_path: Path) -> None:
+    with Session([CHUNKS]) as session:
+        session.load()
+        with filled(str(tmp_path / "out")) as folder:
+            objects.write(session, np.array(numbers) - 1, folder)
+    assert [(each["number"], each["length"]) for each in index_of(tmp_path / "out")] == found
+
+
+def test_chunks_that_cannot_be_joined_are_files_each(tmp_path: Path) -> None:
+    index, kept = exported(GOLDEN / "pulsar" / "java4_encryption.pcap.zst", tmp_path / "out")
+    chunked = [each for each in index if "chunk" in each["file"] or each["number"] in (114, 115, 116, 117, 118)]
+    assert not [each for each in index if "joined" in each]
+    assert {each["number"] for each in chunked} >= {114, 115, 116, 117, 118}
+    assert kept.secrets == 0
+
+
 def produce(topic: bytes) -> bytes:
     """A Produce request v2 with one message of magic 1, key `k` and value `v`."""
     inner = b"\1\0" + bytes(8) + b"\0\0\0\1k" + b"\0\0\0\1v"

@@ -34,6 +34,14 @@ def test_every_byte_belongs_to_a_leaf(capture: Path) -> None:
                         assert any(child is inner for child in outer.children)
 
 
+def test_what_a_last_chunk_completes_is_a_source() -> None:
+    with Session([GOLDEN.with_name("pulsar") / "go4_chunks.pcap.zst"]) as session:
+        session.load()
+        tree = read_detail(session, 46, Limits()).tree
+        assert [source.name for source in tree.sources] == ["message", "payload, 5 chunks joined"]
+        assert [field.spec.name for field in fields_at(tree, 1, 4199)] == ["payload", "whole", "payload"]
+
+
 def test_what_is_told_beside_the_fields() -> None:
     with Session([KAFKA]) as session:
         session.load()
