@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,17 @@ _NONE = -1
 Readable = tuple[Dissector | None, bytes | Window, Context]
 
 
+class Request(NamedTuple):
+    """What is known of one: the code of its operation, and values."""
+
+    code: int | None
+    values: Mapping[str, Any]
+
+    def beside(self, body: Body) -> Body:
+        """The body of its answer with it."""
+        return body._replace(request=self.values, asked=self.code)
+
+
 class Recalled:
     """Reads fields of requests for the rows of a session."""
 
@@ -38,8 +49,8 @@ class Recalled:
         self._session = session
         self._picks: dict[tuple[object, ...], Pick | None] = {}
 
-    def of(self, rows: Ints, readable: Sequence[Readable]) -> Iterator[Mapping[str, Any] | None]:
-        """For each of `rows`, which are `readable`, the values of its request; None where nothing of it is wanted."""
+    def of(self, rows: Ints, readable: Sequence[Readable]) -> Iterator[Request | None]:
+        """For each of `rows`, which are `readable`, its request; None where nothing of it is wanted."""
         known: dict[int, frozenset[Path]] = {}
         for dissector, _, context in readable:
             if id(context) not in known:
@@ -48,17 +59,18 @@ class Recalled:
             return repeat(None, len(rows))
         paths = [known[id(context)] for _, _, context in readable]
         wanted = np.array([bool(each) for each in paths])
-        return self._values(np.where(wanted, requests(self._session, rows), _NONE), paths)
+        return self._requests(np.where(wanted, requests(self._session, rows), _NONE), paths)
 
     def body(self, row: int, body: Body, dissector: Dissector, context: Context) -> Body:
         """The body of a row with what its line needs of its request."""
         paths = recalls(dissector, context)
         if not paths:
             return body
-        return body._replace(request=next(self._values(requests(self._session, np.array([row])), [paths])))
+        request = next(self._requests(requests(self._session, np.array([row])), [paths]))
+        return body if request is None else request.beside(body)
 
-    def _values(self, asked: Ints, paths: Sequence[frozenset[Path]]) -> Iterator[Mapping[str, Any] | None]:
-        """The values of requests, _NONE for none; long ones are read when their turn comes."""
+    def _requests(self, asked: Ints, paths: Sequence[frozenset[Path]]) -> Iterator[Request | None]:
+        """Requests by their rows, _NONE for none; long ones are read when their turn comes."""
         session = self._session
         there = np.flatnonzero(asked >= 0)
         short = there[session.rows.column("length")[asked[there]] <= SHORT]
@@ -70,7 +82,7 @@ class Recalled:
             found = together.pop(place, None) or session.readable(np.array([row]))[0]
             yield self._read(found, paths[place])
 
-    def _read(self, found: Readable, paths: frozenset[Path]) -> Mapping[str, Any] | None:
+    def _read(self, found: Readable, paths: frozenset[Path]) -> Request | None:
         dissector, message, context = found
         if dissector is None:
             return None
@@ -78,7 +90,7 @@ class Recalled:
         if context.extra is None and key not in self._picks:
             self._picks[key] = defects.picker(dissector, context, paths)
         pick = None if context.extra is not None else self._picks[key]
-        return defects.picked(dissector, pick, message, context)
+        return Request(context.code, defects.picked(dissector, pick, message, context))
 
 
 def recalls(dissector: Dissector | None, context: Context) -> frozenset[Path]:

@@ -88,7 +88,7 @@ class Rows:
         ):
             body = session.raw_body(message) if dissector is None else defects.values(dissector, message, context)
             if request is not None:
-                body = body._replace(request=request)
+                body = request.beside(body)
             if remarks:
                 body = session.remarked(number, body, findings_of(remarks))
             found = dict(zip(keys, row, strict=True))

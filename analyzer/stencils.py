@@ -237,6 +237,8 @@ class Stencils:
                 asked = session.rows.cell("partner", row)
                 request = session.message(asked), session.context(asked)
                 made = dissector.stencil(session.message(row), context, request)
+                if made is not None:
+                    made = made._replace(body=made.body._replace(asked=request[1].code))
             else:
                 made = dissector.stencil(session.message(row), context)
             if made is not None and remarks:

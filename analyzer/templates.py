@@ -11,7 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
-from typing import Protocol
+from operator import itemgetter
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,8 +23,10 @@ from analyzer.columns import Bools, Ints
 from analyzer.row_columns import Values
 from dissectors.holes import (
     COMPARISONS,
+    FLOWING,
     OPPOSITES,
     UVARINT,
+    WIDEST,
     ZIGZAG,
     Bytes,
     Condition,
@@ -109,15 +112,25 @@ class Joined:
         return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 
 
+class Break(NamedTuple):
+    """What has no constant width, and where it lies in the shape's message."""
+
+    begin: int
+    end: int
+    hole: Stretch | Term
+
+
 class Template:
     """A shape whose holes have all been asked for what they will be, and the texts of its messages."""
 
     def __init__(self, shape: Shape, texts: Mapping[str, Parts]) -> None:
         self.shape, self.texts = shape, texts
         self.hits = self.tried = 0
-        self.breaks = sorted((each for each in shape.stretches if not each.settled), key=lambda each: each.extent.begin)
-        self.begins = [0, *(each.extent.end for each in self.breaks)]
-        self.ends = [*(each.extent.begin for each in self.breaks), len(shape.data)]
+        flowing = (Break(term.at, term.at + term.size, term) for term in shape.flowing if not shape.fixed[term.at])
+        stretches = (Break(each.extent.begin, each.extent.end, each) for each in shape.stretches if not each.settled)
+        self.breaks = sorted((*flowing, *stretches), key=itemgetter(0))
+        self.begins = [0, *(each.end for each in self.breaks)]
+        self.ends = [*(each.begin for each in self.breaks), len(shape.data)]
         fixed, data = np.frombuffer(shape.fixed, np.uint8), np.frombuffer(shape.data, np.uint8)
         self.fixed = [np.flatnonzero(fixed[begin:end]) for begin, end in zip(self.begins, self.ends, strict=True)]
         self.wanted = [data[begin + places] for begin, places in zip(self.begins, self.fixed, strict=True)]
@@ -160,6 +173,7 @@ class Laid:
         self.splices: list[tuple[Written, Values]] = []
         self._nested: dict[int, Values] = {}
         self._numbers: dict[Term, Ints] = {}
+        self._flowing: dict[Term, Ints] = {}
         self._written: dict[int, Cells] = {}
         anchor = np.zeros(len(at), np.int64)
         for segment in range(len(template.begins)):
@@ -184,17 +198,29 @@ class Laid:
         following = self.anchors[-1] + width
         if segment == len(template.breaks):
             return following
-        stretch = template.breaks[segment]
-        taken = self._size(stretch)
+        hole = template.breaks[segment].hole
+        taken = self._flow(hole, following) if isinstance(hole, Term) else self._size(hole)
         good = (taken > 0) & (taken <= self._length)
         following += taken
         self._keep(good)
         return following[good]
 
+    def _flow(self, term: Term, begin: Ints) -> Ints:
+        """Reads a varint of any width; gives how many bytes it takes in each message, 0 where it is too long."""
+        raw = self._store.gather(self.at + begin, WIDEST)
+        last = raw < 0x80
+        taken = np.where(last.any(axis=1), last.argmax(axis=1) + 1, 0)
+        places = np.arange(int(taken.max(initial=0)))
+        parts = (raw[:, : len(places)] & 0x7F).astype(np.int64) << 7 * places
+        parts[places >= taken[:, None]] = 0
+        self._flowing[term] = parts.sum(axis=1)
+        return taken
+
     def _keep(self, good: Bools) -> None:
         if good.all():
             return
         self._numbers.clear()
+        self._flowing = {term: numbers[good] for term, numbers in self._flowing.items()}
         self.rows, self.at, self._length = self.rows[good], self.at[good], self._length[good]
         self.anchors = [anchor[good] for anchor in self.anchors]
         self.segments = [segment[good] for segment in self.segments]
@@ -207,7 +233,7 @@ class Laid:
         shape = self.template.shape
         good = np.ones(len(self.rows), bool)
         for extent in shape.extents:
-            size = self.number(extent.term) - extent.bias
+            size = self._sum(extent.terms) - extent.bias
             good &= size == self.position(extent.end) - self.position(extent.begin)
         self._keep(good)
         self._keep(self._all_meet(nested=False))
@@ -280,9 +306,11 @@ class Laid:
     def _number(self, term: Term) -> Ints:
         if term.negated:
             return -self.number(term._replace(negated=False))
+        if term in self._flowing:
+            return self._flowing[term]
         segment, inside = self.template.place(term.at)
         raw = self.segments[segment][:, inside : inside + term.size]
-        if term.code in (UVARINT, ZIGZAG):
+        if term.code in (UVARINT, ZIGZAG, FLOWING):
             shifts = np.arange(0, 7 * term.size, 7)
             value: Ints = ((raw & 0x7F).astype(np.int64) << shifts).sum(axis=1)
             return (value >> 1) ^ -(value & 1) if term.code == ZIGZAG else value
@@ -303,7 +331,7 @@ class Laid:
         extent = stretch.extent
         if stretch.settled:
             return np.full(len(self.rows), extent.end - extent.begin)
-        return self.number(extent.term) - extent.bias
+        return self._sum(extent.terms) - extent.bias
 
     def _content(self, stretch: Text | Bytes, limit: int | None) -> Cells:
         """The first bytes of a stretch, zero behind its end."""

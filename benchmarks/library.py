@@ -22,8 +22,8 @@ GROWING = "small"
 """The kind whose sizes grow: small messages are the dearest by the byte."""
 
 _MAKERS = (
-    *("captures", "packets", "recorded", "batches", "kafka", "kafka_log", "protocols", "pulsar", "quorum"),
-    "snapshots",
+    *("captures", "packets", "recorded", "batches", "kafka", "kafka_log", "protocols", "pulsar", "pulsar_payload"),
+    *("quorum", "snapshots"),
 )
 _RECORDINGS = {
     "kafka": kafka.SMALL,

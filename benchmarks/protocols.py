@@ -14,7 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
 from benchmarks.captures import Kind, Message, Turn
+from benchmarks.packets import START_NS
 from benchmarks.pulsar import Numbers, renumbered
+from benchmarks.pulsar_payload import renewed
 from benchmarks.quorum import quorum
 from benchmarks.recorded import Exchange, by_operation, exchanges
 
@@ -114,13 +116,18 @@ def with_opaque(frame: bytes, opaque: int) -> bytes:
 def pulsar(chance: random.Random, number: int) -> Iterator[Turn]:
     """A client with one producer and one consumer: what it sends is confirmed, what it is sent it acknowledges."""
     pool = exchanges("pulsar", PULSAR[number % len(PULSAR)])
-    found, numbers = by_operation(pool), Numbers(producer=number % 4, consumer=number % 3)
+    found = by_operation(pool)
+    numbers = Numbers(producer=number % 4, consumer=number % 3, time=START_NS // 10**6)
     for name in PULSAR_OPENING:
         yield _sides(chance.choice(found[name]), numbers)
     waiting: Turn = []
     for exchange in mixed(chance, pool, PULSAR_MIX):
-        numbers.sequence += 1
+        numbers.sequence += numbers.count
         numbers.entry += 1
+        numbers.time += chance.randrange(3)
+        if exchange.operation in ("SEND", "MESSAGE"):
+            first = renewed(exchange.request, numbers, chance)
+            exchange = exchange._replace(messages=(first, *exchange.messages[1:]))
         turn = _sides(exchange, numbers)
         if exchange.operation == "SEND" and chance.random() < 0.5:
             # A producer does not wait for the receipt of one message to send the next.

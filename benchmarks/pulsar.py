@@ -20,10 +20,13 @@ Layout = Mapping[int, "str | Layout"]
 """Which field of a message holds which of Numbers; of a message in it, its layout."""
 
 _MESSAGE_ID: Layout = {2: "entry"}
+METADATA: Layout = {2: "sequence", 3: "time", 9: "size", 11: "count", 24: "highest"}
+SINGLE: Layout = {3: "size", 8: "sequence"}
+BROKER_METADATA: Layout = {1: "time", 2: "entry"}
 LAYOUTS: Mapping[int, Layout] = {
     4: {4: "consumer"},  # SUBSCRIBE
     5: {2: "producer"},  # PRODUCER
-    6: {1: "producer", 2: "sequence"},  # SEND
+    6: {1: "producer", 2: "sequence", 3: "count", 6: "highest"},  # SEND
     7: {1: "producer", 2: "sequence", 3: _MESSAGE_ID},  # SEND_RECEIPT
     9: {1: "consumer", 2: _MESSAGE_ID},  # MESSAGE
     10: {1: "consumer", 3: _MESSAGE_ID},  # ACK
@@ -33,20 +36,28 @@ LAYOUTS: Mapping[int, Layout] = {
 
 @dataclass(slots=True)
 class Numbers:
-    """The ids of one connection, as they stand."""
+    """The ids of one connection, as they stand; `count` and `size` are those of the payload at hand. time: in ms."""
 
     producer: int
     consumer: int
     sequence: int = 0
     entry: int = 0
+    time: int = 0
+    count: int = 1
+    size: int = 0
+
+    @property
+    def highest(self) -> int:
+        """The sequence id of the last message of a batch."""
+        return self.sequence + self.count - 1
 
 
 def renumbered(frame: bytes, numbers: Numbers) -> bytes:
     """The frame with these numbers in its command."""
     end = 8 + int.from_bytes(frame[4:8])
-    code = next(value for number, _, value in _fields(frame[8:end]) if number == 1)
+    code = next(value for number, _, value in fields(frame[8:end]) if number == 1)
     assert isinstance(code, int)
-    command = _written(frame[8:end], {code: LAYOUTS.get(code, {})}, numbers)
+    command = written(frame[8:end], {code: LAYOUTS.get(code, {})}, numbers)
     return struct.pack(">II", 4 + len(command) + len(frame) - end, len(command)) + command + frame[end:]
 
 
@@ -59,22 +70,23 @@ def varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def _written(message: bytes, layout: Layout, numbers: Numbers) -> bytes:
+def written(message: bytes, layout: Layout, numbers: Numbers) -> bytes:
+    """The message with these numbers in it."""
     out = bytearray()
-    for number, kind, value in _fields(message):
+    for number, kind, value in fields(message):
         out += varint(number << 3 | kind)
         place = layout.get(number)
         if isinstance(value, int):
             out += varint(getattr(numbers, place) if isinstance(place, str) else value)
         elif kind == BYTES:
-            part = value if place is None or isinstance(place, str) else _written(value, place, numbers)
+            part = value if place is None or isinstance(place, str) else written(value, place, numbers)
             out += varint(len(part)) + part
         else:
             out += value
     return bytes(out)
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, int, int | bytes]]:
+def fields(message: bytes) -> Iterator[tuple[int, int, int | bytes]]:
     """Number, wire type and value of each field; of sound messages alone, which recorded ones are."""
     at = 0
     while at < len(message):

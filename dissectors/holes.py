@@ -25,8 +25,14 @@ BEGIN, END = "\ue000", "\ue001"
 _WIDE = 8
 """Bytes of an integer that is not added to others in columns, for the sum could wrap around."""
 
-UVARINT, ZIGZAG = "u", "z"
-"""Codes of a Term that is a varint; all others are struct's, of the same letter."""
+UVARINT, ZIGZAG, FLOWING = "u", "z", "v"
+"""Codes of a Term that is a varint; all others are struct's, of the same letter.
+
+FLOWING: an unsigned one that may take another number of bytes in other messages, up to WIDEST.
+"""
+
+WIDEST = 9
+"""Bytes of a varint that always fits in 63 bits."""
 
 
 class Term(NamedTuple):
@@ -56,12 +62,21 @@ class Condition(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """The number at `term`, less `bias`, is how many bytes there are from `begin` to `end`."""
+    """The number at `term`, less `bias`, is how many bytes there are from `begin` to `end`.
+
+    less: numbers that are taken off too, where what they count is counted by `term`: a rest has no size of its own.
+    """
 
     term: Term
     bias: int
     begin: int
     end: int
+    less: tuple[Term, ...] = ()
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """What adds up to the size and the bias."""
+        return (self.term, *(term._replace(negated=True) for term in self.less))
 
 
 class Checksum(NamedTuple):
@@ -88,6 +103,7 @@ class Shape:
 
     fixed: 1 for each byte that must be the same, 0 for one that may differ. stretches: what may have any length, in
     order. marks: what was printed, by number. extents: what encloses something. varints: each takes as many bytes.
+    flowing: varints that need not, unless their bytes are pinned.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -97,6 +113,7 @@ class Shape:
         self.extents: list[Extent] = []
         self.checksums: list[Checksum] = []
         self.varints: list[Term] = []
+        self.flowing: list[Term] = []
         self.stretches: list[Stretch] = []
         self.marks: list[Marked] = []
         self._noted: set[tuple[object, ...]] = set()
@@ -110,14 +127,16 @@ class Shape:
         self.fixed[at:stop] = b"\1" * (stop - at)
 
     def integer(self, term: Term, value: int) -> Integer:
-        """An integer that may differ; a varint still takes as many bytes."""
-        return self._opened(term, 0, value)
+        """An integer that may differ; a varint still takes as many bytes, unless it is FLOWING."""
+        self._opened(term)
+        return Integer(self, (term,), 0, value)
 
-    def _opened(self, term: Term, constant: int, value: int) -> Integer:
+    def _opened(self, term: Term) -> None:
         self.free(term.at, term.at + term.size)
         if term.code in (UVARINT, ZIGZAG):
             self.varints.append(term)
-        return Integer(self, (term,), constant, value)
+        elif term.code == FLOWING:
+            self.flowing.append(term)
 
     def note(self, condition: Condition) -> None:
         """Others must meet it; what is asked again is noted once."""
@@ -127,10 +146,12 @@ class Shape:
             self._noted.add(condition)
         self.conditions.append(condition)
 
-    def encloses(self, term: Term, bias: int, begin: int, end: int) -> Integer:
+    def encloses(self, term: Term, bias: int, begin: int, end: int, less: tuple[Term, ...] = ()) -> Integer:
         """The size of something that has stretches in it, or may have."""
-        self.extents.append(Extent(term, bias, begin, end))
-        return self._opened(term, -bias, end - begin)
+        extent = Extent(term, bias, begin, end, less)
+        self.extents.append(extent)
+        self._opened(term)
+        return Integer(self, extent.terms, -bias, end - begin)
 
     def text(self, extent: Extent) -> Text | str:
         """A text; one that is not plain ASCII makes the message stand for itself."""
@@ -273,7 +294,7 @@ class Integer(_Hole):
 
     def _is_narrow(self) -> bool:
         """Whether a sum with other such numbers stays far from the ends of 64 bits."""
-        return all(isinstance(term, Derived) or term.size < _WIDE for term in self.terms)
+        return all(isinstance(term, Derived) or (term.size < _WIDE and term.code != FLOWING) for term in self.terms)
 
     __radd__ = __add__
     __hash__ = _Hole.__hash__
@@ -368,7 +389,7 @@ ReadMany: TypeAlias = Callable[[Sequence[bytes], Sequence[tuple[int, ...]]], lis
 
 
 class Nested(_Stretch):
-    """Bytes that hold a value of their own, a list; each message's is read by itself."""
+    """Bytes that hold a value of their own, a list or other bytes; each message's is read by itself."""
 
     __slots__ = ("asked", "read", "value")
 
@@ -380,7 +401,7 @@ class Nested(_Stretch):
 
     @property
     def __class__(self) -> type:
-        return list
+        return bytes if type(self.value) is bytes else list
 
     @__class__.setter
     def __class__(self, kind: type) -> None:
@@ -420,11 +441,16 @@ def derived(function: Callable[[Any], int], value: Any) -> Any:
     return Integer(value.shape, (Derived(value, function),), 0, function(value.value))
 
 
+def length(value: Any) -> Any:
+    """len(value); of a hole one, so that it may have any length, and the bytes of a text count, which is plain."""
+    return value.size if type(value) in (Text, Bytes) else derived(len, value)
+
+
 def below(one: Any, other: Any) -> bool:
     """one < other. Of two holes it is a condition on both, where `one < other` would pin the second."""
     if type(one) is not Integer or type(other) is not Integer:
         return bool(one < other)
-    terms = [term._replace(negated=True) for term in other.terms if isinstance(term, Term)]
+    terms = [term._replace(negated=not term.negated) for term in other.terms if isinstance(term, Term)]
     if len(terms) < len(other.terms) or not (one._is_narrow() and other._is_narrow()):
         return bool(one.pinned() < other.pinned())
     outcome: bool = one.value < other.value

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.holes import Bytes, made
+from dissectors.holes import length, made
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
 _SIZES = ("KiB", "MiB", "GiB")
@@ -40,4 +40,4 @@ def size_text(size: int) -> str:
 
 def length_text(value: Any) -> str:
     """The size of bytes, a secret or a text, which may be a hole."""
-    return made(size_text, value.size if type(value) is Bytes else len(value))
+    return made(size_text, length(value))

@@ -66,7 +66,7 @@ def of_message(message: MessageType, around: tuple[MessageType, ...] = ()) -> li
 
 
 def _of_message(message: MessageType, around: tuple[MessageType, ...]) -> Iterator[Member]:
-    for row in message.fields.values():
+    for row in (*message.fields.values(), *message.former.values()):
         if row.message in around:
             yield Member(row.name, "struct", row.many is not None, open=True)
         elif row.message is not None:

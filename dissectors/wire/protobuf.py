@@ -138,20 +138,34 @@ MANY = 8
 class MessageType:
     """A message's table: `fields` by number, and what follows from them, filled when all tables are there.
 
-    actions: by tag, what to do with a value, the field's name, and what that needs. required: names.
+    former: by tag, fields of numbers that mean something else now, in another wire type. actions: by tag, what to do
+    with a value, the field's name, and what that needs. required: names. delicate: a secret is among its fields, or
+    deeper: then what no table knows may be one, too.
     """
 
     name: str
     fields: dict[int, ProtoField] = field(default_factory=dict)
+    former: dict[int, ProtoField] = field(default_factory=dict)
     actions: dict[int, tuple[int, str, Any]] = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
+    delicate: bool = False
 
-    def add(self, row: ProtoField) -> None:
-        """Takes a field into the table."""
-        self.fields[row.number] = row
+    def row(self, tag: int) -> ProtoField | None:
+        """What the value behind a tag is; None for a number, or a wire type of it, that is in no table."""
+        found = self.fields.get(tag >> 3)
+        if found is not None and (tag & 7 == found.wire or (tag & 7 == BYTES and found.many is not None)):
+            return found
+        return self.former.get(tag)
+
+    def add(self, row: ProtoField, former: bool = False) -> None:
+        """Takes a field into the table, or one whose number means something else now."""
+        tag, several = row.number << 3, MANY if row.many is not None else 0
+        if former:
+            self.former[tag | row.wire] = row
+        else:
+            self.fields[row.number] = row
         if row.required:
             self.required.add(row.name)
-        tag, several = row.number << 3, MANY if row.many is not None else 0
         step: tuple[int, object]
         if row.message is not None:
             step = (MESSAGE, row.message)
@@ -164,26 +178,38 @@ class MessageType:
             self.actions[tag | BYTES] = (PACKED, row.name, row)
 
 
+Rows: TypeAlias = Mapping[str, list[Mapping[str, Any]]]
+"""The rows of messages, by name."""
+
+
+def _has_secret(name: str, messages: Rows, above: frozenset[str] = frozenset()) -> bool:
+    rows, around = messages.get(name, ()), above | {name}
+    inside = {row["of"] for row in rows if row["type"] == "message"} - around
+    return any(row.get("secret") for row in rows) or any(_has_secret(each, messages, around) for each in inside)
+
+
 class Library:
     """All messages and enums of a protocol, by name; they may refer to each other in any order.
 
-    messages: rows by message name. enums: names by number by enum name. labels: the label function of `shown`. made:
-    messages of another library, by the names that rows here have for them.
+    messages: rows by message name; one that is `former` has a number that another row has now. enums: names by number
+    by enum name. labels: the label function of `shown`. made: messages of another library, by the names that rows here
+    have for them.
     """
 
     def __init__(
         self,
-        messages: Mapping[str, list[Mapping[str, Any]]],
+        messages: Rows,
         enums: Mapping[str, Mapping[str, str]],
         labels: Callable[[str], Label | None],
         made: Mapping[str, MessageType] | None = None,
     ) -> None:
         self.enums = {name: Names({int(number): text for number, text in row.items()}) for name, row in enums.items()}
         self.labels = labels
-        self._messages = {**(made or {}), **{name: MessageType(name) for name in messages}}
+        own = {name: MessageType(name, delicate=_has_secret(name, messages)) for name in messages}
+        self._messages = {**(made or {}), **own}
         for name, rows in messages.items():
             for row in rows:
-                self._messages[name].add(ProtoField.parse(row, self))
+                self._messages[name].add(ProtoField.parse(row, self), row.get("former", False))
 
     def message(self, name: str) -> MessageType:
         """A message by its name; KeyError for an unknown one."""

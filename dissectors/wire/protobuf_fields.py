@@ -13,12 +13,13 @@ from typing import Any
 
 from dissectors.errors import Malformed, TooLarge, Truncated
 from dissectors.field import FieldSpec
+from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import BYTES, DEPTH, MessageType, ProtoField
-from dissectors.wire.protobuf_values import unknown_span
+from dissectors.wire.protobuf_values import decode, unknown_span
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LENGTH, TAG, UnknownField, element
-from dissectors.wire.varint import Unfit
+from dissectors.wire.varint import Unfit, uvarint
 
 
 def read_fields(reader: Reader, message: MessageType, whole: bool, depth: int = DEPTH) -> None:
@@ -31,10 +32,11 @@ def read_fields(reader: Reader, message: MessageType, whole: bool, depth: int = 
     seen: set[str] = set()
     counts: dict[int, int] = {}
     while reader.at < reader.end:
+        reader.room(1, "")
         tag, at = reader.uvarint(reader.at, "tag")
-        field = message.fields.get(tag >> 3)
-        if field is None or not _takes(field, tag & 7):
-            _unknown(reader, tag, at)
+        field = message.row(tag)
+        if field is None or (tag in message.former and not _is_former(reader, field, at, depth)):
+            _unknown(reader, tag, at, message.delicate)
             continue
         seen.add(field.name)
         if field.many is None:
@@ -43,6 +45,18 @@ def read_fields(reader: Reader, message: MessageType, whole: bool, depth: int = 
             counts[field.number] = _run(reader, field, counts.get(field.number, 0), depth)
     if whole and not message.required <= seen:
         _say_missing(reader, message, message.required - seen)
+
+
+def _is_former(reader: Reader, field: ProtoField, at: int, depth: int) -> bool:
+    """Whether a value is surely what its number stood for once: a whole message of that kind."""
+    if field.message is None:
+        return True
+    try:
+        size, begin = uvarint(reader.data, at)
+        stop = begin + size
+        return stop <= reader.end and bool(decode(reader.data, begin, stop, field.message, depth - 1))
+    except FAILURES:
+        return False
 
 
 def _takes(field: ProtoField, wire: int) -> bool:
@@ -62,6 +76,7 @@ def _run(reader: Reader, field: ProtoField, index: int, depth: int) -> int:
     assert field.many is not None
     reader.enter(field.many)
     while reader.at < reader.end:
+        reader.room(1, "")
         tag, at = reader.uvarint(reader.at, "tag")
         if tag >> 3 != field.number or not _takes(field, tag & 7):
             break
@@ -85,6 +100,7 @@ def _packed(reader: Reader, field: ProtoField, at: int, index: int) -> int:
     reader.leaf(LENGTH["uvarint"], size, content)
     before, reader.end = reader.end, content + size
     while reader.at < reader.end:
+        reader.room(1, "")
         spec = _element(field, index)
         value, stop = _scalar(reader, field, spec, reader.at)
         reader.leaf(spec, value, stop)
@@ -144,7 +160,7 @@ def _converted(field: ProtoField, content: bytes) -> object:
         return Secret(content) if field.spec.secret else content
 
 
-def _unknown(reader: Reader, tag: int, at: int) -> None:
+def _unknown(reader: Reader, tag: int, at: int, secret: bool) -> None:
     """A field that is in no table, or in another wire type."""
     number, wire = tag >> 3, tag & 7
     name = f"field {number}"
@@ -155,12 +171,12 @@ def _unknown(reader: Reader, tag: int, at: int) -> None:
     except Unfit:
         raise Malformed(reader.path(name), reader.at, f"has wire type {wire}, or is broken") from None
     value = reader.data[begin:content_end]
-    reader.leaf(_unknown_spec(number, wire), value, stop, begin - reader.at)
+    reader.leaf(_unknown_spec(number, wire, secret), Secret(value) if secret else value, stop, begin - reader.at)
 
 
 @lru_cache(maxsize=256)
-def _unknown_spec(number: int, wire: int) -> UnknownField:
-    return UnknownField(f"_field{number}", _WIRE_TYPES[wire], number=number, wire=wire)
+def _unknown_spec(number: int, wire: int, secret: bool) -> UnknownField:
+    return UnknownField(f"_field{number}", _WIRE_TYPES[wire], None, secret, number, wire)
 
 
 _WIRE_TYPES = ("varint", "fixed64", "bytes", "group", "", "fixed32")

@@ -25,6 +25,7 @@ from dissectors.wire.protobuf import (
     MessageType,
     ProtoField,
 )
+from dissectors.wire.secret import Secret
 from dissectors.wire.varint import Unfit, uvarint, uvarlong
 
 
@@ -47,7 +48,7 @@ def decode(  # noqa: C901
             tag, p = uvarint(d, p - 1)
         action = actions.get(tag)
         if action is None:
-            p = _unknown(d, p, end, tag, found)
+            p = _unknown(d, p, end, tag, found, message.delicate)
             continue
         step, name, extra = action
         if step & 7 == NUMBER:
@@ -106,10 +107,11 @@ def packed(d: bytes, p: int, end: int, row: ProtoField) -> list[Any]:
     return found if row.convert is None else [row.convert(value) for value in found]
 
 
-def _unknown(d: bytes, p: int, end: int, tag: int, found: dict[str, Any]) -> int:
+def _unknown(d: bytes, p: int, end: int, tag: int, found: dict[str, Any], secret: bool) -> int:
     """Keeps a field that is in no table; returns the offset behind it."""
     begin, stop, p = unknown_span(d, p, end, tag)
-    row = {"number": tag >> 3, "wireType": tag & 7, "data": d[begin:stop]}
+    data = Secret(d[begin:stop]) if secret else d[begin:stop]
+    row = {"number": tag >> 3, "wireType": tag & 7, "data": data}
     found.setdefault("_unknownFields", []).append(row)
     return p
 

@@ -40,7 +40,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> None:
         if body.request is None:
             return "?" if context.role is Role.RESPONSE else "asks"
         watch = ", watch" if body.request.get("watch") else ""
-        return f"{body.request.get('path')}{watch}: {body.values['err']}"
+        return f"{body.asked}: {body.request.get('path')}{watch}: {body.values['err']}"
 
     monkeypatch.setattr(ZooKeeper, "recalls", recalls)
     monkeypatch.setattr(ZooKeeper, "info", info)
@@ -76,9 +76,9 @@ def infos(session: Session) -> list[str]:
 
 def test_the_line_says_what_was_asked(tmp_path: Path) -> None:
     with opened(tmp_path, [get(1, "/a", True), get(2, None, err=-101), create(3, "/c")]) as session:
-        assert infos(session)[2:] == ["asks", "/a, watch: 0", "asks", "None: -101", "asks", "/c: 0"]
-        assert session.info(3, session.body(3)) == "/a, watch: 0"
-        wanted = compiled('info == "/c: 0"').rows(Rows(session), range(len(session.rows)))
+        assert infos(session)[2:] == ["asks", "4: /a, watch: 0", "asks", "4: None: -101", "asks", "1: /c: 0"]
+        assert session.info(3, session.body(3)) == "4: /a, watch: 0"
+        wanted = compiled('info == "1: /c: 0"').rows(Rows(session), range(len(session.rows)))
         assert wanted.tolist() == [7]
 
 
@@ -86,7 +86,7 @@ def test_a_request_that_has_left_says_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, [get(number, f"/{number}") for number in range(1, 5)]) as session:
         session.leave(5)
         left = np.arange(5, len(session.rows))
-        assert [row["info"] for row in Rows(session).objects(("info",), left)][:3] == ["?", "asks", "/3: 0"]
+        assert [row["info"] for row in Rows(session).objects(("info",), left)][:3] == ["?", "asks", "4: /3: 0"]
 
 
 def test_answers_are_laid_together_with_their_requests(tmp_path: Path, taken: Taken) -> None:

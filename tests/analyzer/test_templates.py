@@ -11,7 +11,7 @@ import pytest
 from analyzer.cells import beside, text_of
 from analyzer.stencils import _cut, _read_nested
 from analyzer.templates import LONGEST_TEXT, Joined, Laid, Template
-from dissectors.holes import UVARINT, ZIGZAG, Extent, Hex, Shape, Term, derived, made
+from dissectors.holes import FLOWING, UVARINT, ZIGZAG, Extent, Hex, Shape, Term, derived, length, made
 
 
 def message(number: int, text: bytes, data: bytes, end: bytes = b"!") -> bytes:
@@ -198,3 +198,82 @@ def test_a_size_that_encloses_others_fits() -> None:
     case.shape = shape
     others = [pack(">hh", size, 2) + b"xy" for size in (4, 5, 3, -4)]
     assert case.laid([data, *others], f"{text}") == ([0, 1], ["abc", "xy"])
+
+
+# ---- numbers of any width, and what is left
+
+
+class Flowing(Case):
+    """A total, the size of a text, a varint, the text, and what is left; a varint at the end."""
+
+    def __init__(self) -> None:
+        self.data = self.flowed(b"\x05", b"ab", b"rest", b"\x01")
+        self.shape = Shape(self.data)
+        total, size = Term(0, 4, "I"), Term(4, 2, "H")
+        self.shape.encloses(total, 0, 4, 14)
+        self.first = self.shape.integer(Term(6, 1, FLOWING), 5)
+        self.text = self.shape.text(Extent(size, 0, 7, 9))
+        self.last = self.shape.integer(Term(13, 1, FLOWING), 1)
+        self.shape.free(0, 4)
+        self.rest = self.shape.bytes(Extent(total, 1 + 1 + 2, 9, 13, (size,)))
+
+    def flowed(self, first: bytes, text: bytes, rest: bytes, last: bytes) -> bytes:
+        return pack(">IH", 2 + len(first) + len(text) + len(rest) + len(last), len(text)) + first + text + rest + last
+
+    def said(self) -> str:
+        return f"{self.first}|{self.text}|{length(self.rest)}|{self.last}"
+
+
+def test_a_varint_takes_any_room() -> None:
+    """Where a rest lies behind numbers of any width its own size is not told: these two are one message's."""
+    case = Flowing()
+    case.shape.pin(6, 7)
+    rows, texts = case.laid(
+        [
+            case.flowed(b"\x05", b"ab", b"rest", b"\x01"),
+            case.flowed(b"\x05", b"another", b"r" * 90, b"\x7f"),
+            case.flowed(b"\x06", b"ab", b"rest", b"\x01"),
+            case.flowed(b"\x05", b"ab", b"rest", b"\x80"),
+            case.flowed(b"\x05", b"ab", b"", b"\x01"),
+        ]
+    )
+    assert rows == [0, 1]
+    assert texts == ["5|ab|4|1", "5|another|90|127"]
+
+
+WIDTHS = {
+    b"\x00": 0,
+    b"\x7f": 127,
+    b"\x80\x01": 128,
+    b"\x80\x00": 0,
+    b"\xff" * 8 + b"\x7f": (1 << 63) - 1,
+}
+
+
+def test_a_varint_of_any_width() -> None:
+    shape = Shape(b"\x05!")
+    number = shape.integer(Term(0, 1, FLOWING), 5)
+    case = Case()
+    case.shape = shape
+    rows, texts = case.laid([each + b"!" for each in (*WIDTHS, b"\x80" * 9 + b"\x01", b"\x80", b"")], f"{number}")
+    assert rows == list(range(len(WIDTHS)))
+    assert texts == list(map(str, WIDTHS.values()))
+
+
+@pytest.mark.parametrize("least", [1, 200])
+def test_conditions_on_a_varint_of_any_width(least: int) -> None:
+    shape = Shape(b"\xc8\x01!")
+    number = shape.integer(Term(0, 2, FLOWING), 200)
+    assert number >= least
+    case = Case()
+    case.shape = shape
+    rows, _ = case.laid([b"\x05!", b"\xc8\x01!", b"\x80\x80\x01!"], f"{number}")
+    assert rows == ([0, 1, 2] if least == 1 else [1, 2])
+
+
+def test_a_pinned_varint_keeps_its_width() -> None:
+    shape = Shape(b"\x05!")
+    number = shape.integer(Term(0, 1, FLOWING), 5)
+    case = Case()
+    case.shape = shape
+    assert case.laid([b"\x05!", b"\x85\x00!", b"\x06!"], f"{int(number)}") == ([0], ["5"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from benchmarks.protocols import with_opaque
 from benchmarks.pulsar import Numbers, renumbered, varint
+from benchmarks.pulsar_payload import renewed
 from benchmarks.recorded import by_operation, exchanges
 from dissectors.api import Context, Role
 from dissectors.registry import by_name
@@ -30,6 +33,27 @@ def test_only_the_numbers_of_a_send_and_its_receipt_change() -> None:
             key: value for key, value in new.items() if key not in {"producer_id", "sequence_id", "message_id"}
         } == {key: value for key, value in old.items() if key not in {"producer_id", "sequence_id", "message_id"}}
     assert after[1]["message_id"]["entryId"] == 5
+
+
+def test_new_payloads_are_sound_and_of_many_kinds() -> None:
+    """Also with the numbers that are written afterwards."""
+    pulsar, chance, numbers = by_name("pulsar"), Random(1), Numbers(producer=1, consumer=2, time=1_795_000_000_000)
+    pool = by_operation(exchanges("pulsar", "cpp4_codecs"))
+    kinds = set()
+    for each in [*pool["SEND"][:20], *pool["MESSAGE"][:20]] * 4:
+        numbers.sequence += numbers.count
+        frame = renumbered(renewed(each.request, numbers, chance), numbers)
+        body = pulsar.values(frame, Context(Role.REQUEST, frame[9]))
+        assert not body.findings
+        metadata, payload = body.values["metadata"], body.values["payload"]
+        assert (metadata["sequence_id"], metadata["publish_time"]) == (numbers.sequence, numbers.time)
+        assert body.values["checksum"]["valid"]
+        batched = isinstance(payload, dict)
+        if batched:
+            assert len(payload["messages"]) == metadata["num_messages_in_batch"] == numbers.count
+            assert payload["messages"][-1]["metadata"]["sequence_id"] == numbers.highest
+        kinds.add((frame[9], metadata.get("compression", "NONE"), batched))
+    assert len(kinds) > 10
 
 
 @pytest.mark.parametrize("name", ["m326_send", "m430_bin_send"])

@@ -28,7 +28,9 @@ from dissectors.holes import (
     Shapeless,
     Term,
     Text,
+    below,
     derived,
+    length,
     made,
 )
 
@@ -422,3 +424,32 @@ def test_a_size_counts_less_than_is_written() -> None:
     assert (size.value, size.constant) == (3, -1)
     assert size == 3
     assert shape.conditions == [Condition((Term(0, 1, "B"),), -1, "eq", 3, True)]
+
+
+def test_the_length_of_holes_is_one() -> None:
+    shape, _, _, text, data, nested = holes()
+    for each, terms in ((text, (TEXT.term,)), (data, (DATA.term,))):
+        assert (length(each).terms, length(each).value) == (terms, 3)
+        assert is_free(shape, each.extent)
+    assert length(nested).value == len(RECORDS)
+    assert not nested.settled
+    assert (length("abc"), length(b"ab"), length([1])) == (3, 2, 1)
+
+
+def test_what_is_left_is_told_by_several_numbers() -> None:
+    """A rest of one byte behind a text of two; both are counted by the first number."""
+    shape = Shape(b"\4\2abc")
+    total, size = Term(0, 1, "B"), Term(1, 1, "B")
+    rest = shape.bytes(Extent(total, 1, 4, 5, (size,)))
+    assert isinstance(rest, Bytes)
+    assert (rest.size.terms, rest.size.constant, rest.size.value) == ((total, size._replace(negated=True)), -1, 1)
+    assert below(shape.integer(size, 2), rest.size) is False
+    (condition,) = shape.conditions
+    assert condition.terms == (size, total._replace(negated=True), size)
+
+
+def test_bytes_that_hold_bytes_say_so() -> None:
+    shape = Shape(b"\2ab")
+    nested = shape.nested(Extent(Term(0, 1, "B"), 0, 1, 3), lambda contents, asked: list(contents), b"held")
+    assert isinstance(nested, bytes)
+    assert not isinstance(nested, list)

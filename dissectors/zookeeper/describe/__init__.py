@@ -1,7 +1,7 @@
 """ZooKeeper's layouts as text and JSON: operations, packets, votes, records, and what stands in tables beside them.
 
-Theory. The tables that decode a message also describe it: layouts.py makes rows of a table into entries, shelf.py finds
-a page by its name; clients.py, servers.py know which pages there are. guide.json has what no table needs for decoding.
+Theory. The tables that decode a message also describe it: layouts.py makes rows of a table into entries; clients.py,
+servers.py know which pages there are. guide.json has what no table needs for decoding.
 """
 
 from dissectors.zookeeper.describe.clients import CLIENTS

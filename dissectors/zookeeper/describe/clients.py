@@ -7,9 +7,9 @@ from functools import cache, partial
 from typing import Any
 
 from dissectors.guide import Page
+from dissectors.wire.describe.shelf import Pages, Shelf, listed
 from dissectors.wire.describe.text import columns
 from dissectors.zookeeper.describe.layouts import layout_data, layout_lines, record_page
-from dissectors.zookeeper.describe.shelf import Pages, Shelf, listed
 from dissectors.zookeeper.header import CONNECT
 from dissectors.zookeeper.labels import names
 from dissectors.zookeeper.schemas import Operation, operations

@@ -7,10 +7,10 @@ from functools import cache, partial
 from typing import Any
 
 from dissectors.guide import Page
+from dissectors.wire.describe.shelf import Pages, Shelf, listed
 from dissectors.wire.describe.text import columns
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.describe.layouts import layout_data, layout_lines, record_page
-from dissectors.zookeeper.describe.shelf import Pages, Shelf, listed
 from dissectors.zookeeper.election.header import INITIAL, LEGACY_INITIAL, NOTIFICATION
 from dissectors.zookeeper.labels import names
 from dissectors.zookeeper.quorum.header import SNAPSHOT, header

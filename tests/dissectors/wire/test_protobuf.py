@@ -32,11 +32,18 @@ ROWS: list[dict[str, Any]] = [
     {"number": 20, "name": "color", "type": "enum", "of": "Color", "label": "optional"},
     {"number": 21, "name": "inner", "type": "message", "of": "Inner", "label": "optional"},
     {"number": 22, "name": "inners", "type": "message", "of": "Inner", "label": "repeated"},
-    {"number": 23, "name": "token", "type": "string", "label": "optional", "secret": True},
-    {"number": 24, "name": "key", "type": "bytes", "label": "optional", "secret": True},
+    {"number": 23, "name": "private", "type": "message", "of": "Private", "label": "optional"},
+    {"number": 25, "name": "now", "type": "bool", "label": "optional"},
+    {"number": 25, "name": "once", "type": "message", "of": "Inner", "label": "repeated", "former": True},
 ]  # fmt: skip
 INNER = [{"number": 1, "name": "id", "type": "uint64", "label": "required"}]
-LIBRARY = Library({"Outer": ROWS, "Inner": INNER}, {"Color": {"0": "RED", "7": "BLUE"}}, lambda shown: str)
+PRIVATE = [
+    {"number": 1, "name": "token", "type": "string", "label": "optional", "secret": True},
+    {"number": 2, "name": "key", "type": "bytes", "label": "optional", "secret": True},
+]
+LIBRARY = Library(
+    {"Outer": ROWS, "Inner": INNER, "Private": PRIVATE}, {"Color": {"0": "RED", "7": "BLUE"}}, lambda shown: str
+)
 OUTER = LIBRARY.message("Outer")
 
 
@@ -123,23 +130,57 @@ CASES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "a message": (sized(21, b"\x08\x05"), {"inner": {"id": 5}}),
     "several": (sized(22, b"\x08\x05") + sized(22, b"\x08\x06"), {"inners": [{"id": 5}, {"id": 6}]}),
     "the last counts": (sized(21, b"\x08\x05") + sized(21, b"\x08\x06"), {"inner": {"id": 6}}),
-    "secrets": (sized(23, b"a") + sized(24, b"b"), {"token": Secret("a"), "key": Secret(b"b")}),
-    "unknown": (
-        tagged(60, 0, b"\x05") + tagged(61, 1, bytes(8)) + sized(62, b"x") + tagged(63, 5, bytes(4)),
+    "secrets": (
+        sized(23, sized(1, b"a") + sized(2, b"b")),
+        {"private": {"token": Secret("a"), "key": Secret(b"b")}},
+    ),
+    "unknown beside a secret": (
+        sized(23, sized(60, b"x") + tagged(61, 0, b"\x05")),
         {
-            "_unknownFields": [
-                {"number": 60, "wireType": 0, "data": b"\x05"},
-                {"number": 61, "wireType": 1, "data": bytes(8)},
-                {"number": 62, "wireType": 2, "data": b"x"},
-                {"number": 63, "wireType": 5, "data": bytes(4)},
-            ]
+            "private": {
+                "_unknownFields": [
+                    {"number": 60, "wireType": 2, "data": Secret(b"x")},
+                    {"number": 61, "wireType": 0, "data": Secret(b"\x05")},
+                ]
+            }
         },
+    ),
+    "unknown above a secret": (
+        sized(60, b"x"),
+        {"_unknownFields": [{"number": 60, "wireType": 2, "data": Secret(b"x")}]},
+    ),
+    "unknown": (
+        sized(
+            21,
+            b"\x08\x05" + tagged(60, 0, b"\x05") + tagged(61, 1, bytes(8)) + sized(62, b"x") + tagged(63, 5, bytes(4)),
+        ),
+        {
+            "inner": {
+                "id": 5,
+                "_unknownFields": [
+                    {"number": 60, "wireType": 0, "data": b"\x05"},
+                    {"number": 61, "wireType": 1, "data": bytes(8)},
+                    {"number": 62, "wireType": 2, "data": b"x"},
+                    {"number": 63, "wireType": 5, "data": bytes(4)},
+                ],
+            }
+        },
+    ),
+    "a number that means something else now": (tagged(25, 0, b"\x01"), {"now": True}),
+    "what it meant before": (sized(25, b"\x08\x05") + sized(25, b"\x08\x06"), {"once": [{"id": 5}, {"id": 6}]}),
+    "both, and others between": (
+        sized(25, b"\x08\x05") + tagged(25, 0, b"\x00") + sized(25, b"\x08\x06"),
+        {"once": [{"id": 5}, {"id": 6}], "now": False},
     ),
     "a group in a group": (
         tagged(60, 3, b"") + tagged(1, 0, b"\x05") + tagged(61, 3, b"") + tagged(61, 4, b"") + tagged(60, 4, b""),
         {
             "_unknownFields": [
-                {"number": 60, "wireType": 3, "data": tagged(1, 0, b"\x05") + tagged(61, 3, b"") + tagged(61, 4, b"")}
+                {
+                    "number": 60,
+                    "wireType": 3,
+                    "data": Secret(tagged(1, 0, b"\x05") + tagged(61, 3, b"") + tagged(61, 4, b"")),
+                }
             ]
         },
     ),
@@ -150,6 +191,16 @@ CASES: dict[str, tuple[bytes, dict[str, Any]]] = {
 def test_messages(case: str) -> None:
     data, expected = CASES[case]
     assert read(data) == expected
+
+
+@pytest.mark.parametrize("content", [b"text", b"", b"\x08", b"\x10\x05", b"\x08\x05\x0c"])
+def test_what_surely_is_not_what_a_number_meant_before_is_unknown(content: bytes) -> None:
+    data = sized(25, content)
+    with pytest.raises(FAILURES):
+        decode(data, 0, len(data), OUTER)
+    tree = fields(data)
+    assert tree.findings == []
+    assert members(tree.fields) == {"_unknownFields": [{"number": 25, "wireType": 2, "data": Secret(content)}]}
 
 
 # what is wrong with it: bytes, and what the finding says
@@ -185,10 +236,10 @@ def test_broken_messages(case: str) -> None:
 
 
 def test_text_that_is_none_stays_bytes() -> None:
-    data = sized(14, b"\xff") + sized(23, b"\xff")
+    data = sized(14, b"\xff") + sized(23, sized(1, b"\xff"))
     with pytest.raises(FAILURES):
         decode(data, 0, len(data), OUTER)
-    assert members(fields(data).fields) == {"string": b"\xff", "token": Secret(b"\xff")}
+    assert members(fields(data).fields) == {"string": b"\xff", "private": {"token": Secret(b"\xff")}}
 
 
 @given(st.binary(max_size=40))

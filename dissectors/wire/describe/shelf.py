@@ -11,26 +11,35 @@ Pages = Mapping[str, Callable[[], Page]]
 
 
 class Shelf(Guide):
-    """Pages of a protocol called `title`, made when they are asked for. numbers: names by what stands on the wire."""
+    """Pages of a protocol called `title`, made when they are asked for.
 
-    def __init__(self, title: str, pages: Callable[[], Pages], numbers: Callable[[], Mapping[int, str]]) -> None:
-        self._title, self._pages, self._numbers = title, pages, numbers
+    numbers: names by what stands on the wire. spelt: what is the same of a name however it is written.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        pages: Callable[[], Pages],
+        numbers: Callable[[], Mapping[int, str]],
+        spelt: Callable[[str], str] = str.lower,
+    ) -> None:
+        self._title, self._pages, self._numbers, self._spelt = title, pages, numbers, spelt
 
     def names(self) -> Sequence[str]:
         """All pages."""
         return tuple(self._pages())
 
     def versions(self, name: str) -> Sequence[int]:
-        """None: what a release appended is told by a length."""
+        """None: such protocols do not number the versions of a message."""
         return ()
 
     def page(self, name: str, version: int | None) -> Page:
         """The page of a name or a number."""
         numbers = {f"{number}": each for number, each in self._numbers().items()}
         wanted = numbers.get(name, name)
-        alike = [each for each in self._pages() if each.lower() == wanted.lower()]
+        alike = [each for each in self._pages() if self._spelt(each) == self._spelt(wanted)]
         if not alike:
-            raise KeyError(f"{self._title} has no page called {name!r}{meant(wanted.lower(), self.names())}")
+            raise KeyError(f"{self._title} has no page called {name!r}{meant(self._spelt(wanted), self.names())}")
         found = wanted if wanted in alike else alike[0]
         if version is not None:
             raise KeyError(f"{found} has no versions")
