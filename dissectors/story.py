@@ -40,7 +40,8 @@ class Told(NamedTuple):
     """A message in its place.
 
     time: of its completion, ns since 1970. stream: the number of its connection. operation, correlation and client are
-    its header's. partner: the row of the other half of its exchange, also of an answer that is still to come.
+    its header's. partner: the row of the other half of its exchange, also of an answer that is still to come. size: the
+    bytes of the message. losses: how often bytes of the connection were missing up to it, of what is told.
     """
 
     row: int
@@ -54,6 +55,8 @@ class Told(NamedTuple):
     correlation: int | None
     client: str | None
     partner: int | None
+    size: int = 0
+    losses: int = 0
 
 
 class Ending(NamedTuple):

@@ -44,13 +44,25 @@ class Seen(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """A connection that ended: who sent the first FIN or RST; the time of its last packet, ns since 1970."""
+    """A connection that ended: who sent the first FIN or RST; the time of its last packet, ns since 1970.
+
+    losses: as Seen has them, up to its last message.
+    """
 
     stream: int
     time: int
     by_client: bool
     client: str
     server: str
+    losses: int = 0
+
+
+class Open(NamedTuple):
+    """A connection that nobody has ended. time: of the capture's last packet, ns since 1970. losses: as Closed has."""
+
+    stream: int
+    time: int
+    losses: int = 0
 
 
 class Watch(ABC):
@@ -69,6 +81,10 @@ class Watch(ABC):
 
     def closed(self, closed: Closed) -> Iterable[Finding]:
         """What is wrong with the end of a connection, told when all messages have been seen, in the order of ends."""
+        return ()
+
+    def still_open(self, connection: Open) -> Iterable[Finding]:
+        """What is wrong with a connection that is open when the capture ends; told behind the ends of the others."""
         return ()
 
     def kept(self, seen: Seen) -> object:

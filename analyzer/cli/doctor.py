@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +21,7 @@ from analyzer.counts import streams
 from analyzer.decode_as import Told
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.insight.kinds import Kind, gravest_first, kind_of
+from analyzer.naming import Naming
 from analyzer.render.jsonable import JsonWriter
 from analyzer.rows import Rows, said_finding
 from analyzer.session import Session
@@ -136,8 +138,9 @@ def _print_summary(
     for each in found:
         groups.setdefault(kind_of(each.finding), _Group()).add(each)
     kinds = gravest_first({kind: group.count for kind, group in groups.items()})
+    what = partial(_what, Rows(session), Naming(session))
     for kind in _fewer(kinds, groups):
-        click.echo("\n".join(_lines(kind, groups[kind])))
+        click.echo("\n".join(_lines(kind, groups[kind], what)))
     messages = len(session.rows) if chosen is None else len(chosen)
     total = sum(group.count for group in groups.values())
     findings = f"{total:,} finding{'' if total == 1 else 's'}" if total else "nothing to say"
@@ -161,13 +164,22 @@ def _fewer(kinds: Sequence[Kind], groups: dict[Kind, _Group]) -> Iterator[Kind]:
         yield rest
 
 
-def _lines(kind: Kind, group: _Group) -> Iterator[str]:
+def _what(reader: Rows, naming: Naming, row: int) -> str:
+    """What a message is, as `list` says it; empty for one of which it says nothing."""
+    (said,) = reader.objects(("operation", "info"), np.array([row]), naming.named)
+    return f"{said['operation']} {said['info']}" if said["operation"] and said["info"] else ""
+
+
+def _lines(kind: Kind, group: _Group, what: Callable[[int], str]) -> Iterator[str]:
     yield f"{kind.severity.name.lower():<8} {kind.code:<24} {group.count:>7,}  {_places(group)}".rstrip()
     if kind.error:
         yield f"         {safe_text(kind.error, LONGEST)}"
         return
     for row, finding in group.findings:
-        yield f"         {'' if row is None else f'{row + 1}: '}{safe_text(finding.text, LONGEST)}"
+        place = "" if row is None else f"{row + 1}: "
+        yield f"         {place}{safe_text(finding.text, LONGEST)}"
+        if row is not None and (message := what(row)):
+            yield f"         {' ' * len(place)}{safe_text(message, LONGEST)}"
 
 
 def _places(group: _Group) -> str:

@@ -15,7 +15,7 @@ from analyzer.cli.inputs import files_options, loaded, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
-from analyzer.insight.stories import Chapter, Telling, tales
+from analyzer.insight.stories import Chapter, Telling, offered, tales
 from analyzer.render.columns_text import aligned
 from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line
 from analyzer.render.jsonable import JsonWriter
@@ -43,7 +43,8 @@ PORTION = 4096
 def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bool, form: str) -> None:
     """Tell what happened in captures: wireanalyze report NAME FILE... prints a line for each thing that NAME tells of.
 
-    Without anything it says which names there are; without a NAME, how much each has to tell of these captures.
+    Without anything it says which names there are; without a NAME, how much those have to tell whose protocol these
+    captures have. --list NAME says what the columns of one are.
     Messages are called by the numbers that list prints.
     """
     known = tales(dissectors())
@@ -56,7 +57,10 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bo
     gc.freeze()  # what was imported stays
     with loaded(inputs, decode_as, reader) as session:
         if name is None:
-            _print_counts(known, _told(session, list(known.values())))
+            told, others = offered(session)
+            _print_counts(told, _told(session, list(told.values())))
+            if others:
+                click.echo(sentence(f"no message is of a protocol that tells of {', '.join(others)}"), err=True)
         else:
             _print(name, _told(session, [known[name]])[0], form)
 
@@ -95,6 +99,8 @@ def _print_known(known: Mapping[str, type[Story]], asked: Sequence[str]) -> None
 
 
 def _print_counts(wanted: Mapping[str, type[Story]], chapters: Sequence[Chapter]) -> None:
+    if not wanted:
+        return
     rows = [
         [name, f"{len(chapter.entries) + chapter.more:,}", story.about]
         for (name, story), chapter in zip(wanted.items(), chapters, strict=True)

@@ -57,8 +57,9 @@ def of_rows(
     done = session.first
     for rows in chunks(session, range(done, max(count, done)), *portion):
         for about in saying.about(rows):
-            for finding in (*about.findings, *_error(session, about), *watching.findings(about)):
-                yield Found(about.row, finding)
+            if about.findings or about.error is not None:
+                yield from (Found(about.row, finding) for finding in (*about.findings, *_error(session, about)))
+            yield from [Found(about.row, finding) for finding in watching.findings(about)]
         done += len(rows)
         if session.ended and done == len(session.rows):
             yield from (Found(row, finding) for row, finding in watching.closed())

@@ -42,12 +42,7 @@ class About(NamedTuple):
     context: Context
     error: tuple[int, str] | None
     findings: tuple[Finding, ...]
-    seen: bytes | Mapping[str, Any] | None
-
-    def values(self) -> Mapping[str, Any]:
-        """What is seen; as a text of JSON it is read now."""
-        found: Mapping[str, Any] = orjson.loads(self.seen) if isinstance(self.seen, bytes) else self.seen or {}
-        return found
+    seen: Mapping[str, Any] | None
 
 
 class Saying:
@@ -63,7 +58,7 @@ class Saying:
         """Those of `rows`, in order, of which there is anything to say."""
         groups = self._stencils.groups(rows)
         left, asked = np.ones(len(rows), bool), np.ones(len(rows), bool)
-        known = np.empty(len(rows), object)
+        known: list[About | None] = [None] * len(rows)
         for group in groups:
             left[group.places] = False
             told = list(self._of_group(group, rows))
@@ -87,9 +82,9 @@ class Saying:
             rest: Iterator[_Told] = repeat(said_by_all)
         else:
             rest = map(_read, said)
-        watched = seen[0] != b"null"
-        for row, (error, findings), values in zip(every, rest, seen, strict=False):
-            yield About(row, dissector, context, error, findings, values if watched else None)
+        values: list[Mapping[str, Any] | None] = orjson.loads(b"[" + b",".join(seen) + b"]")
+        for row, (error, findings), each in zip(every, rest, values, strict=False):
+            yield About(row, dissector, context, error, findings, each)
 
     def _said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         findings = [[int(each.severity), each.code, each.text] for each in body.findings]

@@ -17,6 +17,7 @@ import numpy as np
 from analyzer import defects
 from analyzer.columns import Ints, given, given64
 from analyzer.insight.endings import endings
+from analyzer.insight.watching import losses
 from analyzer.messages import FROM_CLIENT
 from analyzer.packed import packed
 from analyzer.render.forms import TOGETHER_BYTES
@@ -51,6 +52,21 @@ def tales(dissectors: Iterable[Dissector]) -> dict[str, type[Story]]:
                 name = story.name if story.name not in found else f"{dissector.name}.{story.name}"
                 found[name] = story
     return found
+
+
+def offered(session: Analysis) -> tuple[dict[str, type[Story]], dict[str, type[Story]]]:
+    """All stories of a session's protocols by name: those that its messages may tell, and the others."""
+    known = tales(session.engine.known.dissectors)
+    spoken = _spoken(session, range(session.first, len(session.rows)))
+    told = {name: story for name, story in known.items() if story.needs in spoken}
+    return told, {name: story for name, story in known.items() if name not in told}
+
+
+def _spoken(session: Analysis, rows: range) -> set[str]:
+    """The protocols of rows."""
+    numbers = np.unique(session.rows.column("protocol")[rows.start : rows.stop]).tolist()
+    spoken = map(session.engine.dissector, numbers)
+    return {dissector.name for dissector in spoken if dissector is not None}
 
 
 class Chapter:
@@ -89,10 +105,12 @@ class Telling:
         self._rows = every if rows is None else range(max(rows.start, every.start), min(rows.stop, every.stop))
         self.chapters = [Chapter(story) for story in stories]
         self._plans: dict[tuple[int, ...], _Plan | None] = {}
+        self._losses = losses(session, self._rows.start, self._rows.stop)
         self.problems: list[Finding] = []
         self._tellers: dict[int, Story] = {}
+        spoken = _spoken(session, self._rows)
         for number, story in enumerate(stories):
-            if self._has_any(story.needs):
+            if story.needs in spoken:
                 try:
                     self._tellers[number] = story(self._ends)
                 except Exception as error:  # a dissector's defect must not cost the other stories
@@ -153,14 +171,15 @@ class Telling:
             read = np.array([plan is not None and plan.reads for plan in mine], bool)
             messages = iter(session.messages(rows[read]))
             columns = (table.column(name)[rows].tolist() for name in _TOLD)
-            for row, plan, stream, time, side, operation, correlation, scope, client, partner in zip(
-                rows.tolist(), mine, *columns, strict=True
+            lost = self._losses[rows - self._rows.start].tolist()
+            for row, plan, stream, time, side, operation, correlation, scope, client, partner, size, lacks in zip(
+                rows.tolist(), mine, *columns, lost, strict=True
             ):
                 assert plan is not None
                 values = plan.values(next(messages)) if plan.reads else _NOTHING
                 told = Told(
                     row, plan.protocol, plan.context, values, stream, time, side == FROM_CLIENT, text(operation),
-                    given64(correlation, scoped=text(scope) is not None), text(client), given(partner),
+                    given64(correlation, scoped=text(scope) is not None), text(client), given(partner), size, lacks,
                 )  # fmt: skip
                 yield plan, told
 
@@ -181,12 +200,6 @@ class Telling:
         paths = frozenset(path for number in stories for path in self.chapters[number].story.wants[what])
         pick = defects.picker(dissector, context, paths) if paths else None
         return _Plan(dissector, context, stories, bool(paths), pick)
-
-    def _has_any(self, protocol: str) -> bool:
-        known = self._session.engine.known.dissectors
-        number = next((number for number, each in enumerate(known) if each.name == protocol), None)
-        rows = slice(self._rows.start, self._rows.stop)
-        return number is not None and bool((self._session.rows.column("protocol")[rows] == number).any())
 
     def _ends(self, stream: int) -> tuple[str, str]:
         return self._session.endpoint(stream, FROM_CLIENT), self._session.endpoint(stream, 1 - FROM_CLIENT)
@@ -227,7 +240,7 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
     ]
 
 
-_TOLD = ("stream", "time", "side", "operation", "correlation", "scope", "client", "partner")
+_TOLD = ("stream", "time", "side", "operation", "correlation", "scope", "client", "partner", "length")
 _NOTHING: dict[str, Any] = {}
 
 

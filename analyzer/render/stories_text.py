@@ -13,7 +13,7 @@ from analyzer.render.clock import clock_text
 from analyzer.render.columns_text import aligned
 from analyzer.render.durations import duration
 from analyzer.session import iso_time
-from analyzer.text import safe_text
+from analyzer.text import ELLIPSIS, safe_text
 from dissectors.story import Column, Entry, Story
 
 LONGEST = 40
@@ -78,6 +78,13 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _cut(text: str) -> str:
+    """At most LONGEST characters, the middle left out: names of topics and paths begin alike and end unlike."""
+    half = (LONGEST - 1) // 2
+    safe = safe_text(text if len(text) <= 2 * LONGEST else text[:LONGEST] + text[-LONGEST:])
+    return safe if len(safe) <= LONGEST else safe[: LONGEST - 1 - half] + ELLIPSIS + safe[-half:]
+
+
 def table_lines(story: type[Story], entries: Sequence[Entry]) -> Iterator[str]:
     """A head, and a line for each entry."""
     places = [
@@ -89,7 +96,7 @@ def table_lines(story: type[Story], entries: Sequence[Entry]) -> Iterator[str]:
     rows = [[_FIRST, *map(title, columns), _MESSAGES]]
     for entry in entries:
         values = [entry.values[place] for place in places]
-        cells = [safe_text(shown(*each), LONGEST) for each in zip(columns, values, strict=True)]
+        cells = [_cut(shown(*each)) for each in zip(columns, values, strict=True)]
         rows.append([_SHOWN["time"](entry.first), *cells, messages(entry)])
     left = {place + 1 for place, column in enumerate(columns) if column.kind in _LEFT}
     return aligned(rows, frozenset({0, len(columns) + 1} | left))

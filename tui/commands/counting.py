@@ -47,12 +47,10 @@ def stories(main: MainScreen) -> None:
     from tui.screens.views import ViewsPage
 
     def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
-        return story_views(main.session, scope, work)
+        return story_views(main.session, order, scope, work)
 
-    title = "What happened"
-    main.app.push_screen(
-        ViewsPage(main.palette, title, names(main.session), lambda: scope_of(main), make), main.do_deed
-    )
+    order, title = names(main.session), "What happened"
+    main.app.push_screen(ViewsPage(main.palette, title, order, lambda: scope_of(main), make), main.do_deed)
 
 
 def rows_of(scope: Scope) -> Ints:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.insight.stories import Chapter, Telling, tales
+from analyzer.insight.stories import Chapter, Telling, offered, tales
 from analyzer.render.stories_text import messages, shown, title
 from analyzer.session import Analysis
 from dissectors.story import Column as StoryColumn
@@ -31,14 +31,17 @@ _MILLISECONDS = 3
 
 
 def names(session: Analysis) -> Sequence[str]:
-    """What the views are called."""
-    return list(tales(session.engine.known.dissectors))
+    """What the views are called: first those of protocols that have messages by now."""
+    told, others = offered(session)
+    return [*told, *others]
 
 
-def story_views(session: Analysis, scope: Scope, work: Work) -> Iterator[Sequence[View]]:
-    """All views, more of them each time. Raises working.Stopped when nobody wants them any more."""
-    found: dict[str, View] = {name: Said(name, NOT_YET) for name in names(session)}
-    for name, story in tales(session.engine.known.dissectors).items():
+def story_views(session: Analysis, order: Sequence[str], scope: Scope, work: Work) -> Iterator[Sequence[View]]:
+    """All views in an order, more of them each time. Raises working.Stopped when nobody wants them any more."""
+    known = tales(session.engine.known.dissectors)
+    found: dict[str, View] = {name: Said(name, NOT_YET) for name in order}
+    for name in order:
+        story = known[name]
         work.what = name
         telling = Telling(session, [story], range(scope.first, scope.rows))
         (chapter,) = telling.run(lambda row: work.looked(row, scope.rows))

@@ -17,9 +17,10 @@ WELL = str(GOLDEN / "k4_py_aio.pcap.zst")
 
 def test_a_summary() -> None:
     result = CliRunner().invoke(command, ["--severity", "warning", FENCED])
-    kind, example, total, further = result.stdout.splitlines()
+    kind, example, message, total, further = result.stdout.splitlines()
     assert kind.split() == ["warning", "fenced-producer", "1", "message", "115"]
     assert example.strip().startswith("115: jt[0]: producer 1000 (jtx-1), epoch 3, writes behind epoch 4")
+    assert message.strip().startswith("Produce jt[0: 1 record, 126 bytes, lz4]")
     assert total == "1 finding in 184 messages of 20 streams"
     assert further == f"(wireanalyze show {FENCED} NUMBER shows a message)"
 

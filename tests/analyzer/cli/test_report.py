@@ -15,7 +15,7 @@ from tests.analyzer.cli.test_decode import run
 ROOT = Path(__file__).parents[3]
 WATCH = str(ROOT / "tests" / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst")
 KAFKA = str(ROOT / "captures" / "kafka.pcap")
-NAMES = "sessions, watches, commits, elections"
+NAMES = "sessions, watches, commits, elections, producers, consumers, deliveries, lookups, transactions"
 
 
 def said(*arguments: str) -> str:
@@ -29,12 +29,21 @@ def test_without_anything_it_says_what_there_is() -> None:
 
 
 def test_without_a_name_it_counts() -> None:
-    assert [line.split()[:2] for line in said(WATCH).splitlines()] == [
-        ["sessions", "2"],
-        ["watches", "17"],
-        ["commits", "0"],
-        ["elections", "0"],
-    ]
+    done = run("report", WATCH)
+    assert [line.split()[:2] for line in done.stdout.decode().splitlines()] == [["sessions", "2"], ["watches", "17"]]
+    others = ", ".join(NAMES.split(", ")[2:])
+    assert f"no message is of a protocol that tells of {others}" in done.stderr.decode()
+
+
+def test_of_names_that_begin_alike_the_end_is_shown_too() -> None:
+    first = said("producers", str(ROOT / "captures" / "pulsar.pcap.zst")).splitlines()[1]
+    assert " persistent://public/…fault/python-codecs " in first
+
+
+def test_without_a_name_where_no_protocol_tells_anything() -> None:
+    done = run("report", KAFKA)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert NAMES in done.stderr.decode()
 
 
 def test_what_the_columns_are() -> None:

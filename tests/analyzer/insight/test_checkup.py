@@ -14,7 +14,7 @@ from analyzer.insight.properties import properties
 from analyzer.insight.watching import losses
 from analyzer.session import Session
 from dissectors.api import Body, Context, Dissector, Role
-from dissectors.finding import Finding
+from dissectors.finding import Finding, Severity
 from dissectors.watch import Seen, Watch
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 
@@ -63,7 +63,8 @@ def test_what_the_kernel_dropped_is_told_by_interface(tmp_path: Path) -> None:
     assert [(each["received_packets"], each["dropped_packets"]) for each in described] == [(5, 0), (7, 2)]
 
 
-CAPTURES = sorted(GOLDEN.glob("*.pcap.zst"))
+PULSAR = Path(__file__).parents[3] / "captures" / "pulsar.pcap.zst"
+CAPTURES = [*sorted(GOLDEN.glob("*.pcap.zst")), PULSAR]
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
@@ -107,6 +108,27 @@ def test_where_bytes_of_a_connection_are_missing(tmp_path: Path) -> None:
     assert found[0] == 0
     assert found == sorted(found)
     assert found[-1] == len(set(sides))
+
+
+class Answers(Watch):
+    """Says which answers a PRODUCER had."""
+
+    wants = frozenset({(5, Role.REQUEST), (17, Role.RESPONSE)})
+    paths = frozenset({("producer_ready",), ("producer_name",)})
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        if seen.context.role is Role.RESPONSE:
+            yield Finding(Severity.NOTE, "bug", f"{seen.request} {seen.values.get('producer_ready')}")
+
+    def kept(self, seen: Seen) -> object:
+        return seen.values.get("producer_name", "nobody")
+
+
+def test_a_request_that_is_answered_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.watches", lambda self: (Answers(),))
+    with Session([PULSAR]).load() as session:
+        said = [(row, finding.text) for row, finding in checkup(session) if finding.code == "bug"]
+    assert [(row, text) for row, text in said if row in (895, 897)] == [(895, "waiting False"), (897, "waiting True")]
 
 
 class Failing(Watch):
