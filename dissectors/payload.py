@@ -25,12 +25,16 @@ Place: TypeAlias = tuple[str | int, ...]
 
 
 class Record(NamedTuple):
-    """Where a log has, or gets, what is carried; `time`: milliseconds since 1970, as whoever wrote it says."""
+    """Where a log has, or gets, what is carried; `time`: milliseconds since 1970, as whoever wrote it says.
+
+    topic: None where the message does not say it. key: that of what is carried, where it is no payload of its own.
+    """
 
     topic: str | None
     partition: int | None
     offset: int | None
     time: int | None
+    key: object = None
 
 
 class Payload(NamedTuple):

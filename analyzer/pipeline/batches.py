@@ -67,7 +67,7 @@ def tables(
     if "streams" in named:
         yield from maker.batches("streams", streams.columns(session, maker.chosen))
     if "records" in named:
-        yield from maker.batches("records", records(session, maker.chosen.messages, options))
+        yield from maker.batches("records", records(session, maker.chosen.messages, options, maker.topics))
 
 
 class _Maker:
@@ -86,6 +86,10 @@ class _Maker:
         self._origins, self._options, self._named = origins, options, named
         self._reader, self._reported = Rows(session), Reported()
         self._subjects = Subjects(session, np.union1d(chosen.messages, chosen.requests))
+
+    def topics(self, rows: Ints) -> pa.Array:
+        """For each of some rows the list of topics that it is about."""
+        return self._subjects.columns(rows)["topics"]
 
     def batches(self, table: str, found: Iterator[Columns]) -> Iterator[Found]:
         """Columns as a table's rows."""

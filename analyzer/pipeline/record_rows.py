@@ -64,8 +64,8 @@ def _told(place: int, parts: list[Payload]) -> Told | None:
     record = parts[0].record
     if record is None:
         return None
-    lengths = {part.kind: len(data) for part in parts if (data := content(part.value)) is not None}
-    key = next((content(part.value) for part in parts if part.kind == "key"), None)
+    lengths = [len(data) for part in parts if part.kind != "key" and (data := content(part.value)) is not None]
+    key = next((content(part.value) for part in parts if part.kind == "key"), content(record.key))
     return Told(
         place,
         record.topic,
@@ -73,8 +73,8 @@ def _told(place: int, parts: list[Payload]) -> Told | None:
         _within(record.offset, INT64),
         _within(record.time, INT64),
         key_hash(key) if isinstance(key, bytes) else None,
-        lengths.get("key"),
-        next((length for kind, length in lengths.items() if kind != "key"), None),
+        None if key is None else len(key),
+        lengths[0] if lengths else None,
     )
 
 

@@ -9,12 +9,13 @@ if its protocol says that such messages carry records at all. tests/analyzer/pip
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analyzer import defects
 from analyzer.columns import Ints
@@ -49,12 +50,17 @@ _TYPES = {
 }
 
 
-def records(session: Analysis, rows: Ints, options: Options) -> Iterator[Columns]:
+Topics = Callable[[Ints], pa.Array]
+"""For each of some rows the list of topics that its message is about."""
+
+
+def records(session: Analysis, rows: Ints, options: Options, topics: Topics | None = None) -> Iterator[Columns]:
     """The columns of tables.RECORDS but `capture`, for the messages in `rows`, rising; those of a protocol together.
 
-    Batches of at most MOST rows, in the order of messages and of records within.
+    Batches of at most MOST rows, in the order of messages and of records within. A record that does not say its topic
+    has that of its message, if `topics` tells one.
     """
-    maker = _Maker(session)
+    maker = _Maker(session, topics)
     protocol = session.rows.column("protocol")[rows]
     for number in np.unique(protocol).tolist():
         dissector = None if number == NO_PROTOCOL else session.engine.dissector(number)
@@ -84,8 +90,8 @@ def _carriers(session: Analysis, dissector: Dissector, twin: Twin | None, rows: 
 class _Maker:
     """Makes the table of one analysis."""
 
-    def __init__(self, session: Analysis) -> None:
-        self._session, self._reader, self._naming = session, Rows(session), Naming(session)
+    def __init__(self, session: Analysis, topics: Topics | None) -> None:
+        self._session, self._reader, self._naming, self._topics = session, Rows(session), Naming(session), topics
         self._hashes = Hashes()
 
     def of(self, twin: Twin | None, rows: Ints) -> Iterator[Columns]:
@@ -144,7 +150,16 @@ class _Maker:
             mine, places = rows[used], pa.array(which)
             time = self._reader.take("time", mine)
             about = {key: array(self._reader.column(key, mine)).take(places) for key in OF_MESSAGE}
-            yield {**about, **part.columns, "time_ns": time[which], "date": days(time)[which]}
+            own = {**part.columns, "topic": self._topic(part.columns["topic"], mine, which)}
+            yield {**about, **own, "time_ns": time[which], "date": days(time)[which]}
+
+    def _topic(self, said: pa.Array, rows: Ints, which: Ints) -> pa.Array:
+        """Topics of records, each of the message `rows[which]`, as they say it themselves, or else the message."""
+        if not said.null_count or self._topics is None:
+            return said
+        about = self._topics(rows).to_pylist()
+        told = pa.array([each[0] if len(each) == 1 else None for each in about], pa.string())
+        return pc.coalesce(said, told.take(pa.array(which)))
 
 
 @dataclass(frozen=True, slots=True)

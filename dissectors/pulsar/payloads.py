@@ -2,12 +2,15 @@
 
 Facts. Neither command says its topic: a producer or consumer was told it before, and only they have numbers. A message
 is called by its producer and sequence id where it is sent, by ledger and entry where it is delivered. What is
-encrypted, or one chunk of several, is given as it is.
+encrypted, or one chunk of several, is given as it is. A key that is no text is written in base64
+(partition_key_b64_encoded).
 """
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from dissectors.api import Role
@@ -31,18 +34,27 @@ def payloads(values: Values) -> Iterator[Payload]:
         for index, each in enumerate(messages if isinstance(messages, list) else ()):
             data = content(each.get("payload")) if isinstance(each, dict) else None
             if data is not None:
-                place = ("payload", "messages", index, "payload")
-                yield Payload(place, "payload", data, (*_name(values), str(index)), _record(values))
+                place, record = ("payload", "messages", index, "payload"), _record(values, each.get("metadata"))
+                yield Payload(place, "payload", data, (*_name(values), str(index)), record)
     elif (data := content(payload)) is not None:
-        yield Payload(("payload",), "payload", data, _name(values), _record(values))
+        yield Payload(("payload",), "payload", data, _name(values), _record(values, values.get("metadata")))
 
 
-def _record(values: Values) -> Record:
-    """Offsets are a ledger and an entry here, which are no number."""
+def _record(values: Values, own: object) -> Record:
+    """Offsets are a ledger and an entry here, which are no number. own: the metadata of the one message."""
     entry, metadata = values.get("message_id"), values.get("metadata")
     partition = number(entry.get("partition")) if isinstance(entry, dict) else None
     time = number(metadata.get("publish_time")) if isinstance(metadata, dict) else None
-    return Record(None, None if partition == -1 else partition, None, time)
+    key = _key(own) if isinstance(own, dict) else None
+    return Record(None, None if partition == -1 else partition, None, time, key)
+
+
+def _key(metadata: dict[str, Any]) -> object:
+    key = metadata.get("partition_key")
+    if metadata.get("partition_key_b64_encoded") is True and isinstance(key, str):
+        with suppress(ValueError):
+            return b64decode(key, validate=True)
+    return key
 
 
 def _name(values: Values) -> tuple[str, ...]:

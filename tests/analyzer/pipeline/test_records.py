@@ -21,6 +21,7 @@ from analyzer.pipeline.log_fields import find, read
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.record_rows import carried, key_hash
 from analyzer.pipeline.records import OF_MESSAGE, records
+from analyzer.pipeline.subjects import Subjects
 from analyzer.pipeline.tables import schema
 from analyzer.rows import Rows
 from analyzer.session import Session
@@ -240,3 +241,13 @@ def test_hashes_of_many_keys() -> None:
         made = hashes.Hashes()
         assert made.of(data, at, length).to_pylist() == wanted
         assert made.of(data, at[::-1], length[::-1]).to_pylist() == wanted[::-1]
+
+
+def test_a_record_that_names_no_topic_has_that_of_its_message() -> None:
+    with Session([ROOT / "captures" / "pulsar.pcap.zst"]).load() as session:
+        rows = np.arange(len(session.rows))
+        subjects = Subjects(session, rows)
+        batches = list(records(session, rows, Options(), lambda some: subjects.columns(some)["topics"]))
+    topics = {topic for each in batches for topic in each["topic"].to_pylist()}
+    assert None not in topics
+    assert {"persistent://public/default/python-codecs", "persistent://public/default/java-chunks"} <= topics
