@@ -52,6 +52,7 @@ GUIDES: Mapping[str, str] = {
     "zookeeper": "dissectors.zookeeper.describe:CLIENTS",
     "zookeeper-quorum": "dissectors.zookeeper.describe:QUORUM",
     "zookeeper-election": "dissectors.zookeeper.describe:ELECTION",
+    "pulsar": "dissectors.pulsar.describe:GUIDE",
 }
 """Where a built-in protocol's Guide is; a plug-in may have an attribute `guide` instead."""
 

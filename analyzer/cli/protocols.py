@@ -52,7 +52,8 @@ def command(topic: str | None, name: str | None, version: int | None, as_json: b
     NAME is an operation, a structure or a page of PROTOCOL: its layout in all versions, or in VERSION. Those of Kafka
     are an API or its key, a record or structure within bytes, and the pages types, records, errors and structures.
     Those of ZooKeeper: an operation, a packet, a word, a record, and the pages types, errors, words, xids and events;
-    of zookeeper-quorum packets and transactions, of zookeeper-election states.
+    of zookeeper-quorum packets and transactions, of zookeeper-election states. Those of Pulsar: a command or its
+    number, a message, an enum, and the pages frame, markers, types, versions and errors.
 
     \b
     wireanalyze protocols kafka Fetch        all versions of Fetch, field by field
@@ -60,6 +61,7 @@ def command(topic: str | None, name: str | None, version: int | None, as_json: b
     wireanalyze protocols kafka types        what the types are on the wire
     wireanalyze protocols zookeeper create   an operation with its records and its transaction
     wireanalyze protocols zookeeper-quorum PROPOSAL
+    wireanalyze protocols pulsar SEND        a command with its fields, its answers and its frame
 
     Lists have columns separated by tabs.
     """

@@ -33,7 +33,7 @@ PRESETS: Mapping[str, Sequence[str]] = {
     "zookeeper-quorum": (*_WHO, "role", "operation", "length", "latency", "error", "info"),
     "pulsar": (
         *(*_WHO, "role", "operation", "correlation", "client", "latency"),
-        *("pulsar.topic", "error", "info"),
+        *("pulsar.topic", "pulsar.subscription", "error", "info"),
     ),
     "rocketmq": (
         *(*_WHO, "role", "operation", "code", "correlation", "latency"),

@@ -190,6 +190,7 @@ class PulsarTwin(Twin):
         key = np.where(counted, number.view(np.int64), NULL64)
         stepped = tables.special[code] | (counted & (key == NULL64)) | (~counted & (role == Role.RESPONSE))
         stepped |= (code == _code("PRODUCER_SUCCESS")) & ids.there[1] & (ids.value[1] == 0)
+        stepped |= (code == _code("CLOSE_PRODUCER")) & ~wire.from_client
         sends = np.flatnonzero((code == _code("SEND")) & ~unsure)
         unsure[sends] |= _may_tell_source(wire, sends)
         return BulkHeaders(
@@ -217,13 +218,14 @@ class PulsarTwin(Twin):
         stepped = _is_special(command) or (key is None and header.role is Role.RESPONSE)
         stepped |= key is not None and key == 1 << 63
         stepped |= command.name == "PRODUCER_SUCCESS" and wanted[1] == 0
+        stepped |= command.name == "CLOSE_PRODUCER" and not from_client
         stepped |= command.name == "SEND" and tells_source(prefix)
         return Look(header, key, kind, stepped)
 
     def steady(self, conversation: Conversation) -> bool:
-        """No geo-replicator has sent on it: its receipts need not carry the number of the message."""
+        """No geo-replicator has sent on it, whose receipts need not carry a number of ours; and nothing is in doubt."""
         assert isinstance(conversation, PulsarConversation)
-        return not conversation.sources
+        return not conversation.sources and not conversation.doubts and not conversation.closed
 
     def reporting(self, context: Context) -> Reporting | None:
         """Most commands have no field for an error, if they are what they begin as."""

@@ -33,6 +33,8 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {
 _ALSO: Mapping[str, str] = {
     "CONNECT": "client_version",
     "AUTH_RESPONSE": "client_version",
+    "CLOSE_PRODUCER": "producer_id",
+    "PRODUCER": "producer_id",
     "PRODUCER_SUCCESS": "producer_ready",
     "SEND_RECEIPT": "highest_sequence_id",
 }
@@ -97,16 +99,9 @@ def commands() -> Mapping[int, Command]:
             begin=b"\x08" + varint(code) + varint(code << 3 | BYTES),
             wanted={places[each]: place for place, each in enumerate(wanted)},
             error=next((each for each in ("error", "error_code") if each in places), None),
-            secret=_has_secret(message, ()),
+            secret=message.delicate,
         )
     return found
-
-
-def _has_secret(message: MessageType, above: tuple[MessageType, ...]) -> bool:
-    if any(row.spec.secret for row in message.fields.values()):
-        return True
-    inside = (row.message for row in message.fields.values() if row.message is not None)
-    return any(_has_secret(each, (*above, message)) for each in inside if each not in (message, *above))
 
 
 def varint(value: int) -> bytes:

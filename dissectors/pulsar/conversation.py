@@ -9,6 +9,13 @@ too. An ACK without request id is not answered.
 A broker that cannot name the question says so in an ERROR with the id 2^64-1: it means the CONNECT. Two answers come to
 a PRODUCER that has to wait for its turn: PRODUCER_SUCCESS with producer_ready false, and one when it may send.
 
+A producer that the broker closes may be made anew on its connection: it has its number from before, and sends again
+what had no receipt, with the sequence ids of before. A receipt is then for what was sent last.
+
+Where bytes are missing, answers may be among them, and nothing tells which. What has a number of its own is not
+disturbed. What is answered in order would take the answers of those behind it, for ever: so of several questions that
+waited under one number when bytes were lost none gets an answer, and a single one only until its number is used again.
+
 A geo-replicator's message tells where it lay in the source cluster, and brokers that deduplicate by that (feature flag
 supports_repl_dedup_by_lid_and_eid) repeat this position in the receipt, not the sequence id.
 """
@@ -16,8 +23,10 @@ supports_repl_dedup_by_lid_and_eid) repeat this position in the receipt, not the
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import TypeAlias
 
 from dissectors.api import Conversation, Outcome, Role, State
@@ -38,32 +47,52 @@ IN_TURN = frozenset(("connect", "auth", "ping"))
 _DIGITS = frozenset(b"0123456789")
 _MOST_DIGITS = 20
 
+MOST_PENDING = 1000
+"""The latest questions among which the SENDs of a producer without a receipt are looked for: as many as a client keeps
+(maxPendingMessages), and as a broker takes of a connection (maxPendingPublishRequestsPerConnection).
+"""
+
+LASTING = 1024
+"""Messages behind a loss, or a producer's end, after which no answer to what was sent in order before is expected."""
+
 Position: TypeAlias = tuple[int, int, int]
 """Producer id, and ledger and entry id in the source cluster."""
 
 
 @dataclass(slots=True)
 class PulsarConversation(Unanswered, Conversation):
-    """`client`: the version that the client named itself by; `sources`: sequence ids of what a replicator sent."""
+    """`client`: the version that the client named itself by; `sources`: sequence ids of what a replicator sent.
+
+    closed: producers that the broker has closed, the first of them first, and up to which turn their SENDs are waited
+    for. doubts: by asking side the first handle behind a loss of answers, None until there is one, and the turn up to
+    which the doubt lasts. turn: messages that were counted for these two.
+    """
 
     client: str | None = None
     sources: OrderedDict[Position, int] = field(default_factory=OrderedDict)
+    closed: dict[int, int] = field(default_factory=dict)
+    doubts: dict[bool, tuple[int | None, int]] = field(default_factory=dict)
+    turn: int = 0
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """A question waits under its side and number; an answer takes the oldest that waits under its own."""
         seen = sight(prefix, from_client, self.client)
         header, command, _ = seen
         self.client = header.client
+        if self.doubts or self.closed:
+            self._wear(handle)
         if command is None or command.counts is None:
             return Outcome(header)
         if header.role is Role.REQUEST:
             key = key_of(seen, command)
             if key is not None:
-                self.remember((from_client, *key), Waiting(handle, header))
+                self._ask((from_client, *key), Waiting(handle, header), seen)
                 if command.name == "SEND" and tells_source(prefix):
                     self._note_source(seen, prefix)
             return Outcome(header)
         if header.role is not Role.RESPONSE and not command.answers:
+            if command.name == "CLOSE_PRODUCER" and seen.wanted[1] is not None and len(self.closed) < MOST_PENDING:
+                self.closed.setdefault(seen.wanted[1], self.turn + LASTING)
             return Outcome(header)
         asked = self._answered(seen, command, not from_client)
         if asked is not None:
@@ -71,6 +100,58 @@ class PulsarConversation(Unanswered, Conversation):
                 header = replace(header, role=Role.RESPONSE)
             return Outcome(header, asked.handle)
         return Outcome(header if command.answers else replace(header, state=State.GUESSED))
+
+    def lost(self, from_client: bool) -> None:
+        """Answers to the other side may be missing."""
+        self.doubts[not from_client] = None, self.turn + LASTING
+
+    def renumber(self, numbers: Mapping[int, int]) -> None:
+        """See Conversation.renumber; what is in doubt stays so."""
+        for asker, (edge, last) in list(self.doubts.items()):
+            if edge is not None:
+                older = [numbers[handle] for handle in self.handles() if handle < edge]
+                self.doubts[asker] = max(older, default=min(numbers.values(), default=0) - 1) + 1, last
+        Unanswered.renumber(self, numbers)
+
+    def _ask(self, key: Key, request: Waiting, seen: Sighting) -> None:
+        """A question; what waited under its number in doubt, or of its producer before this one, waits no more."""
+        edge = self._edge(key)
+        if edge is not None:
+            self._forget(key, edge)
+        if request.header.operation == "PRODUCER" and self.closed.pop(seen.wanted[1], None) is not None:
+            self._over(seen.wanted[1])
+        self.remember(key, request)
+
+    def _over(self, producer: int) -> None:
+        """No receipt comes any more to what a producer has sent."""
+        begin = True, f"send:{producer}/"
+        for key in [each for each in islice(reversed(self.waiting), MOST_PENDING) if each[:2] == begin]:
+            while self.claim(key) is not None:
+                pass
+
+    def _edge(self, key: Key) -> int | None:
+        """The first handle behind which nothing under a key is in doubt; None where there is no doubt at all."""
+        return self.doubts[key[0]][0] if key[0] in self.doubts and _in_order(key) else None
+
+    def _forget(self, key: Key, edge: int) -> None:
+        """Questions before a handle wait no more under a key."""
+        while self.claim(key, lambda each: each.handle < edge) is not None:
+            pass
+
+    def _wear(self, handle: int) -> None:
+        """Counts on, and ends what has lasted long enough."""
+        self.turn += 1
+        while self.closed and next(iter(self.closed.values())) < self.turn:
+            producer = next(iter(self.closed))
+            del self.closed[producer]
+            self._over(producer)
+        for asker, (edge, last) in list(self.doubts.items()):
+            edge = handle if edge is None else edge
+            self.doubts[asker] = edge, last
+            if last < self.turn:
+                del self.doubts[asker]
+                for key in [each for each in self.waiting if each[0] == asker and _in_order(each)]:
+                    self._forget(key, edge)
 
     def _answered(self, seen: Sighting, command: Command, asker: bool) -> Waiting | None:
         """The question that a message answers."""
@@ -86,7 +167,16 @@ class PulsarConversation(Unanswered, Conversation):
             sequence = self.sources.pop((producer, ledger, entry), None)
             if sequence is not None:
                 key = (asker, seen.header.scope, sequence)
+        edge = self._edge(key)
+        if edge is not None:
+            self._clear(key, edge)
         return self.claim(key, fits)
+
+    def _clear(self, key: Key, edge: int) -> None:
+        """Of several questions under one number that were in doubt nobody knows which is answered."""
+        doubtful = [each for each in islice(self.waiting.get(key, ()), 2) if each.handle < edge]
+        if len(doubtful) > 1:
+            self._forget(key, edge)
 
     def _note_source(self, seen: Sighting, prefix: bytes) -> None:
         """Remembers by which position a replicator's message will be acknowledged."""
@@ -107,6 +197,11 @@ def key_of(seen: Sighting, command: Command) -> tuple[str | None, int] | None:
     if command.counts in IN_TURN:
         return command.counts, 0
     return None if number is None else (command.counts, number)
+
+
+def _in_order(key: Key) -> bool:
+    """Whether what waits under a key may share it with others, and is answered in order."""
+    return key[1] is not None and (key[1] in IN_TURN or key[1].startswith("send:"))
 
 
 def _fits(name: str, request: Waiting) -> bool:

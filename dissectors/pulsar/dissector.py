@@ -8,16 +8,17 @@ bytes, conversation.py pairs, frame.py and frame_fields.py read everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Pick
+from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Pick, Stencil
 from dissectors.field import Tree
 from dissectors.pulsar.frame import values
 from dissectors.pulsar.header import MAXIMUM, PREFIX, command_of, sight
-from dissectors.pulsar.info import info_line
+from dissectors.pulsar.info import info_line, recalled
 from dissectors.pulsar.labels import error_of
-from dissectors.pulsar.probe import evidence
+from dissectors.pulsar.notices import SIZE, of_tree, of_values
+from dissectors.pulsar.probe import evidence, too_large
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import folded
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.lesson import Lesson, Path, Reference, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
+    from dissectors.portion import Other, Portion
+    from dissectors.story import Story
+    from dissectors.watch import Watch
 
 
 class Pulsar(Dissector):
@@ -40,6 +44,10 @@ class Pulsar(Dissector):
         """A frame of a known command leaves hardly a doubt."""
         return evidence(prefix, from_client)
 
+    def refused(self, prefix: bytes, from_client: bool) -> str | None:
+        """Frames that are larger than what is believed."""
+        return too_large(prefix, from_client)
+
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The command, and the number that it carries or repeats."""
         return sight(prefix, from_client).header
@@ -52,13 +60,21 @@ class Pulsar(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """The command's fields by the names of the proto, and the payload with its metadata."""
+        command, _, _ = command_of(message)
         try:
-            body = Body(values(message), None)
+            found = values(message)
         except FAILURES:
             body = folded(self.tree(message, context))
-        command, _, _ = command_of(message)
+        else:
+            body = Body(found, None, of_values(command, found, context, int.from_bytes(message[:SIZE])))
         reported = None if command is None or command.error is None else body.values.get(command.error)
         return body._replace(error=error_of(reported)) if isinstance(reported, int | str) else body
+
+    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
+        """Commands of the tables, and payloads behind them."""
+        from dissectors.pulsar.stencil import stencil  # decoding one message has no use for it
+
+        return stencil(message, context, request)
 
     def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
         """Commands of frames with a payload, without it."""
@@ -69,12 +85,47 @@ class Pulsar(Dissector):
     def tree(self, message: bytes, context: Context) -> Tree:
         """Sizes, command, metadata and payload with their places."""
         from dissectors.pulsar.frame_fields import read  # values need it only for what is out of the ordinary
+        from dissectors.pulsar.inside import open_tree
 
-        return read(message)
+        tree = read(message)
+        tree.findings.extend(of_tree(command_of(message)[0], tree, context))
+        return open_tree(tree)
+
+    def portioned(self) -> frozenset[int]:
+        """SEND and MESSAGE, which may carry chunks."""
+        from dissectors.pulsar.portions import PORTIONED  # few messages are chunks
+
+        return PORTIONED
+
+    def portion(self, prefix: bytes) -> Portion | None:
+        """The chunk, by its uuid and the number of its producer or consumer."""
+        from dissectors.pulsar.portions import portion  # the same
+
+        return portion(prefix)
+
+    def joined(self, message: bytes, context: Context, others: Sequence[Other]) -> Tree:
+        """The chunks of a message, joined and decompressed."""
+        from dissectors.pulsar.chunks import join  # the same
+        from dissectors.pulsar.inside import open_tree
+
+        tree = self.tree(message, context)
+        join(tree, message, others)
+        return open_tree(tree)
+
+    def whole(self, message: bytes, context: Context, others: Sequence[Other]) -> Body | None:
+        """The same as values."""
+        from dissectors.pulsar.chunks import whole  # the same
+
+        found = whole(message, others)
+        return None if found is None else Body(found, None)
+
+    def recalls(self, context: Context) -> frozenset[Path]:
+        """What an answer is about: topics, producers, consumers, transactions."""
+        return recalled(context)
 
     def info(self, body: Body, context: Context) -> str:
         """Topic, subscription, ids, sizes and errors, briefly."""
-        return info_line(body)
+        return info_line(body, context)
 
     def teachers(self) -> Iterable[Teacher]:
         """The commands that make producers and consumers."""
@@ -94,6 +145,12 @@ class Pulsar(Dissector):
 
         return () if context.code is None else references(context.code)
 
+    def stories(self) -> Sequence[type[Story]]:
+        """Producers, consumers, and what became of messages."""
+        from dissectors.pulsar.stories import stories  # for who asks what happened
+
+        return stories()
+
     def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
         """What was sent, each message of a batch by itself."""
         from dissectors.pulsar.payloads import payloads  # for exports alone
@@ -111,3 +168,9 @@ class Pulsar(Dissector):
         from dissectors.pulsar.payloads import carriers  # the same
 
         return carriers()
+
+    def watches(self) -> Sequence[Watch]:
+        """What only several messages show to be wrong."""
+        from dissectors.pulsar.watches import watches  # for checkups alone
+
+        return watches()

@@ -20,7 +20,7 @@ from dissectors.pulsar.header import COMMAND_AT
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import Embedded
-from dissectors.wire.protobuf import DEPTH
+from dissectors.wire.protobuf import DEPTH, MessageType
 from dissectors.wire.protobuf_values import decode
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -32,6 +32,12 @@ BROKER_METADATA = 0x0E02
 
 CODECS = {"LZ4": "lz4-block", "ZLIB": "zlib", "ZSTD": "zstd", "SNAPPY": "snappy-block"}
 """The names by which wire.codecs knows Pulsar's compressions."""
+
+FREE = 1 << 20
+"""Bytes of Protocol Buffers up to which nobody counts what may be in them."""
+
+_FIELD = 2
+"""Bytes of the shortest field, whose value takes a hundred times as much."""
 
 _MAGIC = Struct(">H")
 _UINT32 = Struct(">I")
@@ -58,7 +64,14 @@ def command_values(message: bytes) -> tuple[dict[str, Any], int]:
     end = at + length
     if end != COMMAND_AT + size or end > len(message):
         raise Unfit
-    return decode(message, at, end, command.message, DEPTH - 1), end
+    return part(message, at, end, command.message, DEPTH - 1), end
+
+
+def part(d: bytes, p: int, end: int, message: MessageType, depth: int = DEPTH) -> dict[str, Any]:
+    """The values of a message in a frame; one with too many fields is out of the ordinary, too."""
+    if end - p > FREE and not Budget().take((end - p) // _FIELD):
+        raise Unfit
+    return decode(d, p, end, message, depth)
 
 
 def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:
@@ -67,7 +80,7 @@ def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:
     if magic == BROKER_METADATA:
         size = _UINT32.unpack_from(d, p + 2)[0]
         p += 6
-        found["broker_entry_metadata"] = decode(d, p, p + size, library().message("BrokerEntryMetadata"))
+        found["broker_entry_metadata"] = part(d, p, p + size, library().message("BrokerEntryMetadata"))
         p += size
         (magic,) = _MAGIC.unpack_from(d, p)
     if magic == CHECKSUM:
@@ -80,13 +93,13 @@ def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:
         found["checksum"] = {"value": stored, "valid": True}
     size = _UINT32.unpack_from(d, p)[0]
     p += 4
-    metadata = decode(d, p, p + size, library().message("MessageMetadata"))
+    metadata = part(d, p, p + size, library().message("MessageMetadata"))
     p += size
     if p > len(d):
         raise Unfit
     found["metadata"] = metadata
     found.update(wrapping(metadata))
-    found["payload"] = d[p:] if is_opaque(metadata) else _payload(d, p, metadata)
+    found["payload"] = d[p:] if is_opaque(metadata) else unwrapped(d, p, metadata)
 
 
 def is_opaque(metadata: dict[str, Any]) -> bool:
@@ -105,7 +118,7 @@ def wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _payload(d: bytes, p: int, metadata: dict[str, Any]) -> Any:
+def unwrapped(d: bytes, p: int, metadata: dict[str, Any]) -> Any:
     """A payload from p to the end, decompressed: bytes, a batch, or what a marker says."""
     end = len(d)
     compression = metadata.get("compression", "NONE")
@@ -116,18 +129,23 @@ def _payload(d: bytes, p: int, metadata: dict[str, Any]) -> Any:
         d = decompress(CODECS[compression], d[p:], Budget(), "payload", p, size)
         p, end = 0, len(d)
     if "num_messages_in_batch" in metadata:
-        return {"messages": _batch(d, p, end, metadata["num_messages_in_batch"])}
+        return {"messages": batch(d, p, end, metadata["num_messages_in_batch"], Budget())}
     marker = markers().get(metadata.get("marker_type", 0))
     data = d[p:]
-    return data if marker is None else Embedded(data, decode(d, p, end, marker), marker.name)
+    return data if marker is None else Embedded(data, part(d, p, end, marker), marker.name)
 
 
-def _batch(d: bytes, p: int, end: int, count: int) -> list[dict[str, Any]]:
+def batch(d: bytes, p: int, end: int, count: int, budget: Budget) -> list[dict[str, Any]]:
+    """The messages of a batch, from p to the end. Raises the same."""
+    if not 0 <= count <= budget.items:
+        raise Unfit
     single = library().message("SingleMessageMetadata")
     found: list[dict[str, Any]] = []
     for _ in range(count):
         size = _UINT32.unpack_from(d, p)[0]
         p += 4
+        if not budget.take(1 + size // _FIELD):
+            raise Unfit
         metadata = decode(d, p, p + size, single)
         p += size
         stop = p + metadata["payload_size"]
@@ -135,6 +153,6 @@ def _batch(d: bytes, p: int, end: int, count: int) -> list[dict[str, Any]]:
             raise Unfit
         found.append({"metadata": metadata, "payload": d[p:stop]})
         p = stop
-    if p != end or count < 0:
+    if p != end:
         raise Unfit
     return found

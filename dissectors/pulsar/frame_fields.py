@@ -12,17 +12,19 @@ from typing import Any
 from dissectors.errors import DecodeError, Malformed, Truncated
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.pulsar.commands import MESSAGE, SEND, Command, frame_of, library, markers
-from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, is_opaque, wrapping
+from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, frame_of, library, markers
+from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, SIZES, is_opaque, wrapping
 from dissectors.pulsar.header import command_of
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import Holder
+from dissectors.wire.hiding import hide_rest, hide_unread
 from dissectors.wire.message import framed
 from dissectors.wire.primitive import UINT16, UINT32
 from dissectors.wire.protobuf import MessageType
 from dissectors.wire.protobuf_fields import read_fields, read_within
 from dissectors.wire.reader import Read, Reader
-from dissectors.wire.specs import UNDECODED, Layout, Many, Wrapping, element, members
+from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Layout, Many, Wrapping, element, members
 
 _COMMAND_SIZE = Wrapping("commandSize", "uint32")
 _COMMAND = Layout("command", "struct")
@@ -38,9 +40,17 @@ _STRUCTURE = FieldSpec("payload", "struct")
 _CONTENT = Wrapping("content", "bytes")
 _ENCRYPTED = FieldSpec("encrypted", "bool")
 _CHUNK = FieldSpec("chunk", "struct")
+_CHUNK_PARTS = {name: FieldSpec(name, kind) for name, kind in (("uuid", "string"), ("id", "int32"), ("total", "int32"))}
 _MESSAGES = Many("messages", "array")
 _REST = FieldSpec("_rest", "bytes")
+_PARTS = 2
+"""Of a command: its type, and the body of that type."""
+
 _HIDDEN = Layout("undecoded", "undecoded", secret=True)
+"""A command with a secret in it that a wrong length broke: what follows may stand anywhere (wire.hiding)."""
+
+MAGIC = 0x0E
+"""What every magic begins with; a size would be one of 224 MiB, and no frame is so large."""
 
 ALL_BITS = 0xFFFF_FFFF
 NO_BITS = 0
@@ -53,23 +63,41 @@ def read(message: bytes) -> Tree:
     doubts = []
     if command is None and code >= 0:
         doubts.append(Finding(Severity.NOTE, "unknown-operation", f"command type {code} is not in the tables"))
-    return framed(message, UINT32, partial(_content, command=command), doubts)
+    tree = framed(message, UINT32, partial(_content, command=command), doubts)
+    if command is None or command.secret or _names_secret(tree):
+        if command is not None:
+            _hide_broken(tree, command, message)
+        hide_unread(tree.fields)
+        hide_rest(tree.fields)
+    return tree
 
 
 def _content(reader: Reader, command: Command | None) -> None:
     """All behind the first size."""
     size = reader.take(_COMMAND_SIZE, UINT32)
-    sound = _part(reader, _COMMAND, frame_of(None if command is None else command.code), (), size)
-    if not sound and (command is None or command.secret):
-        _hide(reader.into[-1])
+    _part(reader, _COMMAND, frame_of(None if command is None else command.code), (), size)
     if reader.at < reader.end and command is not None and command.code in (SEND, MESSAGE):
         _payload_part(reader)
 
 
-def _hide(part: Field) -> None:
-    """What could not be read of a part may be a secret."""
-    if part.children and part.children[-1].spec is UNDECODED:
-        part.children[-1].spec = _HIDDEN
+def _names_secret(tree: Tree) -> bool:
+    """Whether a command says a type twice, and one of them is of commands with secrets."""
+    types = [node.value for part in tree.fields if part.spec is _COMMAND for node in part.children]
+    return len(types) > _PARTS and any(command.secret for command in commands().values() if command.name in types)
+
+
+def _hide_broken(tree: Tree, command: Command, message: bytes) -> None:
+    """Hides a command that breaks, or is more than its type and the body of that type, unless both sizes say that it
+    was only cut short.
+    """
+    node = next((node for node in tree.fields if node.spec is _COMMAND), None)
+    total, size = SIZES.unpack_from(message)
+    if node is None or min(total - UINT32.size, size) > len(message) - SIZES.size:
+        return
+    fits = {child.spec.name for child in node.children} <= {"type", command.field}
+    if not fits or any(finding.code == DecodeError.code for finding in tree.findings):
+        content = message[node.offset : node.offset + node.length]
+        node.children = [Field(_HIDDEN, Secret(content), node.offset, node.length)]
 
 
 def _part(reader: Reader, spec: FieldSpec, message: MessageType, head: tuple[FieldSpec, ...], size: int = -1) -> bool:
@@ -94,16 +122,29 @@ def _payload_part(reader: Reader) -> None:
             return
     if _magic(reader) == CHECKSUM:
         _checksum(reader, whole)
+    if _magic(reader) >> 8 == MAGIC:
+        raise Malformed(reader.path("magic"), reader.at, f"is {_magic(reader):#06x}, which is none that may stand here")
     sound = _part(reader, _METADATA, library().message("MessageMetadata"), (_SIZE,))
     if not whole and reader.at == reader.end:
         return
     metadata = members(reader.into[-1].children) if sound else {}
     if not sound or is_opaque(metadata) or (not whole and metadata.get("compression", "NONE") != "NONE"):
         reader.leaf(_PAYLOAD, reader.data[reader.at : reader.end], reader.end)
-        for name, value in wrapping(metadata).items():
-            reader.bits(_ENCRYPTED if name == "encrypted" else _CHUNK, value, NO_BITS)
+        _say_wrapping(reader, wrapping(metadata))
     else:
-        _payload(reader, metadata)
+        read_payload(reader, metadata)
+
+
+def _say_wrapping(reader: Reader, said: dict[str, Any]) -> None:
+    """What the metadata says of the payload that was added last."""
+    if "encrypted" in said:
+        reader.bits(_ENCRYPTED, True, NO_BITS)
+    if "chunk" in said:
+        reader.bits(_CHUNK, None, NO_BITS)
+        chunk = reader.into[-1].children[-1]
+        for name, value in said["chunk"].items():
+            part = Field(_CHUNK_PARTS[name], value, chunk.offset, chunk.length, chunk.source, bits=NO_BITS)
+            chunk.children.append(part)
 
 
 def _magic(reader: Reader) -> int:
@@ -121,13 +162,13 @@ def _checksum(reader: Reader, whole: bool) -> None:
         computed = crc32c(reader.data[reader.at : reader.end])
         reader.bits(_VALID, stored == computed, ALL_BITS)
         if stored != computed:
-            text = f"the checksum is {stored:#010x}, the bytes have {computed:#010x}"
+            text = f"the checksum of metadata and payload is {stored:#010x}, these bytes have {computed:#010x}"
             place = reader.source, reader.at - UINT32.size, UINT32.size
             reader.tree.findings.append(Finding(Severity.WARNING, "crc-mismatch", text, *place))
     reader.leave()
 
 
-def _payload(reader: Reader, metadata: dict[str, Any]) -> None:
+def read_payload(reader: Reader, metadata: dict[str, Any]) -> None:
     """A payload that is neither encrypted nor a chunk, up to the end."""
     spec, inside = _kind(metadata)
     compression = metadata.get("compression", "NONE")

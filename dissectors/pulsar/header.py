@@ -58,7 +58,7 @@ def sight(prefix: bytes, from_client: bool, client: str | None = None) -> Sighti
     elif command.counts == "send" and wanted[0] is not None and wanted[1] is not None:
         scope, number = f"send:{wanted[0]}/", wanted[1]
     elif command.name == "CONNECT" or (client is None and command.name == "AUTH_RESPONSE"):
-        client = wanted[0]
+        client = wanted[0] if wanted[0] is None or wanted[0].isprintable() else None
     header = MessageHeader(role, command.name, command.code, None, number, client, State.COMPLETE, scope)
     return Sighting(header, command, wanted)
 

@@ -1,4 +1,4 @@
-"""What people read beside Pulsar's numbers: times, kinds of markers; and the numbers of its errors."""
+"""What people read beside Pulsar's numbers by themselves: times, names; and the numbers of its errors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from functools import cache
 
 from dissectors.pulsar.tables import table
 from dissectors.wire.primitive import Label
-from dissectors.wire.times import timestamp
+from dissectors.wire.times import milliseconds, timestamp
+
+_TIMES: Mapping[str, Label] = {"timestamp": timestamp, "milliseconds": milliseconds}
 
 
 def labels(shown: str) -> Label:
-    """The label function that a field's row asks for: timestamp, or the names of an enum."""
-    if shown == "timestamp":
-        return timestamp
+    """The label function that a field's row asks for: timestamp, milliseconds, or the names of an enum."""
+    if shown in _TIMES:
+        return _TIMES[shown]
     names = {int(number): name for number, name in table("enums")[shown].items()}
     return names.get
 

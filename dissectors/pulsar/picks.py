@@ -1,18 +1,20 @@
-"""Reading only the command of a frame, for who asks for nothing that stands behind it.
+"""Reading only the command of a frame, and its metadata, for who asks for nothing that stands behind these.
 
-Theory. A payload with its metadata costs several times what its command does. Whatever is wrong with it, the command
-before it is what it is; and a command in which anything is out of the ordinary is left to values(). Names that markers
-tell are asked of all messages, and few are markers: not those whose bytes have none of the field that says so.
+Theory. A payload costs several times what the command and the metadata before it do, and a checksum is of all its
+bytes. Whatever is wrong with what stands behind, these two are what they are; and where anything in them is out of the
+ordinary, the frame is left to values(). Names that markers tell are asked of all messages, and few are markers: not
+those whose bytes have none of the field that says so.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dissectors.api import Context, Pick
 from dissectors.lesson import Path
-from dissectors.pulsar.commands import MESSAGE, SEND, commands
-from dissectors.pulsar.frame import command_values
+from dissectors.pulsar.commands import MESSAGE, SEND, commands, library
+from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, command_values, part, wrapping
 from dissectors.wire.emit import FAILURES
 
 _MARKER = ("payload", "value")
@@ -21,6 +23,12 @@ _MARKER = ("payload", "value")
 _MARKER_TYPE = (b"\xa0\x01", b"\xa0\x81")
 """What the field begins with that makes a payload a marker; the second is a longer way to write the same."""
 
+_METADATA = frozenset({"metadata", "encrypted", "chunk"})
+"""What the metadata says."""
+
+_MAGIC, _SIZE = 2, 4
+"""Bytes of these; a checksum has a size's."""
+
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
     """See Dissector.picker."""
@@ -28,13 +36,35 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
     if command is None or command.code not in (SEND, MESSAGE):
         return None
     names = {field.name for field in command.message.fields.values()}
-    behind = {path[:2] for path in paths if path[0] not in names}
-    return _picked if behind <= {_MARKER} else None
+    behind = {path for path in paths if path[0] not in names}
+    markers = {path for path in behind if path[:2] == _MARKER}
+    asked = {path[0] for path in behind - markers}
+    return partial(_picked, bool(asked), bool(markers)) if asked <= _METADATA else None
 
 
-def _picked(message: bytes) -> dict[str, Any] | None:
+def _picked(metadata: bool, markers: bool, message: bytes) -> dict[str, Any] | None:
+    """What is asked for: the command, `metadata` too, and what markers say, which is for others."""
     try:
         found, end = command_values(message)
+        if markers and any(message.find(begin, end) >= 0 for begin in _MARKER_TYPE):
+            return None
+        if metadata and not _add_metadata(message, end, found):
+            return None
     except FAILURES:
         return None
-    return None if any(message.find(begin, end) >= 0 for begin in _MARKER_TYPE) else found
+    return found
+
+
+def _add_metadata(d: bytes, p: int, found: dict[str, Any]) -> bool:
+    """What the metadata says, behind the command; False where it is not all there. Raises one of FAILURES."""
+    if int.from_bytes(d[p : p + _MAGIC]) == BROKER_METADATA:
+        p += _MAGIC + _SIZE + int.from_bytes(d[p + _MAGIC : p + _MAGIC + _SIZE])
+    if int.from_bytes(d[p : p + _MAGIC]) == CHECKSUM:
+        p += _MAGIC + _SIZE
+    begin = p + _SIZE
+    end = begin + int.from_bytes(d[p:begin])
+    if not begin < end <= len(d):
+        return False
+    found["metadata"] = part(d, begin, end, library().message("MessageMetadata"))
+    found.update(wrapping(found["metadata"]))
+    return True

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dissectors.pulsar.commands import MESSAGE, SEND, commands
 from dissectors.pulsar.frame import SIZES
 from dissectors.pulsar.header import COMMAND_AT, MAXIMUM, command_of, sent_by
+from dissectors.pulsar.tables import table
 from dissectors.wire.varint import Unfit, uvarint
 
 FRAME = 97
@@ -42,6 +43,18 @@ def evidence(prefix: bytes, from_client: bool | None) -> int:
     except (IndexError, Unfit):
         return SHORT
     return FRAME if at + length == COMMAND_AT + size else 0
+
+
+def too_large(prefix: bytes, from_client: bool) -> str | None:
+    """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
+    if len(prefix) < COMMAND_AT + 2:
+        return None
+    total, size = SIZES.unpack_from(prefix)
+    command, _, _ = command_of(prefix)
+    if not (total > MAXIMUM and 2 <= size <= total - 4) or command is None or not sent_by(command, from_client):
+        return None
+    text: str = table("notices")["beyond"]
+    return text.format(name=command.name, most=MAXIMUM >> 20)
 
 
 def _unusual(prefix: bytes, total: int, size: int, from_client: bool | None) -> int:

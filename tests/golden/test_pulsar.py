@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.truth import captures, differences, name_of
+from tests.analyzer.wire import rows
+from tests.golden.truth import GOLDEN, captures, differences, name_of, numbered, read_ndjson
 
 KNOWN: dict[str, dict[str, int]] = {
     # The answers report a ServerError in their field error_code; the truth looks at fields called error alone.
@@ -22,3 +23,18 @@ def test_a_capture(path: Path, use_bulk: bool) -> None:
     found = differences(path, use_bulk=use_bulk)
     print(path.name, found.report())
     assert found.causes == KNOWN.get(name, {}), found.report()
+
+
+def test_the_errors_that_the_truth_has_among_its_fields_alone() -> None:
+    """What differs above: the truth itself read an error_code, and we report what it read."""
+    name = "java4_schemas"
+    truth = read_ndjson(GOLDEN / "pulsar" / f"{name}.expected.ndjson.zst")
+    ours = numbered(rows(GOLDEN / "pulsar" / f"{name}.pcap.zst"))
+    found = [
+        (row["operation"], row["fields"]["error_code"], ours[row["stream_key"], row["from_client"], row["ordinal"]])
+        for row in truth
+        if "error_code" in row.get("fields", {})
+    ]
+    assert all(own["error"]["name"] == error for _, error, own in found)
+    differing = [f"error of {operation}" for operation, _, _ in found]
+    assert {cause: differing.count(cause) for cause in differing} == KNOWN[name]

@@ -280,15 +280,34 @@ RARE: list[Callable[[int], bytes]] = [
     lambda number: replicated(f"{number}:5", 10 + number),
     lambda number: send(METADATA * 50, b"x" * 9_000, sequence=number),
     lambda number: frame(8, field(1, 0), field(2, number), field(3, 9)),
+    lambda number: frame(15, field(1, number % 2), field(2, NO_ID)),
 ]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.usefixtures("_small_scale")
 @pytest.mark.parametrize("seed", range(30))
 def test_any_conversation(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     steps = [anything(random) for _ in range(60)]
     agree(tmp_path / "a.pcap", talk(steps), random)
+
+
+@pytest.mark.usefixtures("_small_scale")
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_lost(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both roads are in doubt about the same answers, and for as long."""
+    monkeypatch.setattr("dissectors.pulsar.conversation.LASTING", 15)
+    random = Random(seed)
+    whole = talk([anything(random) for _ in range(90)])
+    packets = segments(whole)
+    data = [index for index, each in enumerate(packets) if each.payload]
+    for index in sorted(random.sample(data[10:-10], 3), reverse=True):
+        del packets[index]
+    file = capture(tmp_path / "a.pcap", packets, whole)
+    expected = rows(file, use_bulk=False)
+    for block in (4, 40, 32_768):
+        assert rows(file, use_bulk=True, block=block) == expected
 
 
 def test_the_bulk_road_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

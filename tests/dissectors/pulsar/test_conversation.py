@@ -8,7 +8,8 @@ import pytest
 
 from dissectors import pairing
 from dissectors.api import Role, State
-from dissectors.pulsar.conversation import PulsarConversation
+from dissectors.pulsar.bulk import TWIN
+from dissectors.pulsar.conversation import LASTING, PulsarConversation
 from tests.dissectors.pulsar.frames import (
     AUTH_RESPONSE,
     CHALLENGE,
@@ -55,6 +56,7 @@ def watch(kind: int, number: int) -> bytes:
 
 CLOSE = frame(16, field(1, 0), field(2, 7))
 CLOSE_BY_BROKER = frame(16, field(1, 0), field(2, NO_ID))
+CLOSED = frame(15, field(1, 0), field(2, NO_ID))
 MARKER = frame(6, field(1, 0), field(2, 0), field(8, 1))
 
 # name: messages, and for each the index of the one that it answers
@@ -101,6 +103,30 @@ CASES: dict[str, tuple[list[Step], list[int | None]]] = {
     "an ack with id": (asked(ack(1, 9)) + answered(acked(9)), [None, 0]),
     "an ack of a thousand": (asked(ack(1000, 9)) + answered(acked(9)), [None, 0]),
     "a close by either side": (asked(CLOSE) + answered(CLOSE_BY_BROKER, success(7)), [None, None, 0]),
+    "sent again by a producer that was made anew": (
+        asked(send(), send(sequence=4))
+        + answered(CLOSED)
+        + asked(producer(5))
+        + answered(produced(5, 1))
+        + asked(send(), send(sequence=4))
+        + answered(receipt(0, 3), receipt(0, 4)),
+        [None, None, None, None, 3, None, None, 5, 6],
+    ),
+    "a receipt that comes behind the close": (
+        asked(send()) + answered(CLOSED, receipt(0, 3)) + asked(producer(5), send()) + answered(receipt(0, 3)),
+        [None, None, 0, None, None, 4],
+    ),
+    "another producer is closed": (
+        asked(send(producer=1)) + answered(CLOSED) + asked(producer(5)) + answered(receipt(1, 3)),
+        [None, None, None, 0],
+    ),
+    "a number used again when its producer was closed": (
+        asked(send(), frame(15, field(1, 0), field(2, 7)))
+        + answered(receipt(0, 3), success(7))
+        + asked(producer(8), send())
+        + answered(receipt(0, 3)),
+        [None, None, 0, 1, None, None, 5],
+    ),
     "the first update of a watch": (
         asked(watch(70, 4)) + answered(watch(71, 4), watch(71, 4)),
         [None, 0, None],
@@ -141,6 +167,73 @@ def test_partners(case: str) -> None:
         conversation = pickle.loads(pickle.dumps(conversation))
         partners.append(conversation.step(handle, message, from_client).partner)
     assert partners == expected
+
+
+PINGED: list[Step | bool] = [*asked(PING), *answered(PONG), *asked(PING)]
+"""A step, or which side lost bytes."""
+
+# name: steps and losses, and the partners of the steps
+LOSSES: dict[str, tuple[list[Step | bool], list[int | None]]] = {
+    "a PONG": ([*PINGED, BROKER, *asked(PING), *answered(PONG)], [None, 0, None, None, 3]),
+    "what stood before a PONG": (
+        [*PINGED, BROKER, *answered(PONG), *asked(PING), *answered(PONG)],
+        [None, 0, None, 2, None, 4],
+    ),
+    "a PING": ([*PINGED, CLIENT, *answered(PONG, PONG)], [None, 0, None, 2, None]),
+    "of the broker's, its answer": (
+        [*answered(PING), CLIENT, *answered(PING), *asked(PONG)],
+        [None, None, 1],
+    ),
+    "a receipt of one of two chunks": ([*asked(send(), send()), BROKER, *answered(receipt(0, 3))], [None, None, None]),
+    "what stood before the receipts of other messages": (
+        [*asked(send(sequence=1), send(sequence=2)), BROKER, *answered(receipt(0, 2), receipt(0, 1))],
+        [None, None, 1, 0],
+    ),
+    "a receipt of a chunk, and the next message's come": (
+        [*asked(send(), send()), BROKER, *answered(receipt(0, 3)), *asked(send(sequence=4)), *answered(receipt(0, 4))],
+        [None, None, None, None, 3],
+    ),
+    "a receipt of a marker": ([*asked(MARKER), BROKER, *asked(MARKER), *answered(receipt(0, 0))], [None, None, 1]),
+    "nothing that has a number of its own": (
+        [*asked(lookup(1), lookup(2)), BROKER, *answered(found(2), found(1))],
+        [None, None, 1, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize("moved", [0, 1000], ids=["", "renumbered"])
+@pytest.mark.parametrize("case", LOSSES)
+def test_what_is_lost_shifts_nothing(case: str, moved: int) -> None:
+    steps, expected = LOSSES[case]
+    conversation = PulsarConversation()
+    partners: list[int | None] = []
+    names: dict[int, int] = {}
+    for step in steps:
+        conversation = pickle.loads(pickle.dumps(conversation))
+        if moved:
+            new = {handle: handle + moved for handle in conversation.handles()}
+            conversation.renumber(new)
+            names = {new[handle]: name for handle, name in names.items() if handle in new}
+        if isinstance(step, bool):
+            conversation.lost(step)
+            continue
+        handle = max(names, default=-1) + 1 + len(partners)
+        names[handle] = len(partners)
+        found = conversation.step(handle, step[1], step[0]).partner
+        partners.append(None if found is None else names[found])
+    assert partners == expected
+
+
+def test_a_doubt_does_not_last() -> None:
+    conversation = PulsarConversation()
+    for handle, (side, message) in enumerate([*asked(PING, lookup(1), send()), *answered(CLOSED)]):
+        conversation.step(handle, message, side)
+    conversation.lost(BROKER)
+    assert not TWIN.steady(conversation)
+    for handle in range(4, 4 + LASTING + 2):
+        conversation.step(handle, ack(1, None), CLIENT)
+    assert TWIN.steady(conversation)
+    assert list(conversation.handles()) == [1]
 
 
 def talk(*steps: Step) -> list[tuple[Role, State, int | str | None, str | None]]:

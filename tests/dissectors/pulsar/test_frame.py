@@ -13,12 +13,15 @@ import lz4.block
 import pytest
 import zstandard
 
+import dissectors.pulsar.frame
 from dissectors.api import Context, Role
 from dissectors.pulsar import Pulsar
 from dissectors.pulsar.frame import values
+from dissectors.wire import budget
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.message import folded
 from dissectors.wire.secret import Secret
+from dissectors.wire.varint import Unfit
 from tests.dissectors.pulsar.frames import (
     AUTH_RESPONSE,
     CHALLENGE,
@@ -33,7 +36,7 @@ from tests.dissectors.pulsar.frames import (
     sized,
 )
 from tests.dissectors.pulsar.truth import frames
-from tests.dissectors.trees import assert_tiles, at_path, node
+from tests.dissectors.trees import assert_tiles, at_path, leaves, node
 from tests.golden.truth import COMPLETE, differing
 
 PULSAR = Pulsar()
@@ -64,7 +67,7 @@ def test_the_vendors_own_frames() -> None:
         own = json.loads(COMPLETE.line(values(each.data)))
         differences += [(each.operation, *found) for found in differing(own, each.fields)]
         differences += [(each.operation, *found) for found in differing(each.fields, own)]
-        assert findings(each.data) == []
+        assert not {"malformed-body", "unknown-operation", "trailing-bytes"}.intersection(findings(each.data))
     assert differences == []
 
 
@@ -129,6 +132,48 @@ def test_compressed_payloads(name: str, batch: bool) -> None:
     assert at_path(tree, parent).spec.name == "payload"
 
 
+def short_batch(count: int, said: int | None = None, metadata: bytes = b"") -> bytes:
+    """A batch of messages that are nothing but as short as they can be."""
+    many = METADATA + field(11, count if said is None else said)
+    return frame(6, field(1, 0), field(2, 1), rest=payload_part(many, sized(field(3, 0) + metadata) * count))
+
+
+PROPERTY = field(1, "") + field(2, "")
+MESSAGE_ID = field(1, 1) + field(2, 1)
+TOO_MUCH = {
+    "messages": short_batch(501),
+    "messages that are said to be there": short_batch(1, (1 << 31) - 1),
+    "properties of one": short_batch(1, metadata=field(1, PROPERTY) * 900),
+    "properties of all": short_batch(90, metadata=field(1, PROPERTY) * 10),
+    "a number again and again": short_batch(1, metadata=field(4, 0) * 1100),
+    "numbers side by side": frame(10, field(1, 0), field(2, 0), field(3, MESSAGE_ID + field(5, b"\1" * 2100))),
+    "numbers one by one": frame(10, field(1, 0), field(2, 0), field(3, MESSAGE_ID + field(5, 1) * 1100)),
+    "what nobody knows": send(METADATA + field(99, 0) * 900),
+    "a command": frame(10, field(1, 0), field(2, 0), *[field(3, MESSAGE_ID)] * 900),
+    "metadata": send(METADATA + field(4, PROPERTY) * 900),
+    "a marker": send(METADATA + field(20, 10), field(99, 0) * 1100),
+}
+
+
+@pytest.mark.parametrize("case", TOO_MUCH)
+def test_more_values_than_may_be_made(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six bytes of a message in a batch make values of four hundred, and compression hides how many they are."""
+    message = TOO_MUCH[case]
+    monkeypatch.setattr(dissectors.pulsar.frame, "FREE", 2000)
+    monkeypatch.setattr(budget, "USUAL", 32_000)
+    monkeypatch.setattr(budget._Bound, "size", 32_000)
+    with pytest.raises(Unfit):
+        values(message)
+    expected = "malformed-body" if "said" in case else "limit-exceeded"
+    assert findings(message) == [expected]
+
+
+def test_as_many_values_as_may_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "USUAL", 32_000)
+    monkeypatch.setattr(budget._Bound, "size", 32_000)
+    assert len(values(short_batch(500))["payload"]["messages"]) == 500
+
+
 @dataclass(frozen=True)
 class Case:
     """What stands behind a command, and what comes out of it: `found` of the metadata on, and findings."""
@@ -152,6 +197,11 @@ CASES = [
     Case("a payload", part(), PLAIN),
     Case("an empty one", part(b""), {"payload": b""}),
     Case("without checksum", part(checksum=0), PLAIN),
+    Case("broker's metadata and no checksum", part(broker=field(1, 5) + field(2, 7), checksum=0),
+         {"broker_entry_metadata": {"broker_timestamp": 5, "index": 7}, **PLAIN}),
+    Case("an empty metadata of the broker", part(broker=b""), {"broker_entry_metadata": {}, **PLAIN}),
+    Case("a metadata of the broker that says too much", b"\x0e\x02\xff\xff\xff\xff\x08\x05",
+         {"broker_entry_metadata": {"broker_timestamp": 5}}, ("malformed-body",)),
     Case("broker's metadata", part(broker=field(1, 5) + field(2, 7)),
          {"broker_entry_metadata": {"broker_timestamp": 5, "index": 7}, **PLAIN}),
     Case("a wrong checksum", part(checksum=1), {"checksum": {"value": 1, "valid": False}, **PLAIN}, ("crc-mismatch",)),
@@ -200,6 +250,9 @@ CASES = [
     Case("a compression that is none", part(more=field(8, 9)), PLAIN, ("malformed-body",)),
     Case("metadata that breaks", payload_part(METADATA + b"\x0a\xff", b"x"), PLAIN, ("malformed-body",)),
     Case("one byte", b"\x0e", {"metadata": {}}, ("malformed-body",)),
+    Case("a magic that is none", b"\x0e\x07" + bytes(30), {}, ("malformed-body",)),
+    Case("a magic in front of a magic", b"\x0e\x01" + bytes(4) + b"\x0e\x01" + bytes(30),
+         {"checksum": {"value": 0, "valid": False}}, ("crc-mismatch", "malformed-body")),
 ]  # fmt: skip
 
 
@@ -210,10 +263,10 @@ def test_payloads(case: Case) -> None:
     assert (found.pop("producer_id"), found.pop("sequence_id")) == (0, 3)
     if case.rest[:2] == b"\x0e\x01" and "checksum" not in case.found:
         assert found.pop("checksum")["valid"] is True
-    if len(case.rest) > 1:
+    if "payload" in case.found:
         metadata = found.pop("metadata")
         assert {name: metadata[name] for name in METADATA_VALUES} == METADATA_VALUES
-    if "broker_entry_metadata" in case.found:
+    if b"\x0e\x01" in case.rest and "broker_entry_metadata" in case.found:
         assert found.pop("checksum")["valid"] is True
     assert found == case.found
     assert tuple(findings(message)) == case.findings
@@ -249,13 +302,34 @@ ODD: dict[str, tuple[bytes, dict[str, Any], tuple[str, ...]]] = {
         {"request_id": 1, "ping": {}},
         (),
     ),
-    "a required field is missing": (frame(23, field(1, "t")), {"topic": "t"}, ("malformed-body",)),
+    "a required field is missing": (frame(12, field(1, 7)), {"consumer_id": 7}, ("malformed-body",)),
     "the body is missing": (sized(sized(field(1, 18))), {}, ("malformed-body",)),
     "a type that is in no table": (
         sized(sized(field(1, 99) + field(2, 1))),
         {"_unknownFields": [{"number": 2, "wireType": 0, "data": b"\x01"}]},
         ("unknown-operation",),
     ),
+    "a type of three bytes": (
+        sized(sized(field(1, 300) + field(300, field(1, 1)))),
+        {"_unknownFields": [{"number": 300, "wireType": 2, "data": b"\x08\x01"}]},
+        ("unknown-operation",),
+    ),
+    "a type below zero": (sized(sized(field(1, -1))), {}, ("unknown-operation",)),
+    "a pre-release's END_TXN": (
+        frame(56, field(1, 7), field(4, 1), field(5, field(1, 3) + field(2, 4)), field(5, field(1, 3) + field(2, 5))),
+        {"request_id": 7, "txn_action": "ABORT",
+         "message_id": [{"ledgerId": 3, "entryId": 4}, {"ledgerId": 3, "entryId": 5}]},
+        (),
+    ),
+    "that of today": (frame(56, field(1, 7), field(4, 0), field(5, 1)),
+                      {"request_id": 7, "txn_action": "COMMIT", "scalable": True}, ()),
+    "one for a topic, of a pre-release": (
+        frame(58, field(1, 7), field(4, "t"), field(6, field(1, 3) + field(2, 4))),
+        {"request_id": 7, "topic": "t", "message_id": [{"ledgerId": 3, "entryId": 4}]},
+        (),
+    ),
+    "that of today, for a topic": (frame(58, field(1, 7), field(6, 9)),
+                                   {"request_id": 7, "txnid_least_bits_of_low_watermark": 9}, ()),
     "text that is none": (frame(23, field(1, b"\xff"), field(2, 7)), {"topic": b"\xff", "request_id": 7}, ()),
     "an enum's number without a name": (frame(14, field(1, 1), field(2, 77), field(3, "no")),
                                         {"request_id": 1, "error": 77, "message": "no"}, ()),
@@ -338,6 +412,56 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
+@pytest.mark.parametrize("more", [-3, -1, 1, 2, 5, 9])
+@pytest.mark.parametrize("case", SECRETS)
+def test_a_wrong_length_before_a_secret_shows_nothing_of_it(case: str, more: int) -> None:
+    """Of whatever field: what follows may be taken for another one, or for one that no table knows."""
+    message = SECRETS[case]
+    for at in range(10, len(message)):
+        broken = bytearray(message)
+        broken[at] = (broken[at] + more) % 256
+        found = PULSAR.values(bytes(broken), CONTEXT)
+        tree = PULSAR.tree(bytes(broken), CONTEXT)
+        assert_tiles(tree)
+        if tree.findings or "_unknownFields" in repr(found):
+            assert "hush" not in repr(found), at
+            assert not [leaf for leaf in leaves(tree.fields) if not leaf.spec.secret and "hush" in repr(leaf.value)]
+
+
+@pytest.mark.parametrize("tag", [0x1A, 0x2A, 0x7A])
+@pytest.mark.parametrize("case", ["auth response", "auth challenge"])
+def test_a_wrong_number_of_a_field_that_holds_a_secret(case: str, tag: int) -> None:
+    right = field(2, b"")[:1]
+    broken = SECRETS[case].replace(right, bytes([tag]), 1)
+    assert broken != SECRETS[case]
+    assert "hush" not in repr(PULSAR.values(broken, CONTEXT))
+
+
+@pytest.mark.parametrize("size", ["frame", "command"])
+@pytest.mark.parametrize("case", SECRETS)
+def test_two_wrong_lengths(case: str, size: str) -> None:
+    """One of the two sizes in front, so that the frame seems to be cut, and one inside."""
+    message = bytearray(SECRETS[case])
+    message[0 if size == "frame" else 5] = 1
+    at = message.index(b"hush") - 1
+    for more in (-2, -1, 1, 2):
+        broken = bytes(message[:at]) + bytes([message[at] + more]) + bytes(message[at + 1 :])
+        tree = PULSAR.tree(broken, CONTEXT)
+        assert_tiles(tree)
+        assert tree.findings
+        assert not [leaf for leaf in leaves(tree.fields) if not leaf.spec.secret and "us" in repr(leaf.value)]
+
+
+def test_a_second_type_does_not_show_a_secret() -> None:
+    """The tag of the body taken for another type: what is in it then passes for the frame's own fields."""
+    connect = SECRETS["connect"]
+    message = connect[:10] + b"\x08" + connect[11:]
+    tree = PULSAR.tree(message, CONTEXT)
+    assert_tiles(tree)
+    assert "hush" not in repr(PULSAR.values(message, CONTEXT))
+    assert not [leaf for leaf in leaves(tree.fields) if not leaf.spec.secret and leaf.length > 4]
+
+
 def test_what_broke_inside_of_a_secret_is_one_too() -> None:
     cut = SECRETS["connect"][:-10]
     tree = PULSAR.tree(cut, CONTEXT)
@@ -354,6 +478,16 @@ def test_places() -> None:
         ("topic", "string", 13, 7, 2, "topic"),
         ("request_id", "uint64", 20, 2, 1, 7),
     ]  # fmt: skip
+
+
+def test_a_chunk_is_shown_by_its_parts() -> None:
+    tree = PULSAR.tree(send(METADATA + field(26, "u") + field(27, 3) + field(29, 1)), CONTEXT)
+    parts = node(tree, "payload", "chunk").children
+    assert [(each.spec.name, each.spec.type, each.value) for each in parts] == [
+        ("uuid", "string", "u"),
+        ("id", "int32", 1),
+        ("total", "int32", 3),
+    ]
 
 
 def test_labels() -> None:

@@ -10,16 +10,18 @@ from dissectors.api import Context, Role
 from dissectors.pulsar import Pulsar
 from dissectors.pulsar.commands import MESSAGE, SEND
 from tests.dissectors.picking import picked_alike
-from tests.dissectors.pulsar.frames import METADATA, field, payload_part, send
+from tests.dissectors.pulsar.frames import METADATA, field, frame, payload_part, send
 from tests.dissectors.pulsar.test_frame import MARKER, TEXT
 from tests.dissectors.pulsar.test_properties import FRAMES
 
 PULSAR = Pulsar()
 PRODUCER, TOLD = ("producer_id",), ("payload", "value", "subscription_name")
+NAME = ("metadata", "producer_name")
+CHUNK = field(26, "one") + field(27, 2) + field(28, 100) + field(29, 0)
 CARRYING = [each for each in FRAMES if each[9:10] in (bytes([SEND]), bytes([MESSAGE]))]
 ASKED = [
     frozenset(paths) for paths in ([PRODUCER], [("consumer_id",), TOLD], [("message_id", "ledgerId"), ("nothing",)])
-]
+] + [frozenset([PRODUCER, NAME, ("metadata", "num_messages_in_batch"), ("chunk", "uuid"), ("encrypted",)])]
 
 
 def context(message: bytes) -> Context:
@@ -44,6 +46,7 @@ def test_any_damage(message: bytes, paths: frozenset[tuple[str, ...]], data: st.
     picked_alike(PULSAR, bytes(content), context(message), paths)
 
 
+BROKERED = frame(SEND, field(1, 0), field(2, 3), rest=payload_part(METADATA, TEXT, broker=field(2, 7)))
 LONG_TAG = b"\xa0\x81\x00\x0a"
 """The type of a marker, 10, behind a tag that is longer than it need be."""
 
@@ -53,7 +56,13 @@ CASES = [
     ("of a marker", send(METADATA + field(20, 10), MARKER), [PRODUCER, TOLD], False),
     ("of one written otherwise", send(METADATA + LONG_TAG, MARKER), [PRODUCER, TOLD], False),
     ("a payload", send(METADATA, TEXT), [("payload",)], False),
-    ("metadata", send(METADATA, TEXT), [PRODUCER, ("metadata", "producer_name")], False),
+    ("metadata", send(METADATA, TEXT), [PRODUCER, NAME], True),
+    ("what metadata says of the payload", send(METADATA + CHUNK, TEXT), [("chunk", "uuid"), ("encrypted",)], True),
+    ("metadata behind the broker's own", BROKERED, [NAME], True),
+    ("metadata that is empty", send(b"", TEXT), [PRODUCER, NAME], False),
+    ("metadata of a marker", send(METADATA + field(20, 10), MARKER), [NAME, TOLD], False),
+    ("the broker's own", BROKERED, [("broker_entry_metadata", "index")], False),
+    ("a checksum", send(METADATA, TEXT), [PRODUCER, ("checksum", "valid")], False),
     ("a broken payload", send(METADATA, TEXT)[:-1], [PRODUCER], False),
 ]
 
@@ -70,4 +79,4 @@ def test_what_stands_behind_a_broken_payload_is_not_asked_for() -> None:
     message = send(METADATA, TEXT)
     broken = message[: -len(payload_part(METADATA, TEXT))] + part
     broken = (len(broken) - 4).to_bytes(4) + broken[4:]
-    assert picked_alike(PULSAR, broken, context(broken), frozenset([PRODUCER]))
+    assert picked_alike(PULSAR, broken, context(broken), frozenset([PRODUCER, NAME]))

@@ -72,7 +72,9 @@ def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str) -> None:
     packets: list[Frame] = []
     for index, talk in enumerate(talks(golden(name))):
         packets += frames(EFFECTS[effect](talk, Random(index)), talk, T0 + index * 100 * NS)
-    assert by_id(rows(write(tmp_path / "a.pcap", packets), STABLE)) == by_id(rows(golden(name), STABLE))
+    # The line about an answer says what was asked only where the request's row stands before it.
+    keys = [key for key in STABLE if key != "info" or effect != "reordered"]
+    assert by_id(rows(write(tmp_path / "a.pcap", packets), keys)) == by_id(rows(golden(name), keys))
 
 
 @pytest.mark.parametrize("block", [1, 7])

@@ -1,0 +1,56 @@
+"""Whether a frame carries a chunk of a larger message, and which: told by its beginning, for who looks at many frames.
+
+Theory. A chunk's payload may have megabytes, and what says that it is one stands before it. A metadata that has none of
+the bytes with which the field of a chunk's number begins is not read at all.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from dissectors.portion import Portion
+from dissectors.pulsar.commands import MESSAGE, SEND, library
+from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM
+from dissectors.pulsar.header import COMMAND_AT, command_of
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.protobuf_values import decode
+
+PORTIONED = frozenset((SEND, MESSAGE))
+
+_CHUNK_ID = (b"\xe8\x01", b"\xe8\x81")
+"""What the field begins with that only chunks have; the second is a longer way to write the same."""
+
+_COUNTED = {SEND: "producer_id", MESSAGE: "consumer_id"}
+
+_MAGIC = Struct(">H")
+_UINT32 = Struct(">I")
+
+
+def portion(prefix: bytes) -> Portion | None:
+    """See Dissector.portion; nothing of metadata that goes on behind the prefix."""
+    try:
+        at, stop = _metadata_at(prefix)
+        if not any(prefix.find(mark, at, stop) >= 0 for mark in _CHUNK_ID):
+            return None
+        metadata = decode(prefix, at, stop, library().message("MessageMetadata"))
+        command, begin, end = command_of(prefix)
+        if stop > len(prefix) or command is None:
+            return None
+        number = decode(prefix, begin, end, command.message)[_COUNTED[command.code]]
+    except (*FAILURES, KeyError):
+        return None
+    place, uuid = metadata.get("chunk_id", -1), metadata.get("uuid")
+    if uuid is None or place < 0:
+        return None
+    return Portion((number, uuid), place, metadata.get("num_chunks_from_msg", 0))
+
+
+def _metadata_at(d: bytes) -> tuple[int, int]:
+    """Where the metadata of a frame begins and ends. Raises struct.error."""
+    at = COMMAND_AT + int(_UINT32.unpack_from(d, 4)[0])
+    if _MAGIC.unpack_from(d, at)[0] == BROKER_METADATA:
+        at += _MAGIC.size + _UINT32.size + int(_UINT32.unpack_from(d, at + _MAGIC.size)[0])
+    if _MAGIC.unpack_from(d, at)[0] == CHECKSUM:
+        at += _MAGIC.size + _UINT32.size
+    size = int(_UINT32.unpack_from(d, at)[0])
+    return at + _UINT32.size, at + _UINT32.size + size
