@@ -29,7 +29,7 @@ COMMANDS: dict[str, str] = {
     "decode": "Messages given as hex, without a capture.",
     "stats": "What is going on: who speaks what, how fast, what failed.",
     "export": "Chosen messages as lines, tables, packets, bytes or files.",
-    "report": "What happened: sessions, producers, consumers, transactions, elections.",
+    "report": "What happened: sessions, producers, transactions, elections.",
     "doctor": "What is wrong: all findings, also those across messages.",
     "info": "What a capture is and which protocols are in it.",
     "pipeline": "Many captures to tables, on Spark.",

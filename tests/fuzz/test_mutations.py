@@ -6,11 +6,12 @@ WIREANALYZE_MUTATIONS sets how many cases the long run tries.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -56,6 +57,9 @@ SECONDS = 10.0
 """Of CPU: a case takes 0.01, the longest 0.2."""
 SUSPECT, MOST = 1.0, 20_000_000
 """What takes so many seconds, in the long run, may have met a busy machine: its steps are counted, usually 200,000."""
+
+OFTEN = (700, 10, 10)
+"""When Python looks for cycles by default, in objects made; commands look more rarely."""
 
 FACTOR, CONSTANT = 64, Budget().left + (16 << 20)
 """What reading may need: so much of the file's size, and what one message may be decompressed to."""
@@ -269,6 +273,17 @@ def test_memory_stays_in_bounds(tmp_path: Path, first: int) -> None:
         assert peak < FACTOR * size + CONSTANT, f"seed {seed}: {peak} bytes for {size}"
 
 
+@pytest.fixture
+def _as_python_begins() -> Iterator[None]:
+    """Looks for cycles as often as Python does by itself, whatever commands have run in this process."""
+    usual = gc.get_threshold()
+    gc.set_threshold(*OFTEN)
+    gc.collect()
+    yield
+    gc.set_threshold(*usual)
+
+
+@pytest.mark.usefixtures("_as_python_begins")
 def test_resident_memory_does_not_grow(tmp_path: Path) -> None:
     for seed in range(150):
         attempt(tmp_path / "a", seed)
