@@ -19,17 +19,17 @@ from typing import Any, ClassVar
 from dissectors.api import Role
 from dissectors.pulsar.stories.asked import PULSAR, Place, number, of, place_of, structs, text
 from dissectors.pulsar.stories.durations import Durations
-from dissectors.pulsar.stories.members import REFUSED, UNSUBSCRIBED, Member, Members, says
+from dissectors.pulsar.stories.lines import MemberLines
+from dissectors.pulsar.stories.members import REFUSED, UNSUBSCRIBED, Member, says
 from dissectors.pulsar.stories.outstanding import Acked, Outstanding
 from dissectors.pulsar.stories.permits import Permits, messages_in, words_of
 from dissectors.slotted import field, slotted
-from dissectors.story import Column, Ending, Ends, Entry, Story, Told, said_of
+from dissectors.story import Column, Ends, Entry, Told, said_of
 
 MOST_BACK = 65_536
 """Entries of a consumer that are remembered because it asked for them again."""
 
 _CUMULATIVE = ("Cumulative", 1)
-_MIGRATED = ("Consumer", 1)
 
 
 @slotted(frozen=False, eq=False)
@@ -73,12 +73,14 @@ _Held = tuple[_Consumer, int]
 """Whose an outstanding entry is, and when it was delivered."""
 
 
-class Consumers(Story):
+class Consumers(MemberLines[_Consumer]):
     """See the module."""
 
     name = "consumers"
     about = "each consumer on a connection: its subscription, its permits, what it was sent and acknowledged"
     needs = PULSAR
+    member = _Consumer
+    resource = ("Consumer", 1)
     columns = (
         Column("topic", "text", "nothing where it was made before the capture"),
         Column("subscription", "text", "the same"),
@@ -145,8 +147,6 @@ class Consumers(Story):
     def __init__(self, ends: Ends) -> None:
         """See Story."""
         super().__init__(ends)
-        self._over: list[Entry] = []
-        self._known: Members[_Consumer] = Members(_Consumer, ends, self._give)
         self._out: Outstanding[_Held] = Outstanding()
 
     def see(self, told: Told) -> Iterable[Entry]:
@@ -168,23 +168,10 @@ class Consumers(Story):
             _DOES[name](self, found, told)
         return self._given()
 
-    def ended(self, ending: Ending) -> Iterable[Entry]:
-        """See Story."""
-        self._known.ended(ending)
-        return self._given()
-
-    def finish(self) -> Iterable[Entry]:
-        """See Story."""
-        self._known.finish()
-        return self._given()
-
-    def _given(self) -> list[Entry]:
-        over, self._over = self._over, []
-        return over
-
-    def _give(self, found: _Consumer) -> None:
-        self._over.append(_entry(found))
+    def entry(self, found: _Consumer) -> Entry:
+        """See MemberLines."""
         self._out.drop(found.reader)
+        return _entry(found)
 
     def _asked(self, told: Told) -> None:
         values = told.values
@@ -207,12 +194,6 @@ class Consumers(Story):
                 found.stays()
         elif makes:
             found.ready(told)
-
-    def _migrated(self, told: Told) -> None:
-        if told.values.get("resource_type") in _MIGRATED:
-            found = self._known.of(told, number(told.values, "resource_id"))
-            found.to = text(told.values, "brokerServiceUrl") or text(told.values, "brokerServiceUrlTls")
-            found.note("migrated", told)
 
     def _flow(self, found: _Consumer, told: Told) -> None:
         found.permits.flow(number(told.values, "messagePermits"), told.time)

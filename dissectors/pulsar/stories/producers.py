@@ -17,16 +17,16 @@ from typing import Any, ClassVar
 from dissectors.api import Role
 from dissectors.pulsar.stories.asked import NO_NUMBER, PULSAR, number, of, place_of, struct, text
 from dissectors.pulsar.stories.durations import Durations
-from dissectors.pulsar.stories.members import FENCED, REFUSED, Member, Members, Remembered, says
+from dissectors.pulsar.stories.lines import MemberLines
+from dissectors.pulsar.stories.members import FENCED, REFUSED, Member, Remembered, says
 from dissectors.slotted import field, slotted
-from dissectors.story import Column, Ending, Ends, Entry, Story, Told, said_of
+from dissectors.story import Column, Ends, Entry, Told, said_of
 
 _FENCED = "ProducerFenced"
 _NUMBERED = frozenset({"PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR", "CLOSE_PRODUCER"})
 """Commands that say nothing here without a number."""
 
 _PRODUCER = 0
-_MIGRATED = ("Producer", _PRODUCER)
 
 
 @slotted(frozen=False, eq=False)
@@ -48,12 +48,14 @@ class _Producer(Member):
     receipts: Durations = field(default_factory=Durations)
 
 
-class Producers(Story):
+class Producers(MemberLines[_Producer]):
     """See the module."""
 
     name = "producers"
     about = "each producer on a connection: its topic, what it sent, how long receipts took, how it ended"
     needs = PULSAR
+    member = _Producer
+    resource = ("Producer", _PRODUCER)
     columns = (
         Column("topic", "text", "nothing where it was made before the capture"),
         Column("producer", "text", "its name, as PRODUCER_SUCCESS tells, or as the client asked for"),
@@ -100,8 +102,6 @@ class Producers(Story):
     def __init__(self, ends: Ends) -> None:
         """See Story."""
         super().__init__(ends)
-        self._over: list[Entry] = []
-        self._known = Members(_Producer, ends, lambda found: self._over.append(_entry(found)))
         self._sent: Remembered[int, tuple[_Producer, int]] = Remembered()
         """By row of a SEND that will have an answer whose it is, and when."""
 
@@ -122,25 +122,13 @@ class Producers(Story):
             self._asked(told)
         elif name == "CLOSE_PRODUCER":
             self._known.of(told, number(told.values, "producer_id")).close(told)
-        elif told.values.get("resource_type") in _MIGRATED:
-            found = self._known.of(told, number(told.values, "resource_id"))
-            found.to = text(told.values, "brokerServiceUrl") or text(told.values, "brokerServiceUrlTls")
-            found.note("migrated", told)
+        else:
+            self._migrated(told)
         return self._given()
 
-    def ended(self, ending: Ending) -> Iterable[Entry]:
-        """See Story."""
-        self._known.ended(ending)
-        return self._given()
-
-    def finish(self) -> Iterable[Entry]:
-        """See Story."""
-        self._known.finish()
-        return self._given()
-
-    def _given(self) -> list[Entry]:
-        over, self._over = self._over, []
-        return over
+    def entry(self, found: _Producer) -> Entry:
+        """See MemberLines."""
+        return _entry(found)
 
     def _asked(self, told: Told) -> None:
         values = told.values
