@@ -165,6 +165,7 @@ def test_sequence_numbers_wrap(tmp_path: Path, before: int) -> None:
 # ---- blocks, files, roads
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("name", [*SMALL[:3], "k4_java_txn"])
@@ -177,6 +178,7 @@ def test_blocks_do_not_matter(name: str, block: int, use_bulk: bool) -> None:
         assert other.findings == one.findings
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("block", [100, 32_768])
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
 def test_the_two_roads_agree(path: Path, block: int) -> None:
@@ -193,6 +195,7 @@ BRIEF += ["../zookeeper/en395_quorum_sasl"]
 BAD = {name: (EFFECTS | REORDERED | LATE)[name] for name in ("doubled", "reordered, overlapping", "late, in parts")}
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("path", sorted(GOLDEN.parent.glob("[rz]*/*.pcap.zst")), ids=lambda path: path.name[:-9])
 def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
     """Pulsar's twin is tested with its dissector."""
@@ -201,6 +204,7 @@ def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
         assert rows(path, block=block) == plain
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("effect", [*BAD, "lossy"])
 @pytest.mark.parametrize("name", BRIEF)
 def test_the_two_roads_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
@@ -322,6 +326,7 @@ def test_a_capture_that_begins_inside_large_messages(tmp_path: Path, port: int, 
     assert sum(row["state"] == "complete" and row["role"] != "raw" for row in own) == found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("cut", [in_parts(Random(1), 40), byte_by_byte], ids=["parts", "bytes"])
 def test_a_part_of_a_message_is_lost(tmp_path: Path, cut: Cut) -> None:
     """Here a gap may end inside a message. Behind it every message keeps its place; hunting may cost a partner."""

@@ -31,6 +31,7 @@ def all_found(sought: Sought, reader: Rows, start: int, forward: bool) -> list[i
     return found
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("forward", [True, False])
 @pytest.mark.parametrize("start", [-1, 0, 17, 1139])
 def test_a_search_meets_every_row_once_and_goes_round(reader: Rows, start: int, forward: bool) -> None:

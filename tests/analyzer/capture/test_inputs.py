@@ -109,6 +109,7 @@ def test_damaged_compressed(tmp_path: Path, name: str) -> None:
     assert len(reading.payloads) == (40_000 - 24) // (16 + 254)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMPRESSIONS)
 def test_bomb_stops_at_the_bound(tmp_path: Path, name: str) -> None:
     path = tmp_path / "bomb"

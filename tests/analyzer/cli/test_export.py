@@ -101,6 +101,7 @@ def test_secrets_are_masked_where_they_can_be(tmp_path: Path) -> None:
     assert b"redacted" not in shown.read_bytes()
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

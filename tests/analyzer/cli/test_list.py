@@ -194,6 +194,7 @@ PIPED: Sequence[Sequence[str]] = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("arguments", PIPED, ids=" ".join)
 def test_a_pipe_gives_what_the_file_gives(listed: Listed, arguments: Sequence[str]) -> None:
     """But for topics that only a later message names."""
@@ -236,6 +237,7 @@ def first_packet(capture: str) -> int:
     return nanoseconds(info["files"][0]["first"])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["ndjson", "tsv", "csv"])
 @pytest.mark.parametrize("order", ["number", "-latency"])
 def test_time_formats(listed: Listed, form: str, order: str) -> None:

@@ -169,6 +169,7 @@ def test_traffic_in_all_forms(view: str) -> None:
     assert shown[-1].startswith(f"4 of {found[f'{view}_in_all']:,} {view}")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -53,6 +53,7 @@ CAPTURES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("path", "kinds"), CAPTURES, ids=lambda case: getattr(case, "name", ""))
 def test_every_file_is_the_bytes_of_its_field(path: Path, kinds: set[str], tmp_path: Path) -> None:
     index, _ = exported(path, tmp_path / "out")

@@ -138,6 +138,7 @@ REAL = (
 )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("effect", [*EFFECTS])
 def test_effects(tmp_path: Path, effect: str) -> None:
     random = Random(effect)

@@ -319,13 +319,7 @@ def kill_and_go_on(folder: Path, kills: int, seed: int) -> None:
     assert [name for name in os.listdir(tables) if name.startswith("_")] == [commit.LOCK]
 
 
-@pytest.mark.parametrize("seed", range(1))
-def test_killed_at_any_moment(tmp_path: Path, seed: int) -> None:
-    """Three times in one batch."""
-    kill_and_go_on(tmp_path, 3, seed)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 6))
-def test_killed_many_times(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(6))
+def test_killed_at_any_moment(tmp_path: Path, seed: int) -> None:
     kill_and_go_on(tmp_path, 4, seed)

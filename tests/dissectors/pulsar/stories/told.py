@@ -7,9 +7,9 @@ from typing import Any
 
 from dissectors.api import Context, Role
 from dissectors.pulsar.commands import commands
-from dissectors.story import Ending, Ends, Entry, Story, Told, said_of
+from dissectors.story import Ends, Story, Told
+from tests.dissectors.telling import MS, Telling
 
-MS = 1_000_000
 SIZE = 100
 TOPIC = "persistent://public/default/t"
 CODES = {command.name: code for code, command in commands().items()}
@@ -25,13 +25,12 @@ def place(entry: int, ledger: int = 7, **more: Any) -> dict[str, Any]:
     return {"ledgerId": ledger, "entryId": entry, **more}
 
 
-class Book:
+class Book(Telling):
     """Tells a story message by message."""
 
     def __init__(self, story: type[Story], ends: Ends = ends) -> None:
-        self.story = story(ends)
-        self.entries: list[Entry] = []
-        self.row, self.time, self.losses = 0, 0, 0
+        super().__init__(story, ends)
+        self.losses = 0
 
     def tell(
         self,
@@ -125,20 +124,6 @@ class Book:
         ids = [place(each) if isinstance(each, int) else each for each in entries]
         values = {"consumer_id": number, "ack_type": kind, "message_id": ids}
         return self.tell("ACK", values, role=Role.ONEWAY, **more)
-
-    def end(self, stream: int = 1, *, by_client: bool = True, after: int = 1) -> None:
-        """A connection ends."""
-        self.time += after * MS
-        self.entries += self.story.ended(Ending(stream, self.time, by_client))
-
-    def finish(self) -> list[dict[str, Any]]:
-        """All lines, by the names of the columns."""
-        self.entries += self.story.finish()
-        return [said_of(type(self.story), entry) for entry in self.entries]
-
-    def only(self, *columns: str) -> list[tuple[Any, ...]]:
-        """The same, of some columns."""
-        return [tuple(each[name] for name in columns) for each in self.finish()]
 
     def said(self, row: int) -> list[str]:
         """What the lines say of a message."""

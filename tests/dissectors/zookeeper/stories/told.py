@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.api import Context, Role
-from dissectors.story import Ending, Ends, Entry, Story, Told, said_of
+from dissectors.story import Ends, Story, Told
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import numbers
 from dissectors.zookeeper.quorum.packets import code_of
+from tests.dissectors.telling import MS, Telling
 
-MS = 1_000_000
 SESSION = 0x10
 CLIENTS, QUORUM, ELECTION = "zookeeper", "zookeeper-quorum", "zookeeper-election"
 
@@ -21,13 +21,11 @@ def ends(stream: int) -> tuple[str, str]:
     return f"10.0.0.{stream}:5000{stream % 10}", f"10.0.1.{stream // 10}:2181"
 
 
-class Book:
+class Book(Telling):
     """Tells a story message by message."""
 
     def __init__(self, story: type[Story], ends: Ends = ends) -> None:
-        self.story = story(ends)
-        self.entries: list[Entry] = []
-        self.row, self.time = 0, 0
+        super().__init__(story, ends)
 
     def tell(
         self,
@@ -88,20 +86,6 @@ class Book:
             from_client=name in ("ACK", "REQUEST", "FOLLOWERINFO", "OBSERVERINFO"),
             **more,
         )
-
-    def end(self, stream: int = 1, *, by_client: bool = True, after: int = 1) -> None:
-        """A connection ends."""
-        self.time += after * MS
-        self.entries += self.story.ended(Ending(stream, self.time, by_client))
-
-    def finish(self) -> list[dict[str, Any]]:
-        """All lines, by the names of the columns."""
-        self.entries += self.story.finish()
-        return [said_of(type(self.story), entry) for entry in self.entries]
-
-    def only(self, *columns: str) -> list[tuple[Any, ...]]:
-        """The same, of some columns."""
-        return [tuple(each[name] for name in columns) for each in self.finish()]
 
 
 def txn(kind: int, zxid: int, session: int = SESSION, xid: int = 1, **content: Any) -> dict[str, Any]:
