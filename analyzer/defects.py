@@ -7,7 +7,7 @@ in's, and is called one. With WIREANALYZE_DEBUG set it is raised instead, for wh
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dissectors.api import Pick
     from dissectors.lesson import Exchange, Path, Standing
     from dissectors.payload import Carriers
+    from dissectors.portion import Other
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -54,6 +55,16 @@ def tree(dissector: Dissector, message: bytes, context: Context) -> Tree:
     except Exception as error:  # the same
         leaf = Field(UNREAD, message, 0, len(message))
         return Tree([leaf], [Source(0, "message", message)], [defect(dissector, error)])
+
+
+def joined(dissector: Dissector, message: bytes, context: Context, others: Sequence[Other]) -> Tree:
+    """Dissector.joined; where it fails the message alone, and the finding."""
+    try:
+        return dissector.joined(message, context, others)
+    except Exception as error:  # the same
+        alone = tree(dissector, message, context)
+        alone.findings.append(defect(dissector, error))
+        return alone
 
 
 def info(dissector: Dissector, body: Body, context: Context) -> str:

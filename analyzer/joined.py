@@ -13,7 +13,7 @@ from functools import partial
 from analyzer import defects
 from analyzer.portioned import Before, before, completing, read_portion
 from analyzer.session import Analysis
-from dissectors.api import Body, Context, Dissector
+from dissectors.api import Body
 from dissectors.field import Tree
 from dissectors.portion import Other, Portion
 from dissectors.wire.budget import allowed
@@ -24,7 +24,7 @@ def tree(session: Analysis, row: int) -> Tree:
     found = portion_of(session, row)
     if found is None:
         return session.tree(row)
-    return session.tree(row, partial(_joined, others=_others(session, row, found)))
+    return session.tree(row, partial(defects.joined, others=_others(session, row, found)))
 
 
 def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Body, list[int]] | None:
@@ -46,16 +46,6 @@ def portion_of(session: Analysis, row: int) -> Portion | None:
     if dissector is None or session.cell("code", row) not in defects.told(dissector.portioned):
         return None
     return read_portion(session, dissector, row)
-
-
-def _joined(dissector: Dissector, message: bytes, context: Context, others: list[Other]) -> Tree:
-    """Dissector.joined; where it fails the message alone, and the defect."""
-    try:
-        return dissector.joined(message, context, others)
-    except Exception as error:  # as in analyzer.defects
-        alone = defects.tree(dissector, message, context)
-        alone.findings.append(defects.defect(dissector, error))
-        return alone
 
 
 def _others(session: Analysis, row: int, mine: Portion) -> list[Other]:

@@ -84,12 +84,9 @@ class Pulsar(Dissector):
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Sizes, command, metadata and payload with their places."""
-        from dissectors.pulsar.frame_fields import read  # values need it only for what is out of the ordinary
-        from dissectors.pulsar.inside import open_tree
+        from dissectors.pulsar.inside import open_tree  # values need neither, but for what is out of the ordinary
 
-        tree = read(message)
-        tree.findings.extend(of_tree(command_of(message)[0], tree, context))
-        return open_tree(tree)
+        return open_tree(_read(message, context))
 
     def portioned(self) -> frozenset[int]:
         """SEND and MESSAGE, which may carry chunks."""
@@ -108,7 +105,7 @@ class Pulsar(Dissector):
         from dissectors.pulsar.chunks import join  # the same
         from dissectors.pulsar.inside import open_tree
 
-        tree = self.tree(message, context)
+        tree = _read(message, context)
         join(tree, message, others)
         return open_tree(tree)
 
@@ -174,3 +171,12 @@ class Pulsar(Dissector):
         from dissectors.pulsar.watches import watches  # for checkups alone
 
         return watches()
+
+
+def _read(message: bytes, context: Context) -> Tree:
+    """A frame's nodes, and what there is to say of it."""
+    from dissectors.pulsar.frame_fields import read
+
+    tree = read(message)
+    tree.findings.extend(of_tree(command_of(message)[0], tree, context))
+    return tree

@@ -102,6 +102,17 @@ def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:
     found["payload"] = d[p:] if is_opaque(metadata) else unwrapped(d, p, metadata)
 
 
+def metadata_at(d: bytes) -> tuple[int, int]:
+    """Where the metadata of a SEND or MESSAGE begins and ends, if all that is there. Raises struct.error."""
+    p = COMMAND_AT + int(_UINT32.unpack_from(d, SIZES.size - _UINT32.size)[0])
+    if _MAGIC.unpack_from(d, p)[0] == BROKER_METADATA:
+        p += _MAGIC.size + _UINT32.size + int(_UINT32.unpack_from(d, p + _MAGIC.size)[0])
+    if _MAGIC.unpack_from(d, p)[0] == CHECKSUM:
+        p += _CHECKSUM.size
+    begin = p + _UINT32.size
+    return begin, begin + int(_UINT32.unpack_from(d, p)[0])
+
+
 def is_opaque(metadata: dict[str, Any]) -> bool:
     """Whether a payload can't be read by itself: it is encrypted, or one chunk of several."""
     return "encryption_keys" in metadata or "chunk_id" in metadata

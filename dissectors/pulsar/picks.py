@@ -14,7 +14,7 @@ from typing import Any
 from dissectors.api import Context, Pick
 from dissectors.lesson import Path
 from dissectors.pulsar.commands import MESSAGE, SEND, commands, library
-from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, command_values, part, wrapping
+from dissectors.pulsar.frame import command_values, metadata_at, part, wrapping
 from dissectors.wire.emit import FAILURES
 
 _MARKER = ("payload", "value")
@@ -25,9 +25,6 @@ _MARKER_TYPE = (b"\xa0\x01", b"\xa0\x81")
 
 _METADATA = frozenset({"metadata", "encrypted", "chunk"})
 """What the metadata says."""
-
-_MAGIC, _SIZE = 2, 4
-"""Bytes of these; a checksum has a size's."""
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
@@ -48,21 +45,16 @@ def _picked(metadata: bool, markers: bool, message: bytes) -> dict[str, Any] | N
         found, end = command_values(message)
         if markers and any(message.find(begin, end) >= 0 for begin in _MARKER_TYPE):
             return None
-        if metadata and not _add_metadata(message, end, found):
+        if metadata and not _add_metadata(message, found):
             return None
     except FAILURES:
         return None
     return found
 
 
-def _add_metadata(d: bytes, p: int, found: dict[str, Any]) -> bool:
-    """What the metadata says, behind the command; False where it is not all there. Raises one of FAILURES."""
-    if int.from_bytes(d[p : p + _MAGIC]) == BROKER_METADATA:
-        p += _MAGIC + _SIZE + int.from_bytes(d[p + _MAGIC : p + _MAGIC + _SIZE])
-    if int.from_bytes(d[p : p + _MAGIC]) == CHECKSUM:
-        p += _MAGIC + _SIZE
-    begin = p + _SIZE
-    end = begin + int.from_bytes(d[p:begin])
+def _add_metadata(d: bytes, found: dict[str, Any]) -> bool:
+    """What the metadata says; False where it is not all there. Raises one of FAILURES."""
+    begin, end = metadata_at(d)
     if not begin < end <= len(d):
         return False
     found["metadata"] = part(d, begin, end, library().message("MessageMetadata"))

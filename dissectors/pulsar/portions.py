@@ -6,12 +6,10 @@ the bytes with which the field of a chunk's number begins is not read at all.
 
 from __future__ import annotations
 
-from struct import Struct
-
 from dissectors.portion import Portion
 from dissectors.pulsar.commands import MESSAGE, SEND, library
-from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM
-from dissectors.pulsar.header import COMMAND_AT, command_of
+from dissectors.pulsar.frame import metadata_at
+from dissectors.pulsar.header import command_of
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf_values import decode
 
@@ -22,14 +20,11 @@ _CHUNK_ID = (b"\xe8\x01", b"\xe8\x81")
 
 _COUNTED = {SEND: "producer_id", MESSAGE: "consumer_id"}
 
-_MAGIC = Struct(">H")
-_UINT32 = Struct(">I")
-
 
 def portion(prefix: bytes) -> Portion | None:
     """See Dissector.portion; nothing of metadata that goes on behind the prefix."""
     try:
-        at, stop = _metadata_at(prefix)
+        at, stop = metadata_at(prefix)
         if not any(prefix.find(mark, at, stop) >= 0 for mark in _CHUNK_ID):
             return None
         metadata = decode(prefix, at, stop, library().message("MessageMetadata"))
@@ -43,14 +38,3 @@ def portion(prefix: bytes) -> Portion | None:
     if uuid is None or place < 0:
         return None
     return Portion((number, uuid), place, metadata.get("num_chunks_from_msg", 0))
-
-
-def _metadata_at(d: bytes) -> tuple[int, int]:
-    """Where the metadata of a frame begins and ends. Raises struct.error."""
-    at = COMMAND_AT + int(_UINT32.unpack_from(d, 4)[0])
-    if _MAGIC.unpack_from(d, at)[0] == BROKER_METADATA:
-        at += _MAGIC.size + _UINT32.size + int(_UINT32.unpack_from(d, at + _MAGIC.size)[0])
-    if _MAGIC.unpack_from(d, at)[0] == CHECKSUM:
-        at += _MAGIC.size + _UINT32.size
-    size = int(_UINT32.unpack_from(d, at)[0])
-    return at + _UINT32.size, at + _UINT32.size + size
