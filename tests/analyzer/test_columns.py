@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import mmap
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 
 from analyzer.columns import PAGES, Columns, Names, order_by
 from dissectors.wire.bulk import NULL64
+from tests.apart import apart, resident
 
 LARGE = 1 << 31
 
@@ -102,6 +101,10 @@ def test_what_is_forgotten_takes_no_memory_and_the_rest_keeps_its_numbers(size: 
 
 
 def test_forgetting_gives_memory_back() -> None:
+    apart(forget_much)
+
+
+def forget_much() -> None:
     """Also when arrays are outgrown, and when a column needs 64 bits of a sudden."""
     columns = Some()
     before = resident()
@@ -113,6 +116,10 @@ def test_forgetting_gives_memory_back() -> None:
 
 
 def test_pages_without_a_row_that_is_kept_go_back() -> None:
+    apart(keep_few)
+
+
+def keep_few() -> None:
     columns = Some()
     columns.append(1_000_000, numbered(0, 1_000_000))
     before, held = resident(), columns.held
@@ -124,14 +131,6 @@ def test_pages_without_a_row_that_is_kept_go_back() -> None:
     assert (columns.column("wide")[kept] == kept + LARGE).all()
     assert (columns.column("narrow")[1_000_000:] == np.arange(1_000_000, 6_000_000)).all()
     assert resident() - before < (5_000_000 * 13) + (4 << 20)
-
-
-def resident() -> int:
-    """Bytes of memory of this process that no file stands behind."""
-    if sys.platform != "linux":
-        pytest.skip("memory is asked of /proc")
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) * 1024
 
 
 def test_names_that_nobody_has_are_forgotten() -> None:
