@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from dissectors.api import Body, Context, Role
 from dissectors.lesson import Path
 from dissectors.pulsar.commands import commands
-from dissectors.pulsar.info.phrases import NOTHING, Values
 from dissectors.pulsar.info.sayings import sayings
 from dissectors.pulsar.tables import table
+from dissectors.wire.phrases import NOTHING, Values
 
 _MOST_BITS, _LEAST_BITS = "txnid_most_bits", "txnid_least_bits"
 _SUCCESS = 13

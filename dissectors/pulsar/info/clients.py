@@ -6,16 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from dissectors.holes import made
-from dissectors.pulsar.info.phrases import (
-    MOST,
-    SHOWN,
-    Values,
-    is_number,
-    joined,
-    shown_in,
-    version_number,
-)
+from dissectors.pulsar.info.phrases import version_number
 from dissectors.wire.amounts import duration_text
+from dissectors.wire.phrases import MOST, SHOWN, Values, is_number, joined, shown_in
 
 
 def subscription(value: Any, _: Values) -> Iterable[str]:

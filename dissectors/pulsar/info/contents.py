@@ -12,10 +12,10 @@ from functools import cache
 from typing import Any
 
 from dissectors.holes import derived, made
-from dissectors.pulsar.info.phrases import MOST, Say, Values, is_number, joined, said, shown_in
 from dissectors.pulsar.tables import table
 from dissectors.wire.amounts import count_text, length_text, size_text
 from dissectors.wire.embedded import Embedded
+from dissectors.wire.phrases import MOST, Say, Values, is_number, joined, said, shown_in
 from dissectors.wire.times import timestamp
 
 

@@ -6,16 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from dissectors.holes import made
-from dissectors.pulsar.info.phrases import (
-    MOST,
-    Say,
-    Values,
-    is_number,
-    joined,
-    shown_in,
-    some,
-)
 from dissectors.wire.amounts import count_text, duration_text
+from dissectors.wire.phrases import MOST, Say, Values, is_number, joined, shown_in, some
 
 
 def transaction(value: Any, _: Values) -> Iterable[str]:

@@ -6,16 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from dissectors.holes import below, made, plain
-from dissectors.pulsar.info.phrases import (
-    MOST,
-    Say,
-    Values,
-    is_number,
-    joined,
-    message_id,
-    position,
-    unacknowledged,
-)
+from dissectors.pulsar.info.phrases import message_id, position, unacknowledged
+from dissectors.wire.phrases import MOST, Say, Values, is_number, joined
 from dissectors.wire.times import timestamp
 
 

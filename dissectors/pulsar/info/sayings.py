@@ -11,22 +11,9 @@ from functools import lru_cache
 from dissectors.holes import made
 from dissectors.pulsar.info import clients, layouts, messages, topics
 from dissectors.pulsar.info.contents import content
-from dissectors.pulsar.info.phrases import (
-    Say,
-    Values,
-    is_number,
-    joined,
-    listed,
-    message_id,
-    position,
-    positive,
-    said,
-    signed,
-    text,
-    unless,
-    when,
-)
+from dissectors.pulsar.info.phrases import message_id, position, signed
 from dissectors.wire.amounts import count_text, size_text
+from dissectors.wire.phrases import Say, Values, is_number, joined, listed, positive, said, text, unless, when
 
 
 def sayings(values: Values) -> list[str]:

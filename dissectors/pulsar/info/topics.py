@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dissectors.pulsar.info.phrases import (
-    NOTHING,
-    Values,
-    is_number,
-    some,
-)
 from dissectors.wire.amounts import count_text
+from dissectors.wire.phrases import NOTHING, Values, is_number, some
 
 
 def authentication(value: Any, _: Values = NOTHING) -> Iterable[str]:

@@ -7,12 +7,10 @@ numbers are a transaction. So a finished tree is gone through once, and nodes ge
 
 from __future__ import annotations
 
-from functools import partial
-
-from dissectors.field import Field, FieldSpec, Tree
+from dissectors.field import Field, Tree
 from dissectors.pulsar.inside.schemas import SCHEMA_DATA, open_schema
 from dissectors.pulsar.inside.texts import text_of
-from dissectors.slotted import replace
+from dissectors.wire.texts import with_text
 
 
 def open_tree(tree: Tree) -> Tree:
@@ -31,12 +29,4 @@ def _open_nodes(tree: Tree, nodes: list[Field], above: tuple[Field, ...]) -> Non
             _open_nodes(tree, node.children, (*above, node))
         text = None if node.spec.label is not None else text_of(node, nodes)
         if text is not None:
-            node.spec = _with_text(node.spec, text)
-
-
-def _with_text(spec: FieldSpec, text: str) -> FieldSpec:
-    return replace(spec, label=partial(_said, text))
-
-
-def _said(text: str, _: object) -> str:
-    return text
+            node.spec = with_text(node.spec, text)

@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dissectors.field import Field
-from dissectors.pulsar.info.phrases import MOST, message_id, signed, version_number
+from dissectors.pulsar.info.phrases import message_id, signed, version_number
 from dissectors.pulsar.tables import table
 from dissectors.wire.amounts import duration_text, size_text
+from dissectors.wire.phrases import MOST
+from dissectors.wire.texts import printable, runs_text
 
 _LONGEST = 200
-"""Characters of a payload's text beside it."""
-
-_MOST_RUNS = 20
-"""Runs of indexes that are named of an ack set."""
-
-_UTF8 = getincrementaldecoder("utf-8")
-_LAYOUT = str.maketrans("", "", "\t\r\n")
+"""Digits of a key beside it."""
 
 Beside = Callable[[str], Any]
 """The value of a node beside, by name; None where there is none."""
@@ -67,43 +62,16 @@ _IDS = {"ledger_id": "ledgerId", "entry_id": "entryId"}
 
 def ack_set_text(words: list[Any]) -> str | None:
     """`batch indexes 0-3, 7 not acknowledged`."""
-    runs = list(_runs(word for word in words if isinstance(word, int)))
-    if not runs:
-        return "all acknowledged"
-    shown = [f"{first}-{last}" if first < last else f"{first}" for first, last in runs[:_MOST_RUNS]]
-    more = [f"{len(runs) - _MOST_RUNS} more"] if len(runs) > _MOST_RUNS else []
-    noun = "index" if len(runs) == 1 and runs[0][0] == runs[0][1] else "indexes"
-    return f"batch {noun} {', '.join(shown + more)} not acknowledged"
-
-
-def _runs(words: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The first and last of set bits that stand side by side."""
-    at = first = -1
-    for at, bit in enumerate(f"{word & (1 << 64) - 1:064b}"[63 - place] for word in words for place in range(64)):
-        if bit == "1" and first < 0:
-            first = at
-        elif bit == "0" and first >= 0:
-            yield first, at - 1
-            first = -1
-    if first >= 0:
-        yield first, at
+    bits = (f"{word & (1 << 64) - 1:064b}"[::-1] for word in words if isinstance(word, int))
+    said, many = runs_text("".join(bits))
+    return f"batch {'indexes' if many else 'index'} {said} not acknowledged" if said else "all acknowledged"
 
 
 # ---- values
 
 
-def printable(data: Any, _: Beside | None = None) -> str | None:
-    """Bytes that are text, up to a length."""
-    if not isinstance(data, bytes) or not data:
-        return None
-    head = data[: 4 * _LONGEST]
-    try:
-        text = _UTF8().decode(head, final=len(head) == len(data))
-    except UnicodeDecodeError:
-        return None
-    if not text.translate(_LAYOUT).isprintable():
-        return None
-    return f'"{text}"' if len(text) <= _LONGEST and len(head) == len(data) else f'"{text[:_LONGEST]}"...'
+def _printable(data: Any, _: Beside) -> str | None:
+    return printable(data)
 
 
 def _key(value: Any, beside: Beside) -> str | None:
@@ -153,7 +121,7 @@ def _property(value: Any, _: Beside) -> str | None:
 
 
 _TEXTS: Mapping[str, Text] = {
-    **dict.fromkeys(("payload", "content", "ordering_key", "schema_id"), printable),
+    **dict.fromkeys(("payload", "content", "ordering_key", "schema_id"), _printable),
     **dict.fromkeys(("ledgerId", "entryId", "ledger_id", "entry_id", "request_id", "highest_sequence_id"), _negative),
     **dict.fromkeys(("uncompressed_size", "total_chunk_msg_size", "max_message_size", "payload_size"), _size),
     **dict.fromkeys(("hash_start", "hash_end"), _hash),

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from dissectors.api import Role
 from dissectors.pulsar.stories.asked import NO_NUMBER, PULSAR, Place, number, of, place_of, struct, structs, text
-from dissectors.pulsar.stories.members import Brokers, Remembered
+from dissectors.pulsar.stories.members import Brokers
 from dissectors.pulsar.stories.messages import (
     DUPLICATE,
     REFUSED,
@@ -33,6 +33,7 @@ from dissectors.pulsar.stories.messages import (
 )
 from dissectors.pulsar.stories.outstanding import Acked, Outstanding
 from dissectors.pulsar.stories.permits import batch_of, messages_in, words_of
+from dissectors.remembered import Remembered
 from dissectors.slotted import slotted
 from dissectors.story import Column, Ends, Entry, Story, Told, said_of
 from dissectors.wire.amounts import count_text

@@ -19,7 +19,8 @@ from typing import ClassVar
 from dissectors.api import Role
 from dissectors.pulsar.stories.asked import PULSAR, number, of, text
 from dissectors.pulsar.stories.chain import FOUND, LOOKING, MAKING, PARTITIONS, REDIRECTED, Chain
-from dissectors.pulsar.stories.members import Brokers, Remembered
+from dissectors.pulsar.stories.members import Brokers
+from dissectors.remembered import Remembered
 from dissectors.story import Column, Ends, Entry, Story, Told, said_of
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting

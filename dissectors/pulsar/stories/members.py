@@ -10,46 +10,23 @@ its CONNECT to which broker the proxy shall lead, and 5.0's clients leave that t
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from dissectors.pulsar.stories.asked import text
+from dissectors.remembered import Remembered
 from dissectors.slotted import field, slotted
 from dissectors.story import Ending, Ends, Told
 from dissectors.wire.times import lasting
 
 MOST = 65_536
-"""Members, connections and open requests that are remembered."""
+"""Members that are remembered."""
 
 MOST_ROWS = 64
 """Messages of a member that are named."""
 
 OPEN, CLOSED, LOST, REFUSED, FENCED, UNSUBSCRIBED = "open", "closed", "lost", "refused", "fenced", "unsubscribed"
 CLIENT, BROKER = "client", "broker"
-
-_Key = TypeVar("_Key", bound=Hashable)
-_Value = TypeVar("_Value")
-
-
-class Remembered(Generic[_Key, _Value]):
-    """Values by key; beyond MOST the oldest is forgotten."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[_Key, _Value] = OrderedDict()
-
-    def keep(self, key: _Key, value: _Value) -> None:
-        """One more, or another."""
-        self._kept[key] = value
-        if len(self._kept) > MOST:
-            self._kept.popitem(last=False)
-
-    def get(self, key: _Key | None) -> _Value | None:
-        """What was kept."""
-        return None if key is None else self._kept.get(key)
-
-    def take(self, key: _Key | None) -> _Value | None:
-        """The same, which is then forgotten."""
-        return None if key is None else self._kept.pop(key, None)
 
 
 class Brokers:

@@ -18,7 +18,8 @@ from dissectors.api import Role
 from dissectors.pulsar.stories.asked import NO_NUMBER, PULSAR, number, of, place_of, struct, text
 from dissectors.pulsar.stories.durations import Durations
 from dissectors.pulsar.stories.lines import MemberLines
-from dissectors.pulsar.stories.members import FENCED, REFUSED, Member, Remembered, says
+from dissectors.pulsar.stories.members import FENCED, REFUSED, Member, says
+from dissectors.remembered import Remembered
 from dissectors.slotted import field, slotted
 from dissectors.story import Column, Ends, Entry, Told, said_of
 

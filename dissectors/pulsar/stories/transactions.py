@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from dissectors.api import Role
 from dissectors.pulsar.stories.asked import PULSAR, number, of, structs, text
 from dissectors.pulsar.stories.deal import Deal
-from dissectors.pulsar.stories.members import Remembered
+from dissectors.remembered import Remembered
 from dissectors.story import Column, Ends, Entry, Story, Told, said_of
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting

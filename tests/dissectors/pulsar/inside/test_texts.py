@@ -9,7 +9,8 @@ from dissectors.field import Tree
 from dissectors.portion import Other
 from dissectors.pulsar import Pulsar
 from dissectors.pulsar.inside import open_tree
-from dissectors.pulsar.inside.texts import ack_set_text, printable
+from dissectors.pulsar.inside.texts import ack_set_text
+from dissectors.wire.texts import printable
 from tests.dissectors.pulsar.frames import METADATA, NO_ID, field, frame, payload_part, send, sized
 from tests.dissectors.trees import assert_tiles, every
 
