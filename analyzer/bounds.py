@@ -14,10 +14,11 @@ import numpy as np
 
 from analyzer.cells import Cells
 from analyzer.columns import Array, Bools, Ints
-from dissectors.holes import FLOWING, OPPOSITES, UVARINT, ZIGZAG, Condition, Term
+from dissectors.holes import DECIMAL, FLOWING, OPPOSITES, RUN, UVARINT, ZIGZAG, Condition, Term
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-_VARINTS = (UVARINT, ZIGZAG, FLOWING)
+_UNLIKE = (UVARINT, ZIGZAG, FLOWING, RUN, DECIMAL)
+"""Codes of numbers that are not as NumPy has them."""
 
 _INTERVALS: dict[str, Callable[[int], tuple[int, int]]] = {
     "lt": lambda other: (LEAST, other - 1),
@@ -68,7 +69,7 @@ def bounded(
 def _interval(condition: Condition) -> tuple[int, int] | None:
     """The numbers that meet a condition; None where it is no interval of one signed number."""
     (term, *more), constant, name, other, outcome = condition
-    if more or not isinstance(term, Term) or term.negated or term.code in _VARINTS or term.code.isupper():
+    if more or not isinstance(term, Term) or term.negated or term.code in _UNLIKE or term.code.isupper():
         return None
     make = _INTERVALS.get(name if outcome else OPPOSITES[name])
     least, most = (1, 0) if make is None else make(other - constant)

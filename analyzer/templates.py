@@ -23,8 +23,10 @@ from analyzer.columns import Bools, Ints
 from analyzer.row_columns import Values
 from dissectors.holes import (
     COMPARISONS,
+    DECIMAL,
     FLOWING,
     OPPOSITES,
+    RUN,
     UVARINT,
     WIDEST,
     ZIGZAG,
@@ -42,6 +44,7 @@ from dissectors.holes import (
     Text,
     Written,
 )
+from dissectors.runs import DIGITS, RUNNING
 from dissectors.wire.checksum import crc32c
 
 LONGEST_TEXT = 512
@@ -68,9 +71,12 @@ SPLICE = 1
 """A control character, which no text has."""
 
 _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), np.uint16)
-_READABLE = np.zeros(256, bool)
-_READABLE[0x20:0x7F] = True
-_READABLE[[ord('"'), ord("\\")]] = False
+_READABLE = np.isin(np.arange(256), sorted(RUNNING))
+_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+_NUMERIC = np.isin(np.arange(256), list(b"-0123456789"))
+
+_LOOKS = (16, 64, LONGEST_TEXT + 1)
+"""Bytes in which the end of a run is looked for: most are short."""
 
 
 def _fits(size: Ints) -> Bools:
@@ -127,8 +133,14 @@ class Template:
         self.shape, self.texts = shape, texts
         self.hits = self.tried = 0
         flowing = (Break(term.at, term.at + term.size, term) for term in shape.flowing if not shape.fixed[term.at])
-        stretches = (Break(each.extent.begin, each.extent.end, each) for each in shape.stretches if not each.settled)
-        self.breaks = sorted((*flowing, *stretches), key=itemgetter(0))
+        settled = {each.extent.begin for each in shape.stretches if each.settled}
+        # What is read in two ways is one break, and none as soon as one of them has the same length in all messages.
+        stretches = {
+            each.extent.begin: Break(each.extent.begin, each.extent.end, each)
+            for each in shape.stretches
+            if each.extent.begin not in settled and not shape.fixed[each.extent.begin]
+        }
+        self.breaks = sorted((*flowing, *stretches.values()), key=itemgetter(0))
         self.begins = [0, *(each.end for each in self.breaks)]
         self.ends = [*(each.begin for each in self.breaks), len(shape.data)]
         fixed, data = np.frombuffer(shape.fixed, np.uint8), np.frombuffer(shape.data, np.uint8)
@@ -138,6 +150,7 @@ class Template:
         for term in shape.varints:
             segment, inside = self.place(term.at)
             self.varints[segment].append((inside, term.size))
+        self.decimals = [term for term in dict.fromkeys(shape.decimals) if not shape.fixed[term.at]]
         self.bounds, self.conditions = bounded(shape.conditions, self.place)
 
     @property
@@ -206,7 +219,9 @@ class Laid:
         return following[good]
 
     def _flow(self, term: Term, begin: Ints) -> Ints:
-        """Reads a varint of any width; gives how many bytes it takes in each message, 0 where it is too long."""
+        """Reads what is of any width; gives how many bytes it takes in each message, 0 where it is too long."""
+        if term.code != FLOWING:
+            return self._run(_READABLE if term.code == RUN else _NUMERIC, self.at + begin)
         raw = self._store.gather(self.at + begin, WIDEST)
         last = raw < 0x80
         taken = np.where(last.any(axis=1), last.argmax(axis=1) + 1, 0)
@@ -215,6 +230,34 @@ class Laid:
         parts[places >= taken[:, None]] = 0
         self._flowing[term] = parts.sum(axis=1)
         return taken
+
+    def _run(self, those: Bools, at: Ints) -> Ints:
+        """How many such bytes stand there; 0 where they are too many for a cell."""
+        taken = np.zeros(len(at), np.int64)
+        left = np.arange(len(at))
+        for width in _LOOKS:
+            others = ~those[self._store.gather(at[left], width)]
+            taken[left] = others.argmax(axis=1)
+            left = left[~others.any(axis=1)]
+            if not len(left):
+                break
+        return taken
+
+    def _decimal(self, term: Term) -> tuple[Ints, Bools]:
+        """The number in the digits of each message, and whether it is written as one."""
+        begin = self.position(term.at)
+        size = self.position(term.at + term.size) - begin
+        raw = self._store.gather(self.at + begin, min(int(size.max(initial=1)), DIGITS + 1))
+        minus = (raw[:, :1] == cells.MINUS).sum(axis=1)
+        places = np.arange(raw.shape[1])
+        mine = (places >= minus[:, None]) & (places < size[:, None])
+        good = (_DIGIT[raw] | ~mine).all(axis=1) & (size - minus >= 1) & (size - minus <= DIGITS)
+        first = raw[np.arange(len(raw)), np.minimum(minus, raw.shape[1] - 1)]
+        good &= (first != cells.ZERO) | (size == 1)
+        number = np.zeros(len(raw), np.int64)
+        for place in places:
+            number = np.where(mine[:, place], number * 10 + (raw[:, place] - np.uint8(cells.ZERO)), number)
+        return np.where(minus, -number, number), good
 
     def _keep(self, good: Bools) -> None:
         if good.all():
@@ -236,6 +279,9 @@ class Laid:
             size = self._sum(extent.terms) - extent.bias
             good &= size == self.position(extent.end) - self.position(extent.begin)
         self._keep(good)
+        for term in self.template.decimals:
+            self._flowing[term], good = self._decimal(term)
+            self._keep(good)
         self._keep(self._all_meet(nested=False))
         texts = {id(mark): mark for mark in shape.marks if type(mark) is Text}.values()
         for size in map(self._size, texts):
@@ -308,6 +354,10 @@ class Laid:
             return -self.number(term._replace(negated=False))
         if term in self._flowing:
             return self._flowing[term]
+        if term.code == RUN:
+            return self.position(term.at + term.size) - self.position(term.at)
+        if term.code == DECIMAL:  # its bytes are part of the shape
+            return np.full(len(self.rows), int(self.template.shape.data[term.at : term.at + term.size]), np.int64)
         segment, inside = self.template.place(term.at)
         raw = self.segments[segment][:, inside : inside + term.size]
         if term.code in (UVARINT, ZIGZAG, FLOWING):

@@ -34,6 +34,9 @@ FLOWING: an unsigned one that may take another number of bytes in other messages
 WIDEST = 9
 """Bytes of a varint that always fits in 63 bits."""
 
+RUN, DECIMAL = "r", "a"
+"""Codes of a Term that takes what bytes its own content says: how many those are, and a number (dissectors.runs)."""
+
 
 class Term(NamedTuple):
     """An integer in the message: where, on how many bytes, and how it is written. `negated`: less than nothing."""
@@ -103,7 +106,7 @@ class Shape:
 
     fixed: 1 for each byte that must be the same, 0 for one that may differ. stretches: what may have any length, in
     order. marks: what was printed, by number. extents: what encloses something. varints: each takes as many bytes.
-    flowing: varints that need not, unless their bytes are pinned.
+    flowing: terms that need not, unless their bytes are pinned. decimals: numbers in digits, also within texts.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -114,6 +117,7 @@ class Shape:
         self.checksums: list[Checksum] = []
         self.varints: list[Term] = []
         self.flowing: list[Term] = []
+        self.decimals: list[Term] = []
         self.stretches: list[Stretch] = []
         self.marks: list[Marked] = []
         self._noted: set[tuple[object, ...]] = set()
@@ -190,7 +194,7 @@ class Shape:
         return f"{BEGIN}{len(self.marks) - 1}{END}"
 
 
-class _Hole:
+class Hole:
     """What all holes share: asked for anything that is not noted, they are pinned and give way to the value."""
 
     __slots__ = ("shape",)
@@ -220,7 +224,7 @@ class _Hole:
         return getattr(self.pinned(), name)
 
 
-class Integer(_Hole):
+class Integer(Hole):
     """The sum of `terms` and a constant; `value` is that of the message at hand."""
 
     __slots__ = ("constant", "terms", "value")
@@ -237,7 +241,7 @@ class Integer(_Hole):
         raise TypeError
 
     def pinned(self) -> int:
-        """See _Hole."""
+        """See Hole."""
         for term in self.terms:
             if isinstance(term, Derived):
                 term.nested.pinned()
@@ -294,10 +298,13 @@ class Integer(_Hole):
 
     def _is_narrow(self) -> bool:
         """Whether a sum with other such numbers stays far from the ends of 64 bits."""
-        return all(isinstance(term, Derived) or (term.size < _WIDE and term.code != FLOWING) for term in self.terms)
+        return all(
+            isinstance(term, Derived) or term.code in (RUN, DECIMAL) or (term.size < _WIDE and term.code != FLOWING)
+            for term in self.terms
+        )
 
     __radd__ = __add__
-    __hash__ = _Hole.__hash__
+    __hash__ = Hole.__hash__
 
     def __int__(self) -> int:
         return self.pinned()
@@ -305,7 +312,7 @@ class Integer(_Hole):
     __index__ = __int__
 
 
-class _Stretch(_Hole):
+class _Stretch(Hole):
     """Bytes of any length but none, behind a number that tells it; `size` is that number as a hole."""
 
     __slots__ = ("extent", "settled", "size")
@@ -336,7 +343,7 @@ class _Stretch(_Hole):
             return False
         return bool(self.pinned() == other)
 
-    __hash__ = _Hole.__hash__
+    __hash__ = Hole.__hash__
 
     def __contains__(self, item: object) -> bool:
         return item in self.pinned()
@@ -362,7 +369,7 @@ class Text(_Stretch):
         raise TypeError
 
     def pinned(self) -> str:
-        """See _Hole."""
+        """See Hole."""
         return self._pinned().decode("ascii")
 
 
@@ -380,7 +387,7 @@ class Bytes(_Stretch):
         raise TypeError
 
     def pinned(self) -> bytes:
-        """See _Hole."""
+        """See Hole."""
         return self._pinned()
 
 
@@ -408,7 +415,7 @@ class Nested(_Stretch):
         raise TypeError
 
     def pinned(self) -> Any:
-        """See _Hole."""
+        """See Hole."""
         self._pinned()
         for number in self.asked:
             number.pinned()
@@ -423,7 +430,7 @@ class Nested(_Stretch):
     def __eq__(self, other: object) -> bool:
         return bool(self.pinned() == other)
 
-    __hash__ = _Hole.__hash__
+    __hash__ = Hole.__hash__
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.pinned())
@@ -431,7 +438,7 @@ class Nested(_Stretch):
 
 def plain(value: Any) -> Any:
     """The value itself; a hole is pinned."""
-    return value.pinned() if type(value) in (Integer, Text, Bytes, Nested) else value
+    return value.pinned() if issubclass(type(value), Hole) else value
 
 
 def derived(function: Callable[[Any], int], value: Any) -> Any:

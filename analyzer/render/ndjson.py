@@ -16,6 +16,7 @@ from analyzer.stencils import Said
 from analyzer.text import one_line, safe_json
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Bytes, Hex, Integer, Nested, Text, Written
+from dissectors.runs import Pieced
 from dissectors.wire.flat import Table
 
 
@@ -85,7 +86,7 @@ class MarkingWriter(JsonWriter):
         kind = type(value)
         if kind is Integer:
             return orjson.Fragment(str(value))
-        if kind is Text:
+        if kind is Text or kind is Pieced:
             return str(value)
         if kind is Nested:
             return orjson.Fragment(value.shape.mark(Written(value, self.nested_texts)))

@@ -22,3 +22,27 @@ class Secret:
         return f"<secret, {len(self._content)} long>"
 
     __str__ = __repr__
+
+
+@slotted
+class Veiled(Secret):
+    """A secret of which only the length is known, so that it can stand for others of that length."""
+
+    _length: int = 0
+
+    @classmethod
+    def of(cls, length: int) -> Veiled:
+        """One of so many bytes."""
+        return cls("", length)
+
+    def reveal(self) -> bytes | str:
+        """Refused: who must see the content reads the message for itself."""
+        raise TypeError("a secret that stands for others is not revealed")
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __repr__(self) -> str:
+        return f"<secret, {self._length} long>"
+
+    __str__ = __repr__

@@ -11,6 +11,7 @@ import pytest
 from analyzer.cells import beside, text_of
 from analyzer.stencils import _cut, _read_nested
 from analyzer.templates import LONGEST_TEXT, Joined, Laid, Template
+from dissectors import runs
 from dissectors.holes import FLOWING, UVARINT, ZIGZAG, Extent, Hex, Shape, Term, derived, length, made
 
 
@@ -277,3 +278,62 @@ def test_a_pinned_varint_keeps_its_width() -> None:
     case = Case()
     case.shape = shape
     assert case.laid([b"\x05!", b"\x85\x00!", b"\x06!"], f"{int(number)}") == ([0], ["5"])
+
+
+# ---- what ends by itself
+
+SELF_ENDING = b'{"a":"abc","b":12}'
+ENDING = {
+    b'{"a":"abc","b":12}': "abc|12",
+    b'{"a":"x","b":-1}': "x|-1",
+    b'{"a":"%s","b":0}' % (b"y" * 60): f"{'y' * 60}|0",
+    b'{"a":"a,b:c","b":12345678901234567}': "a,b:c|12345678901234567",
+}
+NOT_ENDING = (
+    *(b'{"a":"","b":12}', b'{"a":"abc","b":}', b'{"a":"abc","b":012}', b'{"a":"abc","b":-0}', b'{"a":"abc","b":-}'),
+    *(b'{"a":"abc","b":1-2}', b'{"a":"abc","b":1.5}', b'{"a":"abc","b":123456789012345678}', b'{"a":"a"c","b":12}'),
+    *(b'{"a":"a\\n","b":12}', b'{"a":"abc ","b":12}', b'{"a":"%s","b":1}' % (b"z" * 513), b'{"a":"abc', b""),
+)
+
+
+def test_what_ends_by_itself() -> None:
+    """Runs and decimals take as many bytes as their content says; what is written otherwise has another shape."""
+    shape = Shape(SELF_ENDING)
+    text, number = runs.run(shape, 6, 9), runs.number(shape, 15, 17)
+    template = Template(shape, {"": _cut(f"{text}|{number}", shape)})
+    messages = [each for pair in zip(NOT_ENDING, [*ENDING] * 4, strict=False) for each in pair]
+    size = np.array(list(map(len, messages)), np.int64)
+    laid = Laid(template, Joined(messages), np.cumsum(size) - size, size)
+    assert laid.rows.tolist() == list(range(1, len(messages), 2))
+    lines = text_of(beside([*laid.parts(""), b"\n"], len(laid.rows))).decode().splitlines()
+    assert lines == [ENDING[messages[row]] for row in laid.rows]
+
+
+def test_a_number_in_a_text_that_is_asked_for() -> None:
+    """Its bytes are compared then, and those of others with the same text behind a size."""
+    data = pack(">h", 2) + b"42" + b"!"
+    for asks, expected in ((False, [0, 1]), (True, [0])):
+        shape = Shape(data)
+        shape.text(Extent(Term(0, 2, "h"), 0, 2, 4))
+        number: Any = runs.number_within(shape, 2, 4)
+        said = f"{int(number)}" if asks else f"{number}"
+        template = Template(shape, {"": _cut(said, shape)})
+        messages = [data, pack(">h", 3) + b"-17" + b"!", pack(">h", 2) + b"4x" + b"!", pack(">h", 2) + b"42" + b"?"]
+        size = np.array(list(map(len, messages)), np.int64)
+        assert Laid(template, Joined(messages), np.cumsum(size) - size, size).rows.tolist() == expected
+
+
+def test_bytes_that_are_read_in_two_ways_are_one_stretch() -> None:
+    for asks in (False, True):
+        data = pack(">h", 3) + b"abc!"
+        shape = Shape(data)
+        extent = Extent(Term(0, 2, "h"), 0, 2, 5)
+        first: Any = shape.bytes(extent)
+        shape.nested(extent, lambda contents, _: [each.upper() for each in contents], b"ABC")
+        if asks:
+            assert first == b"abc"
+        template = Template(shape, {"": _cut("said", shape)})
+        messages = [data, pack(">h", 1) + b"x!", pack(">h", 3) + b"abd!"]
+        size = np.array(list(map(len, messages)), np.int64)
+        rows = Laid(template, Joined(messages), np.cumsum(size) - size, size).rows.tolist()
+        assert rows == ([0] if asks else [0, 1, 2])
