@@ -97,11 +97,16 @@ def picker(dissector: Dissector, context: Context, paths: frozenset[Path]) -> Pi
 
 def picked(dissector: Dissector, pick: Pick | None, message: bytes | Window, context: Context) -> dict[str, Any]:
     """The values that a picker picks; where there is none, or it cannot tell or fails, all of the message's."""
+    return picked_body(dissector, pick, message, context).values
+
+
+def picked_body(dissector: Dissector, pick: Pick | None, message: bytes | Window, context: Context) -> Body:
+    """The same as a body, of which a picker tells the values alone."""
     found = None
     if pick is not None:
         with suppress(Exception):  # a defect; what decodes all says so
             found = pick(whole(message))
-    return values(dissector, message, context).values if found is None else found
+    return values(dissector, message, context) if found is None else Body(found, None)
 
 
 def findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]]) -> list[Finding]:

@@ -249,6 +249,9 @@ class Dissector(ABC):
     prefix: int = PREFIX
     """Bytes of a message that header() and Conversation.step() may look at: as much as a header can take."""
 
+    lone_numbers: bool = False
+    """Whether only its number says whose an answer is, so that a number must not be given out again while it waits."""
+
     bulk: str | None = None
     """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one: for speed alone."""
 

@@ -28,6 +28,13 @@ Ends = Callable[[int], tuple[str, str]]
 """`address:port` of the client and of the server of a connection, by its number."""
 
 
+REPORTED: Path = ("(reported)",)
+"""Among the fields that a story looks at: the error that the message itself reports, which is Told.error then.
+
+No field is called so. A picker that is asked for it gives it under this name, as Body.error is, beside the fields.
+"""
+
+
 class Column(NamedTuple):
     """A column: how programs call it (a duration ends in `_ns`), what it holds, and what that is, for people."""
 
@@ -41,7 +48,8 @@ class Told(NamedTuple):
 
     time: of its completion, ns since 1970. stream: the number of its connection. operation, correlation and client are
     its header's. partner: the row of the other half of its exchange, also of an answer that is still to come. size: the
-    bytes of the message. losses: how often bytes of the connection were missing up to it, of what is told.
+    bytes of the message. losses: how often bytes of the connection were missing up to it, of what is told. error: what
+    it reports, as Body.error, where the story wants REPORTED; else it may be missing.
     """
 
     row: int
@@ -57,6 +65,7 @@ class Told(NamedTuple):
     partner: int | None
     size: int = 0
     losses: int = 0
+    error: tuple[int, str] | None = None
 
 
 class Ending(NamedTuple):

@@ -29,7 +29,7 @@ class Seen(NamedTuple):
     request: what Watch.kept of the request that it answers; None for a request.
     server, client: addresses and ports of the connection's ends. losses: how often bytes of the connection were missing
     from the capture up to this message. name: what people call an id of a kind, as other messages told it
-    (dissectors.lesson).
+    (dissectors.lesson). error: what the message itself reports, as Body.error.
     """
 
     context: Context
@@ -41,6 +41,7 @@ class Seen(NamedTuple):
     losses: int = 0
     name: Callable[[str, str], str | None] = unnamed
     client: str = ""
+    error: tuple[int, str] | None = None
 
 
 class Closed(NamedTuple):

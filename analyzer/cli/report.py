@@ -15,7 +15,7 @@ from analyzer.cli.inputs import files_options, loaded, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
-from analyzer.insight.stories import Chapter, Telling, offered, tales
+from analyzer.insight.stories import Chapter, Telling, meant, offered, tales
 from analyzer.render.columns_text import aligned
 from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line
 from analyzer.render.jsonable import JsonWriter
@@ -62,6 +62,7 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bo
             if others:
                 click.echo(sentence(f"no message is of a protocol that tells of {', '.join(others)}"), err=True)
         else:
+            name = meant(session, name)
             _print(name, _told(session, [known[name]])[0], form)
 
 

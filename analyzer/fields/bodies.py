@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer import defects
+from analyzer import defects, raw
 from analyzer.columns import Array, Bools, Ints
 from analyzer.fields.gathered import Gathered, Gathering, Values
 from analyzer.fields.getting import getter
@@ -119,13 +119,13 @@ class Bodies:
 
     def _of_whole(self, plan: _Plan, row: int, message: bytes | Window, remarks: int) -> Sequence[Sequence[Any]]:
         session, dissector = self._session, plan.dissector
-        body = session.raw_body(message) if dissector is None else defects.values(dissector, message, plan.context)
+        body = raw.body(message) if dissector is None else defects.values(dissector, message, plan.context)
         if remarks:
             body = session.remarked(row, body, findings_of(remarks))
         info: list[Any] = []
         if any(whole in (_info, _text) for whole in plan.whole):
             if dissector is None:
-                info.append(session.raw_info(message, body))
+                info.append(raw.line(session, row, message, body))
             else:
                 seen = session.recalled.body(row, body, dissector, plan.context)
                 info.append(defects.info(dissector, seen, plan.context))

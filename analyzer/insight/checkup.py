@@ -8,10 +8,12 @@ large portions have more alike rows, small ones say sooner how far it has come.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
+from analyzer.insight import reused
 from analyzer.insight.said import About, Saying
 from analyzer.insight.watching import Watching
 from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
@@ -55,15 +57,24 @@ def of_rows(
     watching = Watching(session)
     saying = Saying(session, watching.paths)
     done = session.first
+    numbers = deque(Found(*each) for each in reused.findings(session, max(count, done), watching.losses))
     for rows in chunks(session, range(done, max(count, done)), *portion):
         for about in saying.about(rows):
+            while numbers and _before(numbers[0], about.row):
+                yield numbers.popleft()
             if about.findings or about.error is not None:
                 yield from (Found(about.row, finding) for finding in (*about.findings, *_error(session, about)))
             yield from [Found(about.row, finding) for finding in watching.findings(about)]
         done += len(rows)
+        while numbers and _before(numbers[0], done - 1):
+            yield numbers.popleft()
         if session.ended and done == len(session.rows):
             yield from (Found(row, finding) for row, finding in watching.closed())
         looked(done)
+
+
+def _before(found: Found, row: int) -> bool:
+    return found.row is None or found.row <= row
 
 
 def _error(session: Analysis, about: About) -> Iterator[Finding]:

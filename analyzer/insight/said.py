@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from analyzer import cells, defects
+from analyzer import cells, defects, raw
 from analyzer.columns import Ints
 from analyzer.render.limits import Limits
 from analyzer.render.ndjson import MarkingWriter
@@ -100,7 +100,7 @@ class Saying:
             for row, bits, (dissector, message, context) in zip(
                 part.tolist(), remarks, session.readable(part), strict=True
             ):
-                body = session.raw_body(message) if dissector is None else defects.values(dissector, message, context)
+                body = raw.body(message) if dissector is None else defects.values(dissector, message, context)
                 findings = session.remarked(row, body, findings_of(bits)).findings
                 watched = dissector is not None and self._watched(dissector, context)
                 yield About(row, dissector, context, body.error, findings, body.values if watched else None)

@@ -9,7 +9,7 @@ captured alone, not on how it was read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from analyzer.rows import chunks
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Pick
 from dissectors.finding import Finding
-from dissectors.story import Ending, Entry, Kind, Story, Told
+from dissectors.story import REPORTED, Ending, Entry, Kind, Story, Told
 
 PORTION = 32_768
 """Rows that are read at one time."""
@@ -35,6 +35,9 @@ MOST = 1_000_000
 
 AROUND = 20_000
 """Rows on each side of one that are read to know its part in a story."""
+
+CONNECTIONS = 4096
+"""Connections whose ends are remembered as texts: rows of few come together."""
 
 _HELD: Mapping[Kind, type] = {
     "text": str, "texts": list, "number": int, "time": int, "duration": int, "message": int,
@@ -60,6 +63,13 @@ def offered(session: Analysis) -> tuple[dict[str, type[Story]], dict[str, type[S
     spoken = _spoken(session, range(session.first, len(session.rows)))
     told = {name: story for name, story in known.items() if story.needs in spoken}
     return told, {name: story for name, story in known.items() if name not in told}
+
+
+def meant(session: Analysis, name: str) -> str:
+    """Which story a name means here: of several protocols' of that name the only one that the messages may tell."""
+    told, _ = offered(session)
+    alike = [each for each in told if each.rpartition(".")[2] == name]
+    return alike[0] if len(alike) == 1 else name
 
 
 def _spoken(session: Analysis, rows: range) -> set[str]:
@@ -109,10 +119,11 @@ class Telling:
         self.problems: list[Finding] = []
         self._tellers: dict[int, Story] = {}
         spoken = _spoken(session, self._rows)
+        ends = lru_cache(CONNECTIONS)(self._ends)
         for number, story in enumerate(stories):
             if story.needs in spoken:
                 try:
-                    self._tellers[number] = story(self._ends)
+                    self._tellers[number] = story(ends)
                 except Exception as error:  # a dissector's defect must not cost the other stories
                     self._failed(story, error)
 
@@ -176,10 +187,11 @@ class Telling:
                 rows.tolist(), mine, *columns, lost, strict=True
             ):
                 assert plan is not None
-                values = plan.values(next(messages)) if plan.reads else _NOTHING
+                values, error = plan.read(next(messages)) if plan.reads else _UNREAD
                 told = Told(
                     row, plan.protocol, plan.context, values, stream, time, side == FROM_CLIENT, text(operation),
                     given64(correlation, scoped=text(scope) is not None), text(client), given(partner), size, lacks,
+                    error,
                 )  # fmt: skip
                 yield plan, told
 
@@ -241,7 +253,7 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
 
 
 _TOLD = ("stream", "time", "side", "operation", "correlation", "scope", "client", "partner", "length")
-_NOTHING: dict[str, Any] = {}
+_UNREAD: tuple[dict[str, Any], None] = {}, None
 
 
 class _Plan(NamedTuple):
@@ -258,6 +270,7 @@ class _Plan(NamedTuple):
         """Its name."""
         return self.dissector.name
 
-    def values(self, message: bytes) -> dict[str, Any]:
-        """At least what is wanted of a message."""
-        return defects.picked(self.dissector, self.pick, message, self.context)
+    def read(self, message: bytes) -> tuple[dict[str, Any], tuple[int, str] | None]:
+        """At least what is wanted of a message, and the error that it reports."""
+        body = defects.picked_body(self.dissector, self.pick, message, self.context)
+        return body.values, body.values.get(REPORTED[0], body.error)

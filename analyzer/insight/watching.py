@@ -31,7 +31,7 @@ _Place = tuple[int, int, int, int]
 
 
 class Watching:
-    """Shows rows to watches, in their order, and gives what they say."""
+    """Shows rows to watches, in their order, and gives what they say. losses: of all rows, see the function."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
@@ -41,9 +41,9 @@ class Watching:
         self._kept: dict[int, list[tuple[Watch, object]]] = {}
         self._addresses: dict[int, tuple[str, str]] = {}
         self._first = session.first
-        self._losses = losses(session, self._first)
+        self.losses = losses(session, self._first)
         columns = (session.rows.column(name)[self._first :] for name in ("stream", "time", "partner"))
-        self._columns = (*columns, self._losses)
+        self._columns = (*columns, self.losses)
         self._begin, self._near = 0, list[_Place]()
         self._last_answers = last_answers(session, self._first)
         self._lore: dict[str, Lore] = {}
@@ -71,7 +71,7 @@ class Watching:
             return []
         client, server = self._ends(stream)
         name = partial(self._name, row)
-        seen = Seen(context, about.seen, stream, time, who[0][1], server, lost, name, client)
+        seen = Seen(context, about.seen, stream, time, who[0][1], server, lost, name, client, about.error)
         keeps = row if partner != NULL and context.role is Role.REQUEST else None
         return defects.findings(about.dissector, partial(self._shown, who, seen, keeps))
 
@@ -127,11 +127,11 @@ class Watching:
         if not self._watches:
             return
         for _, row, (stream, time, by_client) in endings(session, range(self._first, len(session.rows))):
-            closed = Closed(stream, time, by_client, *self._ends(stream), int(self._losses[row - self._first]))
+            closed = Closed(stream, time, by_client, *self._ends(stream), int(self.losses[row - self._first]))
             yield from self._of_stream(stream, row, partial(_closed, closed))
         end = int(session.engine.streams.column("end").max(initial=0))
         for stream, row in still_open(session):
-            left = Open(stream, end, int(self._losses[row - self._first]))
+            left = Open(stream, end, int(self.losses[row - self._first]))
             yield from self._of_stream(stream, row, partial(_still_open, left))
 
     def _of_stream(

@@ -15,7 +15,11 @@ from tests.analyzer.cli.test_decode import run
 ROOT = Path(__file__).parents[3]
 WATCH = str(ROOT / "tests" / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst")
 KAFKA = str(ROOT / "captures" / "kafka.pcap")
-NAMES = "sessions, watches, commits, elections, producers, consumers, deliveries, lookups, transactions"
+ROCKETMQ = str(ROOT / "tests" / "golden" / "rocketmq" / "m550_json_tx_lab_tx.pcap.zst")
+NAMES = (
+    "sessions, watches, commits, elections, producers, consumers, deliveries, lookups, transactions, "
+    "rocketmq.deliveries, rocketmq.transactions, pops, roles, routes, groups, queues"
+)
 
 
 def said(*arguments: str) -> str:
@@ -143,6 +147,14 @@ def test_a_capture_that_says_nothing_of_it() -> None:
         "wireanalyze: there is nothing to tell of commits: no message of zookeeper-quorum says anything of it\n"
     )
     assert run("report", "commits", KAFKA, "--format", "csv").stdout.startswith(b"zxid,operation,")
+
+
+def test_of_two_reports_of_one_name_the_one_that_the_capture_tells() -> None:
+    lines = [json.loads(line) for line in said("transactions", ROCKETMQ, "--format", "ndjson").splitlines()]
+    assert [(line["story"], line["outcome"]) for line in lines[:2]] == [("rocketmq.transactions", "committed")] * 2
+    assert said("rocketmq.transactions", ROCKETMQ) == said("transactions", ROCKETMQ)
+    (line, *_) = said("deliveries", str(ROOT / "captures" / "pulsar.pcap.zst"), "--format", "ndjson").splitlines()
+    assert json.loads(line)["story"] == "deliveries"
 
 
 def test_a_file_that_is_called_like_a_report(tmp_path: Path) -> None:
