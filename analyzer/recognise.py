@@ -71,7 +71,8 @@ def recognise(seen: Seen, known: Ports) -> Decision | None:
 
 def _expecting(decision: Decision, seen: Seen, known: Ports) -> Decision:
     by_port = known.by_port(seen.ports[1 - decision.client])
-    if by_port is None or decision.dissector is None or by_port is decision.dissector or seen.order is not None:
+    nobody = decision.dissector is None and decision.other is None
+    if by_port is None or nobody or by_port is decision.dissector or seen.order is not None:
         return decision
     return decision._replace(expected=by_port.name)
 
@@ -99,9 +100,9 @@ def _decide(seen: Seen, known: Ports) -> Decision | None:
             return Decision(by_port, each)
     if not enough:
         return None
-    if score < WEAK:
-        # Both directions may begin inside a message: then the port alone says what to hunt for.
-        by_port = known.by_port(ports[1 - likely]) if late else None
+    # Both directions may begin inside a message: then the port says what to hunt for, and weak signs say nothing.
+    by_port = known.by_port(ports[1 - likely]) if late else None
+    if score < WEAK or (by_port is not None and score < SURE):
         return Decision(by_port, likely)
     if side == likely or all(prefixes) or final or segments >= ENOUGH_SEGMENTS:
         return Decision(best, side)

@@ -21,7 +21,9 @@ from analyzer.connection import Connection, Row
 from analyzer.framing import Reader
 from analyzer.messages import Repeats
 from analyzer.reassembly import Piece, Repeat
+from analyzer.recognise import Decision
 from dissectors.finding import Finding, Severity
+from dissectors.foreign import Foreign, foreign
 
 MOST = 1000
 COMPARED_BYTES = 1 << 16
@@ -72,6 +74,21 @@ SKIPPED = _kind(
 def _refused(what: str) -> _Kind:
     text = f"{{length}} bytes at offset {{offset}} were passed over: they begin with {_plain(what)}"
     return _kind("oversized-frame", Severity.WARNING, text)
+
+
+def _foreign(connection: Connection, decision: Decision, own: Foreign | None) -> _Kind:
+    """What came instead of a protocol of ours; where one is usual, also where, and what to do.
+
+    own: what the bytes of this side tell by themselves.
+    """
+    assert decision.other is not None
+    what = decision.other.elsewhere if own is None else own.text
+    where = advice = ""
+    if decision.expected is not None:
+        where = f", on port {connection.ports[1 - decision.client]}, which usually is that of {decision.expected}"
+        advice = f"; {decision.other.advice}"
+    text = f"{{length}} bytes at offset {{offset}} are not read{where}: {_plain(what)}{advice}"
+    return _kind("wrong-protocol", Severity.NOTE, text)
 
 
 class _Remarks(Columns):
@@ -173,7 +190,8 @@ class Remarks:
                 self._repeat(connection, side, repeat)
             half.gaps.clear()
             half.repeats.clear()
-        if rows and connection.decision is not None and connection.decision.expected is not None:
+        ours = connection.dissector is not None
+        if rows and ours and connection.decision is not None and connection.decision.expected is not None:
             self._unexpected(connection, rows[0], connection.decision.expected)
             connection.decision = connection.decision._replace(expected=None)
         if rows and connection.decision is not None and connection.decision.against is not None:
@@ -219,8 +237,7 @@ class Remarks:
     def _raw(self, connection: Connection, row: Row) -> None:
         decision = connection.decision
         if decision is not None and decision.other is not None:
-            text = f"{{length}} bytes at offset {{offset}} are not read: {_plain(decision.other.text)}"
-            self._add_row(_kind("wrong-protocol", Severity.NOTE, text), connection, row)
+            self._add_row(_foreign(connection, decision, foreign(self._beginning(row))), connection, row)
         elif decision is not None and 0 < decision.preamble == row.frame.length and row.frame.offset == 0:
             self._add_row(PREAMBLE, connection, row)
         elif connection.dissector is not None:

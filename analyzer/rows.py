@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer import defects
+from analyzer import defects, raw
 from analyzer.columns import Array, Ints
 from analyzer.messages import FROM_CLIENT, Mark
 from analyzer.row_columns import Column, Flags, Integers, Joined, Picked, Scoped, Texts, Times, Values, fixed
@@ -86,7 +86,7 @@ class Rows:
         for row, (dissector, message, context), number, remarks, request in zip(
             cells, readable, rows.tolist(), self.remarks(rows).tolist(), requests, strict=True
         ):
-            body = session.raw_body(message) if dissector is None else defects.values(dissector, message, context)
+            body = raw.body(message) if dissector is None else defects.values(dissector, message, context)
             if request is not None:
                 body = request.beside(body)
             if remarks:
@@ -95,7 +95,7 @@ class Rows:
             if error:
                 found["error"] = said_error(body)
             if info and dissector is None:
-                found["info"] = session.raw_info(message, body)
+                found["info"] = raw.line(session, number, message, body)
             elif info and dissector is not None:
                 seen = body if named is None else named(dissector, body, context, number)
                 found["info"] = defects.info(dissector, seen, context)

@@ -17,7 +17,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from analyzer import defects, row_findings
+from analyzer import defects, raw, row_findings
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets, Reader
 from analyzer.capture.store import Store
 from analyzer.capture.succession import Succession
@@ -33,9 +33,8 @@ from analyzer.messages import FROM_CLIENT
 from analyzer.pieced import LONG, Pieced
 from analyzer.recalled import Recalled
 from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State, Window
-from dissectors.field import Field, FieldSpec, Source, Tree
-from dissectors.finding import Finding, Severity
-from dissectors.foreign import foreign
+from dissectors.field import Field, FieldSpec, Tree
+from dissectors.finding import Finding
 from dissectors.registry import Ports
 from dissectors.wire.bulk import NULL
 
@@ -46,7 +45,6 @@ SHOWN_GAP = 1 << 20
 """Lost bytes up to here are zeros in a tree's source, so that what comes behind them can be dumped."""
 
 LOST = FieldSpec("lost", "gap")
-DATA = FieldSpec("data", "bytes")
 
 _EPOCH = datetime(1970, 1, 1)
 
@@ -295,14 +293,9 @@ class Analysis:
         """A row decoded to values, with all that is to be said of it."""
         dissector = self.dissector(row)
         if dissector is None:
-            return self.raw_body(self.message(row))
+            return raw.body(self.message(row))
         (message,) = self.contents(np.array([row]))
         return self.remarked(row, defects.values(dissector, message, self.context(row)))
-
-    def raw_body(self, message: bytes | Window) -> Body:
-        """Bytes that no dissector reads."""
-        data = defects.whole(message)
-        return Body({"data": data}, None, tuple(_about_raw(data)))
 
     def remarked(self, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:
         """A body with what the index knows of its row; remarks: that, where it is known already."""
@@ -314,8 +307,7 @@ class Analysis:
         dissector = self.dissector(row)
         message = self.message(row)
         if dissector is None:
-            leaves = [Field(DATA, message, 0, len(message))]
-            tree = Tree(leaves, [Source(0, "message", message)], _about_raw(message))
+            tree = raw.tree(self, row, message)
         else:
             tree = make(dissector, message, self.context(row))
             tree.findings[:] = [*self.remarks(row), *self._of_body(row, tree.findings)]
@@ -326,14 +318,9 @@ class Analysis:
         """One line for people."""
         dissector = self.dissector(row)
         if dissector is None:
-            return self.raw_info(self.message(row), body)
+            return raw.line(self, row, self.message(row), body)
         context = self.context(row)
         return defects.info(dissector, self.recalled.body(row, body, dissector, context), context)
-
-    def raw_info(self, message: bytes | Window, body: Body) -> str:
-        """The same of bytes that no dissector reads."""
-        text = next((finding.text for finding in body.findings), "no protocol of ours")
-        return f"{len(message)} bytes, {text}"
 
     def remarks(self, row: int) -> list[Finding]:
         """What the index itself has to say of a row, as far as the input has been read."""
@@ -472,11 +459,6 @@ class Session(Analysis):
                 "what came through a pipe can't be read again: keep it in a file, or say -d when it is opened"
             )
         return Session(self._inputs, decode_as=told, reader=self._reader, names=self._names)
-
-
-def _about_raw(message: bytes) -> list[Finding]:
-    other = foreign(message)
-    return [] if other is None else [Finding(Severity.NOTE, "wrong-protocol", other.text, 0, 0, len(message))]
 
 
 def iso_time(time: int) -> str:

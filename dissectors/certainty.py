@@ -19,6 +19,7 @@ OUTDONE: Mapping[str, tuple[tuple[int, bytes], ...]] = {
     "zookeeper-election": ((0, b"\xff\xff\xff\xff"),),
     "pulsar": ((8, b"\x08"),),
     "rocketmq": (),
+    "rocketmq-ha": (),
 }
 """By name, offsets and bytes of which one must stand in a message for a probe of it to say more than ENOUGH."""
 

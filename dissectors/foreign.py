@@ -19,6 +19,24 @@ class Foreign(NamedTuple):
     text: str
     preamble: int = 0
 
+    @property
+    def advice(self) -> str:
+        """What somebody may do who expected one of ours."""
+        return _ADVICE.get(self.name, _STRANGER)
+
+    @property
+    def elsewhere(self) -> str:
+        """The text for bytes of the other side, which themselves tell nothing."""
+        return self.text.replace("the bytes are", "those of the other side are", 1)
+
+
+_ADVICE = {
+    "tls": "to see what is inside, record where TLS ends, or without it",
+    "http2": "a gRPC client belongs to a port that speaks HTTP/2",
+    "http": "a browser, a scrape or a health check may have the wrong port",
+}
+_STRANGER = "a client may have the wrong port"
+
 
 _PATTERNS: tuple[tuple[str, str, bytes], ...] = (
     ("tls", "a TLS ClientHello", rb"\x16\x03[\x00-\x04]..\x01"),

@@ -21,6 +21,7 @@ from dissectors.api import Dissector
 
 if TYPE_CHECKING:
     from dissectors.guide import Guide
+    from dissectors.raw import RawReader
 
 GROUP = "wireanalyze.dissectors"
 
@@ -31,11 +32,15 @@ BUILT_IN: Mapping[str, str] = {
     "zookeeper-election": "dissectors.zookeeper.election:ZooKeeperElection",
     "pulsar": "dissectors.pulsar:Pulsar",
     "rocketmq": "dissectors.rocketmq:RocketMQ",
+    "rocketmq-ha": "dissectors.rocketmq.ha:RocketMQHA",
 }
 
 
 UNDECODED = frozenset({"none", "raw"})
 """What the user calls a protocol that is to be left as it is."""
+
+RAW_READERS = ("dissectors.rocketmq.raw:RAW",)
+"""Who may know what a run of unframed bytes is (dissectors.raw)."""
 
 OPERATIONS: Mapping[str, str] = {
     "kafka": "dissectors.kafka.schemas:apis",
@@ -53,6 +58,7 @@ GUIDES: Mapping[str, str] = {
     "zookeeper-quorum": "dissectors.zookeeper.describe:QUORUM",
     "zookeeper-election": "dissectors.zookeeper.describe:ELECTION",
     "pulsar": "dissectors.pulsar.describe:GUIDE",
+    "rocketmq": "dissectors.rocketmq.describe:GUIDE",
 }
 """Where a built-in protocol's Guide is; a plug-in may have an attribute `guide` instead."""
 
@@ -107,6 +113,12 @@ def operations(dissector: Dissector) -> Mapping[int, Operation]:
     )
     found: Mapping[int, Operation] = table()
     return found
+
+
+def raw_readers() -> Iterator[RawReader]:
+    """Who may know what unframed bytes are, to be asked in turn."""
+    for target in RAW_READERS:
+        yield _load(target)
 
 
 def guide(dissector: Dissector) -> Guide | None:

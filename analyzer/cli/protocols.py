@@ -53,7 +53,10 @@ def command(topic: str | None, name: str | None, version: int | None, as_json: b
     are an API or its key, a record or structure within bytes, and the pages types, records, errors and structures.
     Those of ZooKeeper: an operation, a packet, a word, a record, and the pages types, errors, words, xids and events;
     of zookeeper-quorum packets and transactions, of zookeeper-election states. Those of Pulsar: a command or its
-    number, a message, an enum, and the pages frame, markers, types, versions and errors.
+    number, a message, an enum, and the pages frame, markers, types, versions and errors. Those of RocketMQ: a request
+    code or its name, a header class, a response code by its name, and the pages frame, json-header, binary-header,
+    extFields, message, batch-item, registration, receipt-handle, sysFlag, pullSysFlag, responses, languages, versions,
+    properties, topics and ha.
 
     \b
     wireanalyze protocols kafka Fetch        all versions of Fetch, field by field
@@ -62,6 +65,7 @@ def command(topic: str | None, name: str | None, version: int | None, as_json: b
     wireanalyze protocols zookeeper create   an operation with its records and its transaction
     wireanalyze protocols zookeeper-quorum PROPOSAL
     wireanalyze protocols pulsar SEND        a command with its fields, its answers and its frame
+    wireanalyze protocols rocketmq 310       a request with its header, its body, and those of its answer
 
     Lists have columns separated by tabs.
     """

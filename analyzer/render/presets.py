@@ -36,8 +36,8 @@ PRESETS: Mapping[str, Sequence[str]] = {
         *("pulsar.topic", "pulsar.subscription", "error", "info"),
     ),
     "rocketmq": (
-        *(*_WHO, "role", "operation", "code", "correlation", "latency"),
-        *("rocketmq.topic", "rocketmq.group", "error", "info"),
+        *(*_WHO, "role", "operation", "correlation", "latency"),
+        *("rocketmq.topic", "rocketmq.queue", "rocketmq.group", "rocketmq.offset", "rocketmq.msg_id", "error", "info"),
     ),
 }
 """The keys of each, in the order of the columns."""

@@ -7,16 +7,16 @@ knows, and what is not as its operation says, stays bytes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from dissectors.errors import DecodeError, Malformed
 from dissectors.field import Field, FieldSpec
 from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.json_values import SECRETS, json_body
+from dissectors.rocketmq.json_values import json_body
 from dissectors.rocketmq.labels import COMPRESSED
 from dissectors.rocketmq.registration import ZLIB, read_registration
+from dissectors.rocketmq.secrets import HINT, SECRETS, is_sensitive
 from dissectors.rocketmq.stored import batch_items, inflated, stored_messages
 from dissectors.rocketmq.stored_fields import can_be_item, can_be_stored, read_batch, read_messages, uncompressed
 from dissectors.wire.budget import Budget
@@ -34,10 +34,8 @@ _STRUCT = FieldSpec(_NAME, "struct")
 _ZLIB = FieldSpec(_NAME, "zlib")
 _JSON_BEGINS = (b"{", b"[")
 _SECRET_BYTES = FieldSpec(_NAME, "bytes", secret=True)
-_HINT = re.compile(rb"password|passwd|secretkey|credential", re.IGNORECASE)
-"""What makes bytes of which nobody knows how they are written a secret: an answer whose request is not there."""
-
-_SENSITIVE = re.compile(r"password|passwd|secret|credential|authenticationuser|token$", re.IGNORECASE)
+CHECKPOINT = "checkpoint"
+"""A kind of body that is bytes in the values; a tree has what is in them (inside/contents.py)."""
 
 
 def body_kind(code: int | None, response: bool) -> str | None:
@@ -48,10 +46,12 @@ def body_kind(code: int | None, response: bool) -> str | None:
     return operation.response_body if response else operation.request_body
 
 
-def is_sensitive(text: str) -> bool:
-    """Whether one of the settings in a text of lines `name=value` is a secret."""
-    lines = (line.partition("=") for line in text.splitlines())
-    return any(value.strip() and _SENSITIVE.search(name.strip()) for name, _, value in lines)
+def as_sent(kind: str | None, header: Mapping[str, object]) -> str | None:
+    """The kind of a body behind its header: what calls itself a batch is one, whatever code sends it.
+
+    Brokers ask the header alone (SendMessageProcessor.processRequest).
+    """
+    return "batch" if kind == "payload" and header.get("batch") is True else kind
 
 
 # ---- values
@@ -64,6 +64,7 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
     """
     if at == len(message):
         return {"body": None}
+    kind = as_sent(kind, header)
     if kind == "messages":
         return {"body": {"messages": stored_messages(message, at, Budget())}}
     if kind == "batch":
@@ -78,9 +79,9 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
         flag = header.get("sysFlag")
         if type(flag) is int and flag & COMPRESSED:
             return {"body": data, "bodyUncompressed": inflated(flag, data, Budget(), at)}
-    elif kind is not None:
+    elif kind is not None and kind != CHECKPOINT:
         raise Unfit
-    elif _HINT.search(data):
+    elif HINT.search(data):
         return {"body": Secret(data)}
     return {"body": data}
 
@@ -90,6 +91,7 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
 
 def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, object]) -> None:
     """Reads the body up to the reader's end; it goes to `stop`, should fewer bytes have been captured."""
+    kind = as_sent(kind, header)
     if kind == "payload":
         _read_payload(reader, header)
     elif kind == "text":
@@ -102,7 +104,7 @@ def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, 
         _read_items(reader, can_be_stored(reader, stop), read_messages, "stored message")
     elif kind == "batch":
         _read_items(reader, can_be_item(reader, stop), read_batch, "batch")
-    elif _HINT.search(reader.data, reader.at, reader.end):
+    elif HINT.search(reader.data, reader.at, reader.end):
         reader.leaf(_SECRET_BYTES, Secret(reader.data[reader.at : reader.end]), reader.end)
     else:
         _leaf(reader)

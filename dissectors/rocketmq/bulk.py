@@ -42,7 +42,7 @@ LEAST = FIXED.size - 4
 LONGEST = 4096
 """Longer JSON headers are read one by one."""
 
-AT_ONCE = 1 << 19
+AT_ONCE = 1 << 20
 """Bytes of headers whose tables stay in the processor's caches."""
 
 SPARE = 16
@@ -237,14 +237,14 @@ class _Strings:
         count = np.where(even, count // 2, 0)
         row = np.repeat(np.arange(rows), count)
         begin, end = quotes[0::2] + 1, quotes[1::2]
-        last = np.ones(len(row), bool)
-        last[:-1] = row[1:] != row[:-1]
+        some = np.flatnonzero(count)
+        last = np.cumsum(count[some]) - 1
+        first = last + 1 - count[some]
         stop = np.empty(len(row), np.int64)
         stop[:-1] = begin[1:] - 1
-        stop[last] = row[last] * width + size[row[last]]
-        values, depth, counted, number, wrong = _grammar(flat, end + 1, stop, last)
-        first = np.flatnonzero(np.concatenate(([True], last[:-1]))) if len(row) else last
-        wrong[first] |= (begin[first] != row[first] * width + 2) | (flat[row[first] * width] != ord("{"))
+        stop[last] = some * width + size[some]
+        values, depth, counted, number, wrong = _grammar(flat, end + 1, stop, first, last)
+        wrong[first] |= (begin[first] != some * width + 2) | (flat[some * width] != ord("{"))
         escaped = np.zeros(len(row), bool)
         slashes = np.flatnonzero(flat == ord("\\"))
         slashes = slashes[even[slashes // width]]
@@ -261,38 +261,44 @@ class _Strings:
         return _words(self.text, self.begin[chosen])
 
 
-def _grammar(flat: Column, at: Column, stop: Column, last: Column) -> tuple[Column, Column, Column, Column, Column]:
-    """What stands between strings, from `at` to `stop`.
+def _grammar(flat: Column, at: Column, stop: Column, first: Column, last: Column) -> tuple[Column, ...]:
+    """What stands between strings, from `at` to `stop`; first, last: places of each header's first and last one.
 
     Behind a key comes a colon and its value: a string (:), a number (:12,) or an object (:{ or :{},); behind a value
-    the next key (,), perhaps of the object around it (},), or the end. One object in a header is understood.
+    the next key (,), perhaps of the object around it (},), or the end. One object in a header is understood. Nearly all
+    is one byte, a colon or a comma; what is not, and what stands last, is looked at apart.
 
     Returns which strings are values, how deep each stands, which have a number behind them, which one, and which err.
     """
-    size = stop - at
-    head, tail = flat[at], flat[stop - 1]
-    colon, final = head == ord(":"), np.where(last, ord("}"), ord(","))
-    one = size == 1
-    ends = tail == final
-    said = one & colon & ~last
-    opens = colon & (size == 2) & (tail == ord("{")) & ~last
-    closes = (size == 2) & (head == ord("}")) & ends
-    number = np.flatnonzero(colon & (size > 2) & ends)
+    head, single = flat[at], stop - at == 1
+    single[last] = False
+    values = np.zeros(len(at), bool)
+    values[1:] = (single & (head == ord(":")))[:-1]
+    wrong = head != np.where(values, np.uint8(ord(",")), np.uint8(ord(":")))
+    odd = np.flatnonzero(~single)
+    final = np.full(len(at), ord(","), np.uint8)
+    final[last] = ord("}")
+    size, colon, ends = stop[odd] - at[odd], head[odd] == ord(":"), flat[stop[odd] - 1] == final[odd]
+    double = size == 2
+    opens = colon & double & (flat[at[odd] + 1] == ord("{")) & (final[odd] == ord(","))
+    closes = double & (head[odd] == ord("}")) & ends
+    found = np.flatnonzero(colon & (size > 2) & ends)
+    number = odd[found]
     counted, value = np.zeros(len(at), bool), np.zeros(len(at), np.int32)
-    value[number], counted[number] = _numbers(flat, at[number] + 1, size[number] - 2)
-    bare = number[size[number] == len(":{},")]
+    value[number], counted[number] = _numbers(flat, at[number] + 1, size[found] - 2)
+    bare = odd[found[size[found] == len(":{},")]]
     empty = np.zeros(len(at), bool)
     empty[bare] = (flat[at[bare] + 1] == ord("{")) & (flat[at[bare] + 2] == ord("}"))
-    values = np.zeros(len(at), bool)
-    values[1:] = said[:-1]
-    wrong = np.where(values, ~(one & ends | closes), ~(said | opens | counted | empty))
-    step = opens.astype(np.int32) - closes
-    after = np.cumsum(step)
+    wrong[odd] = np.where(values[odd], ~((size == 1) & ends | closes), ~(opens | counted[odd] | empty[odd]))
+    step = np.zeros(len(at), np.int32)
+    step[odd] = opens.astype(np.int32) - closes
+    after = np.cumsum(step, dtype=np.int32)
     depth = after - step
-    first = np.flatnonzero(np.concatenate(([True], last[:-1]))) if len(at) else np.empty(0, np.int64)
-    base = np.repeat(depth[first], np.diff(first, append=len(at)))
-    depth = depth - base
-    wrong |= (depth < 0) | (depth > 1) | (last & (after != base))
+    if after[last].any():  # a header does not close what it opens, and those behind it seem to be deeper
+        base = np.repeat(depth[first], last + 1 - first)
+        depth, after = depth - base, after - base
+    wrong |= (depth < 0) | (depth > 1)
+    wrong[last] |= after[last] != 0
     return values, depth, counted, value, wrong
 
 

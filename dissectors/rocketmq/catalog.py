@@ -11,7 +11,7 @@ from functools import cache, partial
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, Layout, Member, Short
 from dissectors.field import FieldSpec
-from dissectors.rocketmq.body import body_kind
+from dissectors.rocketmq.body import CHECKPOINT, body_kind
 from dissectors.rocketmq.codes import operations
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.message import KEYS
@@ -79,7 +79,8 @@ def _items() -> list[Member]:
     return _of_plan(item_plan())
 
 
-def _stored() -> list[Member]:
+def stored() -> list[Member]:
+    """Of a stored message."""
     inner = Member("messages", "struct", True, members=lambda: [_OFFSET, *_items()], about="of an inner batch")
     return [*_of_plan(message_plan(True, False, False)), _CRC_VALID, _UNCOMPRESSED, inner]
 
@@ -91,11 +92,12 @@ def _messages(members: Callable[[], Sequence[Member]]) -> tuple[Member, ...]:
 
 _BODIES: Mapping[str | None, tuple[Member, ...]] = {
     None: (Member("body", "bytes"),),
+    CHECKPOINT: (Member("body", "bytes"),),
     "payload": (Member("body", "bytes"), _UNCOMPRESSED),
     "text": (Member("body", "string"),),
     "json": (Member("body", "json_object", open=True),),
     "registration": (Member("body", "json_object", open=True),),
-    "messages": _messages(_stored),
+    "messages": _messages(stored),
     "batch": _messages(_items),
 }
 """By kind of body, as in body.py; one that is not as its operation says is bytes."""

@@ -53,13 +53,14 @@ def operations() -> Mapping[int, Operation]:
 
 
 @cache
-def _unwrapped() -> Mapping[int, int]:
+def wrapped_codes() -> Mapping[int, int]:
+    """Request codes that do not fit into an int16, by the one that a binary header has of them."""
     return {row["binary"]: int(code) for code, row in table("requests")["requests"].items() if "binary" in row}
 
 
 def unwrapped(code: int) -> int:
     """The request code that a binary header means by an int16."""
-    return _unwrapped().get(code, code)
+    return wrapped_codes().get(code, code)
 
 
 def operation_name(code: int) -> str | None:

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from dissectors.rocketmq.codes import language
-from dissectors.rocketmq.json_values import json_value
+from dissectors.rocketmq.json_values import has_twice, json_value
 from dissectors.wire.varint import Unfit
 
 MARK = Struct(">II")
@@ -26,6 +26,7 @@ HEAD = 8
 FIXED = Struct(">hbhiii")
 """A binary header up to the remark: code, language, version, opaque, flag, and the remark's length."""
 
+_LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 _KEY = Struct(">h")
 _SIZE = Struct(">i")
 
@@ -73,6 +74,10 @@ def _from_json(data: bytes, stop: int) -> Command:
         raise Unfit
     if remark is not None and type(remark) is not str:
         raise Unfit
+    if min(code, version, opaque, flag) < _LOWEST or max(code, version, opaque, flag) > _HIGHEST:
+        raise Unfit
+    if data.count(b":") != len(found) + len(ext) and has_twice(data):  # each key has a colon; other texts may, too
+        raise Unfit
     return Command(code, name, version, opaque, flag, remark, ext, "JSON", stop)
 
 
@@ -93,6 +98,8 @@ def _from_binary(message: bytes, stop: int) -> Command:
         if size < 0 or length < 0:
             raise Unfit
         name = message[at + 2 : end].decode()
+        if name in ext:
+            raise Unfit
         at = end + 4 + length
         ext[name] = message[end + 4 : at].decode()
     if at != stop:

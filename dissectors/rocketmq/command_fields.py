@@ -6,7 +6,8 @@ below each is the value that the operation's header class makes of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from dissectors.errors import Malformed
@@ -15,8 +16,9 @@ from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.codes import language, operation_name, response_name, unwrapped, version_name
 from dissectors.rocketmq.command import BINARY, HEAD, JSON, SERIALIZE
 from dissectors.rocketmq.extfields import HeaderField
-from dissectors.rocketmq.json_values import SECRETS
 from dissectors.rocketmq.labels import command_flag
+from dissectors.rocketmq.secrets import SECRETS, may_hide
+from dissectors.rocketmq.tables import table
 from dissectors.wire import json_text
 from dissectors.wire.primitive import INT8, INT16, INT32, UINT32, Fixed, Label, Length
 from dissectors.wire.reader import Reader
@@ -43,13 +45,16 @@ _LENGTH = Length("int32", "i")
 _LABELS: Mapping[str, Label] = {"version": version_name, "flag": command_flag}
 _VALUES = frozenset({"language", "version", "flag", "remark", EXT})
 _NUMBERS = frozenset({CODE, OPAQUE, "version", "flag"})
+_KNOWN = _VALUES | {CODE, OPAQUE}
+
+_LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 
 
 @lru_cache(maxsize=1024)
-def _spec(name: str, kind: str, response: bool = False) -> FieldSpec:
-    if name == CODE:
-        return Wrapping(name, kind, response_name if response else operation_name)
-    return (FieldSpec if name in _VALUES else Wrapping)(name, kind, _LABELS.get(name) if "string" not in kind else None)
+def _spec(name: str, kind: str, response: bool = False, number: bool = True) -> FieldSpec:
+    """number: whether the value is one that labels know."""
+    label = (response_name if response else operation_name) if name == CODE else _LABELS.get(name)
+    return (FieldSpec if name in _VALUES else Wrapping)(name, kind, label if number else None)
 
 
 @lru_cache(maxsize=4096)
@@ -79,7 +84,8 @@ def _pair(
     reader: Reader, name: str, kind: str, value: str | bytes | None, content: int, stop: int, fields: HeaderClass
 ) -> None:
     """One of extFields, from the cursor to `stop`, its value from `content` on, and what its class makes of it."""
-    secret = name in SECRETS and value is not None
+    told = kind == "json_value" and may_hide(reader.data[content:stop])
+    secret = (name in SECRETS or told) and value is not None
     shown = Secret(value) if secret and value is not None else value
     at = reader.at
     reader.leaf(_ext_spec(name, kind, secret), shown, stop, content - at)
@@ -96,6 +102,16 @@ def _pair(
             reader.tree.findings.append(found)
     if field.is_told:
         reader.bits(field.spec, typed, ALL)
+
+
+def _once(reader: Reader, names: Sequence[str]) -> None:
+    """Says which names stand twice in the container that ends here: other readers may take the first one."""
+    if len(set(names)) < len(names):
+        name = next(name for name, count in Counter(names).items() if count > 1)
+        text = table("notices")["twice"].format(name=reader.path(name))
+        node = reader.open[-1]
+        found = Finding(Severity.WARNING, "duplicate-key", text, reader.source, node.offset, reader.at - node.offset)
+        reader.tree.findings.append(found)
 
 
 def _decoded(raw: bytes) -> str | bytes:
@@ -124,13 +140,16 @@ def _read_binary(reader: Reader, response: bool, fields: HeaderClass) -> None:
     stop = at + size
     reader.enter(_spec(EXT, "map"))
     reader.leaf(_EXT_LENGTH, size, at)
+    names: list[str] = []
     while reader.at < stop:
         size, at = _size(reader, _KEY_LENGTH, reader.at, "key")
         name = reader.data[at : at + size].decode("utf-8", "backslashreplace")
+        names.append(name)
         size, at = _size(reader, _LENGTH, at + size, name)
         if at + size > stop:
             raise Malformed(reader.path(name), at, f"runs over the end of {EXT}")
         _pair(reader, name, "string", _decoded(reader.data[at : at + size]), at, at + size, fields)
+    _once(reader, names)
     reader.leave()
 
 
@@ -147,11 +166,14 @@ def _size(reader: Reader, length: Length, at: int, name: str) -> tuple[int, int]
 
 
 def _read_json(reader: Reader, response: bool, fields: HeaderClass) -> None:
+    names: list[str] = []
     for name, at in json_text.members(reader, json_text.space(reader, reader.at), "header"):
+        names.append(name)
         if name == EXT:
             _read_ext(reader, at, fields)
         else:
             _read_member(reader, name, at, response)
+    _once(reader, names)
 
 
 def _read_member(reader: Reader, name: str, at: int, response: bool) -> None:
@@ -163,7 +185,16 @@ def _read_member(reader: Reader, name: str, at: int, response: bool) -> None:
         value, kind = json_text.scalar(reader, at, end, name)
     if name == "language" and type(value) is int:
         value = language(value)
-    reader.leaf(_spec(name, kind, response), value, json_text.behind(reader, end), at - reader.at)
+    begin, stop = reader.at, json_text.behind(reader, end)
+    if (kind == "json_object" or name not in _KNOWN) and may_hide(reader.data[begin:stop]):
+        spec = (FieldSpec if name in _VALUES else Wrapping)(name, kind, None, True)
+        reader.leaf(spec, Secret(reader.data[at:end]), stop, at - begin)
+        return
+    reader.leaf(_spec(name, kind, response, type(value) is int), value, stop, at - begin)
+    if name in _NUMBERS and not (type(value) is int and _LOWEST <= value <= _HIGHEST):
+        text = table("notices")["number"].format(name=reader.path(name))
+        found = Finding(Severity.WARNING, "malformed-body", text, reader.source, begin, reader.at - begin)
+        reader.tree.findings.append(found)
 
 
 def _read_ext(reader: Reader, at: int, fields: HeaderClass) -> None:
@@ -172,11 +203,14 @@ def _read_ext(reader: Reader, at: int, fields: HeaderClass) -> None:
         reader.leaf(_spec(EXT, "json_null"), {}, json_text.behind(reader, at + 4), at - reader.at)
         return
     reader.enter(_spec(EXT, "json_object"))
-    for name, content in json_text.members(reader, at, EXT):
+    names: list[str] = []
+    for name, content in json_text.members(reader, at, ""):
+        names.append(name)
         end = json_text.extent(reader, content, name)
         raw = reader.data[content:end]
         quoted = raw[:1] in (b'"', b"'")
         value = json_text.text(raw) if quoted else None if raw == b"null" else _decoded(raw)
         kind = "json_string" if quoted else "json_value"
         _pair(reader, name, kind, value, content, json_text.behind(reader, end), fields)
+    _once(reader, names)
     reader.leave()

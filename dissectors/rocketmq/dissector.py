@@ -8,19 +8,21 @@ request. header.py and probe.py read the first bytes, message.py reads everythin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Pick
+from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Pick, Role, Stencil
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
 from dissectors.rocketmq.header import MAXIMUM, PREFIX, message_header
-from dissectors.rocketmq.probe import evidence, probe
+from dissectors.rocketmq.probe import evidence, probe, too_large
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.lesson import Path
     from dissectors.payload import Asked, Carriers, Payload
+    from dissectors.story import Story
+    from dissectors.watch import Watch
 
 _PLAUSIBLE = 50
 
@@ -32,6 +34,7 @@ class RocketMQ(Dissector):
     ports = (9876, 10911, 10909)
     framing = LengthPrefixed(4, 4, MAXIMUM)
     prefix = PREFIX
+    lone_numbers = True
     bulk = "dissectors.rocketmq.bulk"
     conversation = pair_by_key
 
@@ -43,6 +46,10 @@ class RocketMQ(Dissector):
         """Whether a header begins here; either side may ask and answer."""
         return evidence(prefix).score > _PLAUSIBLE
 
+    def refused(self, prefix: bytes, from_client: bool) -> str | None:
+        """Frames that are larger than what is believed."""
+        return too_large(prefix)
+
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Role, operation, opaque and client."""
         return message_header(prefix, from_client)
@@ -53,6 +60,12 @@ class RocketMQ(Dissector):
 
         return decode(message, context)
 
+    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
+        """The same with holes, and those of the request that it answers."""
+        from dissectors.rocketmq.stencil import stencil  # decoding one message has no use for it
+
+        return stencil(message, context, request)
+
     def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
         """Headers without their bodies."""
         from dissectors.rocketmq.picks import picker  # decoding one message has no use for it
@@ -61,15 +74,23 @@ class RocketMQ(Dissector):
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""
+        from dissectors.rocketmq.body import body_kind
+        from dissectors.rocketmq.inside import open_tree  # values need it as little as lines do
         from dissectors.rocketmq.message import read
 
-        return read(message, context)
+        return open_tree(read(message, context), body_kind(context.code, context.role is Role.RESPONSE))
+
+    def recalls(self, context: Context) -> frozenset[Path]:
+        """What an answer is about: topics, queues, groups."""
+        from dissectors.rocketmq.info import recalled  # for who reads lines
+
+        return recalled(context)
 
     def info(self, body: Body, context: Context) -> str:
         """Topics, groups, counts and errors, briefly."""
         from dissectors.rocketmq.info import info_line
 
-        return info_line(body)
+        return info_line(body, context)
 
     def carriers(self) -> Carriers | None:
         """What names a topic, or holds messages that do."""
@@ -82,6 +103,18 @@ class RocketMQ(Dissector):
         from dissectors.rocketmq.payloads import payloads  # for exports alone
 
         return payloads(values)
+
+    def stories(self) -> Sequence[type[Story]]:
+        """What happened to messages, transactions, pops, and more."""
+        from dissectors.rocketmq.stories import stories  # for who asks what happened
+
+        return stories()
+
+    def watches(self) -> Sequence[Watch]:
+        """What only several messages show to be wrong."""
+        from dissectors.rocketmq.watches import watches  # for checkups alone
+
+        return watches()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

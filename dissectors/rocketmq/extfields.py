@@ -74,6 +74,21 @@ def _class(name: str) -> Mapping[str, HeaderField]:
     return fields
 
 
+@cache
+def _required(name: str) -> frozenset[str]:
+    row = table("headers")["headers"][name]
+    own = frozenset(row.get("required", ()))
+    return own | _required(row["extends"]) if "extends" in row else own
+
+
+@lru_cache(maxsize=1024)
+def required(code: int | None, response: bool) -> frozenset[str]:
+    """The names on the wire without which Java refuses the class of header_class()."""
+    operation = operations().get(code) if code is not None else None
+    name = None if operation is None else operation.response if response else operation.request
+    return frozenset() if name is None else _required(name)
+
+
 @lru_cache(maxsize=1024)
 def header_class(code: int | None, response: bool) -> Mapping[str, HeaderField] | None:
     """The fields of the class for a request code and direction, by their names on the wire; None without one."""

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 
+from dissectors.rocketmq.secrets import may_hide
 from dissectors.wire.json_text import DEPTH
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.varint import Unfit
-
-SECRETS = frozenset({"Signature", "signature", "SecurityToken", "securityToken", "secretKey", "password"})
-"""Names whose values are secrets, in headers and in JSON bodies."""
 
 _DECODER = json.JSONDecoder(
     parse_float=lambda text: float_value(float(text)),
     parse_constant=lambda text: float_value(float(text)),
     strict=False,
 )
-_SECRETS = tuple(b'"%b"' % name.encode() for name in sorted(SECRETS))
 _SPACE = " \t\r\n"
 
 
@@ -41,9 +38,22 @@ def json_value(data: bytes) -> object:
     return value
 
 
+def has_twice(data: bytes) -> bool:
+    """Whether a key stands twice in an object; of JSON that json_value() could read, which keeps the last one alone."""
+    found: list[bool] = []
+
+    def looked(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        kept = dict(pairs)
+        found.append(len(kept) < len(pairs))
+        return kept
+
+    json.loads(data, object_pairs_hook=looked, strict=False)
+    return any(found)
+
+
 def json_body(data: bytes) -> object:
-    """The same for a body: Unfit where something in it is to be hidden."""
-    if any(name in data for name in _SECRETS):
+    """The same for a body: Unfit where something in it may have to be hidden."""
+    if may_hide(data):
         raise Unfit
     return json_value(data)
 

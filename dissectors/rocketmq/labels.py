@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dissectors.rocketmq.tables import table
+from dissectors.wire.amounts import duration_text
 from dissectors.wire.primitive import Label
 from dissectors.wire.times import milliseconds, timestamp
 
@@ -27,6 +29,9 @@ _SYS_FLAG = (
 _TRANSACTION = ("", "prepared", "committed", "rolled back")
 _PULL = ((1, "commits offset"), (2, "may wait"), (4, "with subscription"), (8, "class filter"), (16, "lite pull"))
 _PERMISSIONS = ((4, "read"), (2, "write"), (1, "inherit"), (8, "priority"))
+_UNITS = ((1, "unit"), (2, "subscribed in units"))
+_FORBIDDEN = {1: "the group may not", 2: "the topic may not be read", 3: "no broadcasting", 4: "not this subscription"}
+_ORDERLY = 999
 
 
 def codec(sys_flag: int) -> str | None:
@@ -59,14 +64,49 @@ def permission(value: int) -> str | None:
     return ", ".join(name for bit, name in _PERMISSIONS if value & bit) or None
 
 
+def delay(level: int) -> str | None:
+    """How long a delay level lasts where a broker's messageDelayLevel is as it comes; too large a one is the last."""
+    delays: list[int] = table("meanings")["delays"]
+    return duration_text(delays[min(level, len(delays)) - 1]) if level > 0 else None
+
+
+def retry_level(value: int) -> str | None:
+    """When a message comes again that a consumer gives back (SendMessageProcessor.consumerSendMsgBack)."""
+    return "to the dead letters" if value < 0 else "by number of retries" if value == 0 else delay(value)
+
+
+def topic_flag(value: int) -> str | None:
+    """What TopicSysFlag says."""
+    return ", ".join(name for bit, name in _UNITS if value & bit) or None
+
+
+def checksum_text(value: int) -> str:
+    """As CRCs are written."""
+    return f"{value & 0xFFFF_FFFF:#010x}"
+
+
+_MASTER = {0: "master"}.get
+
 _LABELS: Mapping[str, Label] = {
     "sysFlag": sys_flag,
     "pullSysFlag": pull_flag,
     "perm": permission,
+    "topicSysFlag": topic_flag,
+    "groupSysFlag": topic_flag,
+    "bodyCrc32": checksum_text,
+    "delayLevel": retry_level,
     "commitOrRollback": {0: "unknown", 8: "commit", 12: "rollback"}.get,
+    "initMode": {0: "from the first", 1: "from the last"}.get,
+    "requestSource": {-1: "SDK", 0: "proxy, in order", 1: "proxy, broadcast", 2: "proxy, stream"}.get,
+    "forbiddenType": _FORBIDDEN.get,
+    "queueId": {-1: "any"}.get,
+    "reviveQid": {_ORDERLY: "in order"}.get,
+    **dict.fromkeys(("brokerId", "suggestWhichBrokerId", "minBrokerId"), _MASTER),
     **dict.fromkeys(("bornTimestamp", "storeTimestamp", "timestamp", "beginTimestamp", "endTimestamp"), timestamp),
     **dict.fromkeys(("bornTime", "popTime", "invokeTime", "indexLastUpdateTimestamp", "checkStoreTime"), timestamp),
-    **dict.fromkeys(("suspendTimeoutMillis", "pollTime", "invisibleTime", "heartbeatTimeoutMillis"), milliseconds),
+    "subVersion": timestamp,
+    **dict.fromkeys(("suspendTimeoutMillis", "pollTime", "invisibleTime"), milliseconds),
+    **dict.fromkeys(("heartbeatTimeoutMillis", "heartbeatTimeoutMills"), milliseconds),
 }
 
 

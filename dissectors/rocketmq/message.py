@@ -6,7 +6,7 @@ Context. An answer's own code is its error, if it is not the one that means succ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,10 +16,12 @@ from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.body import body_kind, body_values, read_body
 from dissectors.rocketmq.codes import operations, response_name
-from dissectors.rocketmq.command import HEAD, MARK, Command, read_command
+from dissectors.rocketmq.command import HEAD, MARK, SERIALIZE, Command, read_command
 from dissectors.rocketmq.command_fields import CODE, EXT, HEADER, HeaderClass, read_header, read_mark
 from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.json_values import SECRETS
+from dissectors.rocketmq.notices import of_values
+from dissectors.rocketmq.probe import oversized
+from dissectors.rocketmq.secrets import SECRETS, hide_broken
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import framed
 from dissectors.wire.primitive import INT32
@@ -34,15 +36,23 @@ KEYS = ("flag", "language", "version", "serialize", "remark", EXT)
 def decode(message: bytes, context: Context) -> Body:
     """The values of a frame, its error, and what there is to say."""
     try:
-        return _decoded(message, context)
+        found = _decoded(message, context)
     except FAILURES:
         return folded(read(message, context), context)
+    large = oversized(len(message) - INT32.size)
+    return found._replace(findings=(*large, *found.findings)) if large else found
 
 
 def _decoded(message: bytes, context: Context) -> Body:
     response = context.role is Role.RESPONSE
     fields = header_class(context.code, response)
     command, header = head_values(message, fields or {})
+    body = body_values(message, command.stop, body_kind(context.code, response), header)
+    return assembled(command, header if fields is not None else None, body, context)
+
+
+def assembled(command: Command, header: dict[str, Any] | None, body: dict[str, Any], context: Context) -> Body:
+    """What a command's parts are together; they may have holes. header: None for a command without a header class."""
     ext: dict[str, Any] = command.ext
     for name in SECRETS.intersection(ext):
         ext[name] = Secret(ext[name])
@@ -54,10 +64,11 @@ def _decoded(message: bytes, context: Context) -> Body:
         "remark": command.remark,
         EXT: ext,
     }
-    if fields is not None:
+    if header is not None:
         values["header"] = header
-    values.update(body_values(message, command.stop, body_kind(context.code, response), header))
-    return Body(values, _error(command.code, command.version, context), tuple(_doubts(context)))
+    values.update(body)
+    error = reported(command.code, command.version, context)
+    return Body(values, error, (*_doubts(context), *of_values(error, values, context)))
 
 
 def head_values(message: bytes, fields: HeaderClass) -> tuple[Command, dict[str, object]]:
@@ -68,12 +79,16 @@ def head_values(message: bytes, fields: HeaderClass) -> tuple[Command, dict[str,
     header: dict[str, object] = {}
     for name, text in command.ext.items():
         field = fields.get(name)
-        if field is not None and name not in SECRETS:
+        if field is not None:
             header[field.name] = text if field.convert is None else field.convert(text)
+    for name in SECRETS.intersection(command.ext):
+        if name in fields:
+            header[fields[name].name] = Secret(command.ext[name])
     return command, header
 
 
-def _error(code: int, version: int | None, context: Context) -> tuple[int, str] | None:
+def reported(code: int, version: int | None, context: Context) -> tuple[int, str] | None:
+    """The error that a command of this code reports, as Body.error."""
     if context.role is not Role.RESPONSE or code == 0:
         return None
     operation = operations().get(context.code) if context.code is not None else None
@@ -90,7 +105,9 @@ def _doubts(context: Context) -> Iterator[Finding]:
 
 def read(message: bytes, context: Context) -> Tree:
     """The annotated tree of a frame: `length`, `headerMark`, `header`, `body`."""
-    return framed(message, INT32, partial(_content, context=context), _doubts(context))
+    known = (*oversized(int.from_bytes(message[: INT32.size])), *_doubts(context))
+    tree = framed(message, INT32, partial(_content, context=context), known)
+    return hide_broken(tree, message, context.code)
 
 
 def _content(reader: Reader, context: Context) -> None:
@@ -101,21 +118,39 @@ def _content(reader: Reader, context: Context) -> None:
     response = context.role is Role.RESPONSE
     fields = header_class(context.code, response) or {}
     reader.enter(HEADER)
-    reader.guard(partial(read_header, kind=kind, response=response, fields=fields), min(stop, reader.end))
+    whole = reader.guard(partial(read_header, kind=kind, response=response, fields=fields), min(stop, reader.end))
     reader.leave()
+    node = reader.tree.fields[-1]
+    header = _typed(node, fields)
+    if whole:
+        reader.tree.findings += of_values(*_said(node, kind, header, context), context)
     if reader.at == stop and reader.at < reader.end:
-        header = _typed(reader.tree.fields[-1], fields)
         read_body(reader, body_kind(context.code, response), end, header)
 
 
+def _said(
+    node: Field, kind: int, header: dict[str, object], context: Context
+) -> tuple[tuple[int, str] | None, dict[str, Any]]:
+    """The error of a header's node, and what notices are made of; null is as if it were not there."""
+    values = members([node])
+    ext = {name: value for name, value in (values.get(EXT) or {}).items() if value is not None}
+    return _error(node, values, context), values | {EXT: ext, "serialize": SERIALIZE[kind], "header": header}
+
+
+def _error(node: Field, values: Mapping[str, Any], context: Context) -> tuple[int, str] | None:
+    """What a header's node reports; of several codes the last one counts."""
+    code = next((child.value for child in reversed(node.children) if child.spec.name == CODE), None)
+    version = values.get("version")
+    return reported(code, version if type(version) is int else None, context) if type(code) is int else None
+
+
 def _typed(header: Field, fields: HeaderClass) -> dict[str, object]:
-    """What the header class made of extFields."""
+    """What the header class made of extFields; of several objects the last one counts."""
     found: dict[str, object] = {}
-    pairs = (pair for node in header.children if node.spec.name == EXT for pair in node.children)
-    for pair in pairs:
+    for pair in next((node.children for node in reversed(header.children) if node.spec.name == EXT), ()):
         field = fields.get(pair.spec.name)
         if field is not None and pair.value is not None:
-            found[field.name] = pair.children[0].value if pair.children else pair.value
+            found[field.name] = next((part.value for part in pair.children if part.bits is not None), pair.value)
     return found
 
 
@@ -131,7 +166,4 @@ def folded(tree: Tree, context: Context) -> Body:
     if fields is not None:
         found["header"] = _typed(header, fields)
     found["body"] = values.pop("body", None)
-    code = next((node.value for node in reversed(header.children) if node.spec.name == CODE), None)
-    version = found["version"] if type(found["version"]) is int else None
-    error = _error(code, version, context) if type(code) is int else None
-    return Body(found | values, error, findings)
+    return Body(found | values, _error(header, found, context), findings)

@@ -1,7 +1,8 @@
 """Bodies of messages: sent, sent as a batch, or stored and pulled.
 
 Facts. A command that sends says topic and queue in its header; a stored message says its own, and its offset there. A
-compressed body is given as it was before; a batch that is stored as one message is given message by message.
+compressed body is given as it was before; a batch that is stored as one message is given message by message. The key
+that a message can be found by is a property, and so is what its queue was chosen by, where it has no other.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from dissectors.payload import Carriers, Payload, Place, Record, Values, number
 from dissectors.rocketmq.body import body_kind
 from dissectors.rocketmq.codes import operations
 from dissectors.rocketmq.extfields import header_class
+from dissectors.rocketmq.stored import properties_in
 from dissectors.wire.inner import content
 
 _UNKNOWN = "unknown"
 _STRUCTURED = ("messages", "batch", "json", "registration")
+_KEYS = ("KEYS", "__SHARDINGKEY")
 _ITEMS, _BODY, _PLAIN = "messages", "body", "bodyUncompressed"
 
 
@@ -60,9 +63,17 @@ def _told(values: dict[str, Any], around: Record) -> Record:
     """What a header or a message says of itself; else what is said around it."""
     topic, queue = values.get("topic", around.topic), values.get("queueId", around.partition)
     offset, born = number(values.get("queueOffset")), number(values.get("bornTimestamp"))
-    return Record(
-        topic if isinstance(topic, str) else None, number(queue), offset, around.time if born is None else born
-    )
+    named, time = topic if isinstance(topic, str) else None, around.time if born is None else born
+    return Record(named, number(queue), offset, time, _key(values.get("properties")))
+
+
+def _key(properties: object) -> str | None:
+    """The key in a message's properties, which a header has as text."""
+    if isinstance(properties, str):
+        properties = properties_in(properties)
+    if not isinstance(properties, dict):
+        return None
+    return next((value for name in _KEYS if isinstance(value := properties.get(name), str)), None)
 
 
 def _body(values: Values, place: Place, record: Record, index: int | None) -> Iterator[Payload]:

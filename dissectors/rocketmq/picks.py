@@ -10,23 +10,31 @@ from typing import Any
 
 from dissectors.api import Context, Pick, Role
 from dissectors.lesson import Path
+from dissectors.rocketmq.command_fields import HeaderClass
 from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.message import head_values
+from dissectors.rocketmq.message import head_values, reported
+from dissectors.story import REPORTED
 from dissectors.wire.emit import FAILURES
 
 HEADER = "header"
+_TOLD = (HEADER, REPORTED[0])
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
     """See Dissector.picker."""
     fields = header_class(context.code, context.role is Role.RESPONSE)
-    if fields is None or not all(path[0] == HEADER for path in paths):
+    if not all(path[0] in _TOLD for path in paths) or (fields is None and paths != {REPORTED}):
         return None
+    known: HeaderClass = {} if fields is None else fields
+    reports = REPORTED in paths
 
     def picked(message: bytes) -> dict[str, Any] | None:
         try:
-            return {HEADER: head_values(message, fields)[1]}
+            command, header = head_values(message, known)
         except FAILURES:
             return None
+        if not reports:
+            return {HEADER: header}
+        return {HEADER: header, REPORTED[0]: reported(command.code, command.version, context)}
 
     return picked

@@ -11,6 +11,7 @@ import re
 from struct import Struct
 from typing import NamedTuple
 
+from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.codes import operations, unwrapped
 from dissectors.rocketmq.command import BINARY, FIXED, HEAD, JSON, MARK
 from dissectors.rocketmq.header import MAXIMUM, Beginning, beginning
@@ -31,6 +32,10 @@ _SIZE = Struct(">i")
 _LANGUAGE = Struct(">bh")
 _FLAGS = 3
 _LANGUAGES = 32
+
+
+TAKEN = 16 * 1024 * 1024
+"""Bytes of a frame, its length among them, that Java takes by default (NettyDecoder, frameMaxLength)."""
 
 
 class Evidence(NamedTuple):
@@ -114,3 +119,24 @@ def probe(prefix: bytes, from_client: bool | None) -> int:
     if from_client is None or from_server is None or from_server is not from_client:
         return score
     return min(score, WRONG_SIDE)
+
+
+def too_large(prefix: bytes) -> str | None:
+    """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
+    if len(prefix) <= HEAD or int.from_bytes(prefix[:_MINIMUM]) <= MAXIMUM:
+        return None
+    if evidence(MAXIMUM.to_bytes(_MINIMUM) + prefix[_MINIMUM:]).score < UNDECIDED:
+        return None
+    return f"a frame of more than {MAXIMUM >> 20} MiB"
+
+
+def oversized(size: int) -> tuple[Finding, ...]:
+    """What there is to say of a frame whose length is `size`."""
+    whole = size + _MINIMUM
+    if whole <= TAKEN:
+        return ()
+    text = (
+        f"the frame has {whole:,} bytes; more than {TAKEN:,} are refused, and the connection closed, unless both sides "
+        "set com.rocketmq.remoting.frameMaxLength"
+    )
+    return (Finding(Severity.NOTE, "oversized-frame", text),)

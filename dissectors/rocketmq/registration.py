@@ -13,8 +13,8 @@ from functools import partial
 
 from dissectors.errors import Malformed
 from dissectors.field import FieldSpec
-from dissectors.rocketmq.json_values import SECRETS
 from dissectors.rocketmq.labels import permission
+from dissectors.rocketmq.secrets import SECRETS
 from dissectors.wire.json_text import read_json
 from dissectors.wire.primitive import Label, Length
 from dissectors.wire.reader import Reader

@@ -38,13 +38,19 @@ HEAD = Struct(">iI28xi")
 ITEM_HEAD = Struct(">iI")
 ITEM_MINIMUM = 22
 
-_NAME_VALUE, _PROPERTY = "\x01", "\x02"
+NAME_VALUE, PROPERTY = "\x01", "\x02"
+"""What stands behind the name of a property, and behind its value."""
 _BODY = Sized("bytes", Length("int32", "i"))
 
 
 def properties(raw: bytes) -> dict[str, str]:
     """The properties of a message. Raises UnicodeDecodeError."""
-    pairs = [item.partition(_NAME_VALUE) for item in raw.decode().split(_PROPERTY) if item]
+    return properties_in(raw.decode())
+
+
+def properties_in(text: str) -> dict[str, str]:
+    """The same of a text, as headers have them."""
+    pairs = [item.partition(NAME_VALUE) for item in text.split(PROPERTY) if item]
     return {name: value for name, _, value in pairs}
 
 

@@ -24,7 +24,7 @@ from dissectors.wire.shorts import leads
 ROOT = Path(__file__).parents[2]
 CAPTURES = [*sorted((ROOT / "captures").glob("*.pcap*")), *sorted((ROOT / "tests" / "golden").glob("*/*.pcap.zst"))]
 TRUTH = ROOT.parent / "shared" / "truth"
-PROTOCOLS = ("kafka", "zookeeper", "zookeeper-quorum", "zookeeper-election", "pulsar", "rocketmq")
+PROTOCOLS = ("kafka", "zookeeper", "zookeeper-quorum", "zookeeper-election", "pulsar", "rocketmq", "rocketmq-ha")
 MOST_ALIKE = 6
 """Messages of one operation and version that are looked at in a capture."""
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissectors.rocketmq import RocketMQ
+from dissectors.story import REPORTED
 from tests.dissectors.picking import paths_in, picked_alike
 from tests.dissectors.rocketmq.test_properties import FRAMES, SMALL
 from tests.dissectors.rocketmq.truth import Frame
@@ -44,3 +45,15 @@ def test_any_damage(frame: Frame, data: st.DataObject) -> None:
         content[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
     content[:4] = (len(content) - 4).to_bytes(4)
     picked_alike(ROCKETMQ, bytes(content), frame.context, asked(frame, data))
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.name)
+def test_the_error_that_a_frame_reports(frame: Frame) -> None:
+    """With fields of the header or without; a body is not looked at."""
+    body = ROCKETMQ.values(frame.data, frame.context)
+    for paths in ({REPORTED}, {REPORTED, ("header", "topic")}):
+        pick = ROCKETMQ.picker(frame.context, frozenset(paths))
+        assert pick is not None or "header" not in body.values
+        found = None if pick is None else pick(frame.data)
+        assert found is None or found[REPORTED[0]] == body.error
+    assert ROCKETMQ.picker(frame.context, frozenset({REPORTED, ("body",)})) is None

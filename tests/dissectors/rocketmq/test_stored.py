@@ -11,7 +11,7 @@ from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.message import folded
-from tests.dissectors.rocketmq.making import command, item, stored
+from tests.dissectors.rocketmq.making import command, item, sparing, stored
 from tests.dissectors.trees import assert_tiles, at_path, node
 
 ROCKETMQ = RocketMQ()
@@ -26,7 +26,7 @@ def decoded(data: bytes, context: Context) -> tuple[Body, Tree]:
     body, tree = ROCKETMQ.values(data, context), ROCKETMQ.tree(data, context)
     assert_tiles(tree)
     assert folded(tree, context) == body
-    return body, tree
+    return sparing(body), tree
 
 
 def pulled(*messages: bytes) -> tuple[Body, Tree]:
@@ -53,7 +53,7 @@ def test_a_message() -> None:
     assert node(tree, "body", "messages", "[0]", "bornTimestamp").text == "2023-11-14T22:13:20.000Z"
     tags = node(tree, "body", "messages", "[0]", "properties", "TAGS")
     assert (tags.value, tags.head, tags.length) == ("a", 5, 7)
-    assert ROCKETMQ.info(body, PULLED) == "2 messages of orders"
+    assert ROCKETMQ.info(body, PULLED) == "2 messages of orders, 5 bytes"
 
 
 @pytest.mark.parametrize("store", [False, True])
@@ -176,3 +176,32 @@ def test_a_batch() -> None:
     body, _ = decoded(command(320, data + bytes(30)), SENT)
     assert "has size 0, the least is 22" in body.findings[0].text
     assert len(body.values["body"]["messages"]) == 2
+
+
+@pytest.mark.parametrize("code", [10, 310, 324])
+def test_what_calls_itself_a_batch_is_one(code: int) -> None:
+    """Brokers look at the header, not at the code."""
+    context, name = Context(Role.REQUEST, code), "m" if code == 310 else "batch"
+    data = item(b"one") + item(b"two")
+    assert decoded(command(code, data, **{name: "false"}), context)[0].values["body"] == data
+    body, _ = decoded(command(code, data, **{name: "true"}), context)
+    assert [each["body"] for each in body.values["body"]["messages"]] == [b"one", b"two"]
+    body, _ = decoded(command(code, b"no batch", **{name: "true"}), context)
+    assert body.values["body"] == b"no batch"
+
+
+def test_an_answer_that_ends_inside_a_message() -> None:
+    """What was captured of it stays, and the messages before it."""
+    whole, cut = stored(b"whole"), stored(b"cut off")
+    for end in range(8, len(cut)):
+        body, _ = pulled(whole, cut[:end])
+        assert body.values["body"]["messages"][0]["body"] == b"whole"
+        assert "malformed-body" in [finding.code for finding in body.findings]
+
+
+@pytest.mark.parametrize("size", [-1, 0, 21, 91, 1 << 30])
+def test_a_size_that_lies(size: int) -> None:
+    message = stored(b"body")
+    body, _ = pulled(stored(b"whole"), size.to_bytes(4, signed=True) + message[4:], stored(b"behind"))
+    assert body.values["body"]["messages"][0]["body"] == b"whole"
+    assert "malformed-body" in [finding.code for finding in body.findings]

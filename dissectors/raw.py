@@ -1,0 +1,30 @@
+"""What can be said of bytes that no dissector framed.
+
+Theory. A run of such bytes is one row and stays one, whoever knows what it is: rows are a promise. But people who look
+at one want to know what passes there, and often the port or the bytes tell. So a protocol may have a RawReader, that
+says so in a line and a tree (registry.RAW_READERS); the row and its values stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from dissectors.field import Tree
+
+
+class Run(NamedTuple):
+    """Bytes of one direction without a gap. ports: of who sent them, and of who received them."""
+
+    data: bytes
+    ports: tuple[int, int]
+    from_client: bool
+
+
+class RawReader(Protocol):
+    """Knows some of the runs that are of no framed protocol. Never raises, and looks at a bounded part of a run."""
+
+    def line(self, run: Run) -> str | None:
+        """What it is, and what is in it, briefly; None where nothing is known of it."""
+
+    def tree(self, run: Run) -> Tree | None:
+        """The same with its places; the leaves cover all of it. None where a line is all there is to say."""

@@ -1,0 +1,55 @@
+"""What frames of an HA connection may be asked, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dissectors.api import Role
+from dissectors.catalog import Catalog, Layout, Member
+from dissectors.rocketmq.catalog import stored
+from dissectors.rocketmq.ha.forms import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER
+
+_OFFSET = Member("offset", "int64", about="in the commit log, in bytes")
+_STATE, _SIZE = Member("state", "int32"), Member("size", "int32")
+_EPOCH = Member("epoch", "int32")
+_STARTS = (Member("epochStartOffset", "int64"), Member("confirmOffset", "int64"))
+_REST = Member("_rest", "bytes")
+
+
+class HACatalog(Catalog):
+    """All four."""
+
+    def layouts(self) -> Sequence[Layout]:
+        """Of both protocols together."""
+        return (
+            Layout(HANDSHAKE, Role.REQUEST, _greeting),
+            Layout(HANDSHAKE, Role.RESPONSE, _answer),
+            Layout(SLAVE_OFFSET, None, lambda: (_STATE, _OFFSET, _REST)),
+            Layout(HEARTBEAT, None, lambda: (*_placed(), _REST)),
+            Layout(TRANSFER, None, _transfer),
+        )
+
+
+def _placed() -> tuple[Member, ...]:
+    return (_STATE, _SIZE, _OFFSET, _EPOCH, *_STARTS)
+
+
+def _greeting() -> Sequence[Member]:
+    flags = (Member("syncFromLastFile", "int16"), Member("asyncLearner", "int16"))
+    return (_STATE, *flags, Member("brokerId", "int64"), Member("address", "string"), _REST)
+
+
+def _answer() -> Sequence[Member]:
+    entries = Member("epochs", "struct", True, members=lambda: (_EPOCH, Member("startOffset", "int64")))
+    return (*_placed(), entries, _REST)
+
+
+def _transfer() -> Sequence[Member]:
+    return (
+        *_placed(),
+        Member("continued", "bytes", about="the end of a message that an earlier block began"),
+        Member("messages", "struct", True, members=stored),
+        Member("continues", "bytes", about="the beginning of a message that a later block goes on with"),
+        Member("blank", "bytes", about="what fills the end of a file"),
+        _REST,
+    )

@@ -1,0 +1,78 @@
+"""One HA connection: which protocol it speaks, and how far both sides are.
+
+Theory. A greeting and its answer are the only exchange. A report says how far the slave's log goes, whichever
+transfers brought it there, so it answers none. Where a master goes on somewhere else than where it ended, and where a
+slave is far behind, only both directions together tell; so that is kept with the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from dissectors.api import Conversation, Outcome, Role
+from dissectors.rocketmq.ha.forms import HANDSHAKE, SLAVE_OFFSET, Frame, Kind
+from dissectors.rocketmq.ha.header import HEADERS, KIND, sight
+
+EXPECTED, BEHIND = "expected", "behind"
+"""Keys of Context.extra: where the log was to go on, and how many bytes the slave had not reported."""
+
+FAR = 256 * 1024 * 1024
+"""Bytes behind which a slave counts as fallen behind (haSlaveFallbehindMax, later haMaxGapNotInSync)."""
+
+_MOST_GREETINGS = 16
+
+
+@dataclass(slots=True)
+class HAConversation(Conversation):
+    """`reached`: where the master's next transfer begins; None before the first, and behind lost bytes."""
+
+    kind: Kind | None = None
+    reached: int | None = None
+    told: bool = False
+    greetings: list[int] = field(default_factory=list)
+
+    def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
+        """The slave is the client."""
+        seen = sight(prefix, from_client, self.kind)
+        if seen is None:
+            return Outcome(HEADERS[None])
+        self.kind = seen.kind
+        found, extra = seen.frame, {} if seen.kind is Kind.CLASSIC else {KIND: seen.kind.name}
+        header = HEADERS[found.form.operation, from_client]
+        if found.form.operation == HANDSHAKE:
+            return Outcome(header, self._greeted(handle, header.role), extra or None)
+        extra |= self._behind(found) if from_client else self._jump(found)
+        return Outcome(header, None, extra or None)
+
+    def _greeted(self, handle: int, role: Role) -> int | None:
+        if role is Role.RESPONSE:
+            return self.greetings.pop(0) if self.greetings else None
+        if len(self.greetings) < _MOST_GREETINGS:
+            self.greetings.append(handle)
+        return None
+
+    def _jump(self, found: Frame) -> dict[str, str]:
+        before, self.reached = self.reached, found.offset + found.data if found.offset >= 0 else None
+        return {EXPECTED: str(before)} if before is not None and found.offset not in (before, -1) else {}
+
+    def _behind(self, found: Frame) -> dict[str, str]:
+        """Told once, until the slave is near again."""
+        if found.form.operation != SLAVE_OFFSET or self.reached is None:
+            return {}
+        behind, before = self.reached - found.offset, self.told
+        self.told = behind > FAR
+        return {BEHIND: str(behind)} if self.told and not before else {}
+
+    def lost(self, from_client: bool) -> None:
+        """What a master has sent is not known any more."""
+        if not from_client:
+            self.reached = None
+
+    def handles(self) -> Iterable[int]:
+        """Greetings that wait."""
+        return list(self.greetings)
+
+    def renumber(self, numbers: Mapping[int, int]) -> None:
+        """See Conversation.renumber."""
+        self.greetings = [numbers[handle] for handle in self.greetings]

@@ -1,0 +1,111 @@
+"""The HA protocol as the Dissector interface asks for it.
+
+Theory. A slave opens a connection to its master's HA port (haListenPort: the broker's port + 1, so usually 10912), says
+how far its log goes, and gets the rest (forms.py: two protocols, told apart by their first bytes). Frames are short
+numbers without a sign of their own, so no connection is taken for one by its bytes, nor by its port: what passes there
+is a raw run, of which runs.py says what it is, until somebody asks for more with -d 10912=rocketmq-ha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader
+from dissectors.field import Tree
+from dissectors.rocketmq.ha.chain import links
+from dissectors.rocketmq.ha.forms import Frame, frame, kind_of
+from dissectors.rocketmq.ha.header import HEADERS, PREFIX, sight
+from dissectors.rocketmq.ha.measure import LOOK, Frames
+
+if TYPE_CHECKING:
+    from dissectors.catalog import Catalog
+    from dissectors.payload import Asked, Payload
+
+_MODEST = WEAK - 5
+"""Enough for who is told to look for it, too little for anybody else."""
+
+
+class RocketMQHA(Dissector):
+    """RocketMQ 3.2 to 5.5, the HA port (with -d 10912=rocketmq-ha): reports of slaves, blocks of log."""
+
+    name = "rocketmq-ha"
+    ports = ()
+    framing = None
+    prefix = PREFIX
+
+    def probe(self, prefix: bytes, from_client: bool | None) -> int:
+        """Never more than a little."""
+        sides = (True, False) if from_client is None else (from_client,)
+        return _MODEST if any(_fits(prefix, side) for side in sides) else 0
+
+    def plausible(self, prefix: bytes, from_client: bool) -> bool:
+        """Bytes within a log look like frames, too; those that say offset 0 only where a log begins behind them."""
+        kind = kind_of(prefix[:LOOK], from_client, ended=True)
+        found = None if kind is None else frame(prefix, from_client, kind, ended=True)
+        if not isinstance(found, Frame):
+            return False
+        return found.offset > 0 or (found.data > 0 and _begins_log(prefix, found))
+
+    def measure(self, from_client: bool, opening: bool) -> Measure:
+        """By its head, once the first frame has told which protocol it is."""
+        return Frames(from_client, opening)
+
+    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
+        """The operation."""
+        seen = sight(prefix, from_client, None)
+        return HEADERS[None if seen is None else (seen.frame.form.operation, from_client)]
+
+    def conversation(self) -> Conversation:
+        """Which protocol it is, and how far both sides are."""
+        from dissectors.rocketmq.ha.conversation import HAConversation  # decoding one frame needs none
+
+        return HAConversation()
+
+    def values(self, message: bytes, context: Context) -> Body:
+        """Offsets, and the stored messages."""
+        from dissectors.rocketmq.ha.body import decode  # cutting frames out needs none
+
+        return decode(message, context)
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        """The same with their places."""
+        from dissectors.rocketmq.ha.body import read  # the same
+
+        return read(message, context)
+
+    def info(self, body: Body, context: Context) -> str:
+        """Where in the log, and what."""
+        from dissectors.rocketmq.ha.info import info_line  # the same
+
+        return info_line(body)
+
+    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
+        """Bodies of the messages in a block."""
+        from dissectors.rocketmq.payloads import payloads  # for exports alone
+
+        as_a_body = {"body": {"messages": values.get("messages")}}
+        return (each._replace(place=each.place[1:]) for each in payloads(as_a_body))
+
+    def catalog(self) -> Catalog:
+        """All fields by name."""
+        from dissectors.rocketmq.ha.catalog import HACatalog  # for who asks by name
+
+        return HACatalog()
+
+
+def _begins_log(prefix: bytes, found: Frame) -> bool:
+    from dissectors.rocketmq.ha.log import first_message  # for who hunts behind a gap
+
+    begin, stop = found.form.size, min(len(prefix), found.size)
+    return found.is_transfer and first_message(prefix, begin, stop, found.offset) < stop
+
+
+def _fits(prefix: bytes, from_slave: bool) -> bool:
+    """Whether frames follow one another, as far as the bytes go."""
+    kind = kind_of(prefix[:LOOK], from_slave, ended=True)
+    first = None
+    for first in links(prefix, from_slave, kind) if kind is not None else ():
+        if not first.follows:
+            return False
+    return first is not None

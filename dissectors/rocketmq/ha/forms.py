@@ -1,0 +1,197 @@
+"""The frames of an HA connection, and how long each is.
+
+Theory. There are two protocols on this port, and no frame names its own. In the classic one (DefaultHAConnection,
+DefaultHAClient; HAService before 5.0) a slave says offsets and nothing else, and the master says offset, size, and so
+many bytes of its log. Where a controller chooses masters (AutoSwitchHAConnection, AutoSwitchHAClient), each frame
+begins with the ordinal of HAConnectionState: 1 is a handshake, 2 a transfer. A transfer of no bytes is a heartbeat.
+
+Facts. 5.0 says in a slave's handshake its address behind a length of four bytes, later releases an id of eight, whose
+upper half is zero; and 5.0 sends the whole head of a transfer before its epochs, of which what belongs to no handshake
+is zero. An epoch is never 0, so the bytes tell the releases apart.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from struct import Struct
+from typing import NamedTuple
+
+from dissectors.wire import INT16, INT32, INT64, leaves
+from dissectors.wire.plan import Leaf
+from dissectors.wire.specs import Layout
+
+
+class Kind(IntEnum):
+    """Which of the two protocols a connection speaks."""
+
+    CLASSIC = 0
+    CONTROLLED = 1
+
+
+class Form(NamedTuple):
+    """A frame's operation, and the fields of its head."""
+
+    operation: str
+    head: tuple[Leaf, ...]
+    size: int
+
+
+class Frame(NamedTuple):
+    """A frame as its head tells of it. offset: in the log. data: bytes of log, epochs or an address behind the head."""
+
+    form: Form
+    offset: int
+    data: int
+
+    @property
+    def size(self) -> int:
+        """All its bytes."""
+        return self.form.size + self.data
+
+    @property
+    def is_transfer(self) -> bool:
+        """Whether it says where the master is in its log."""
+        return self.form.operation in (TRANSFER, HEARTBEAT)
+
+
+MAXIMUM = 4 * 1024 * 1024
+"""Bytes that a slave reads at once; of a frame that is larger it never sees the end."""
+
+NAMES = range(7, 51)
+"""Bytes of a slave's address, for which one of 5.0 has room for 50. Fewer are none, but may be half an offset."""
+
+EPOCH = Struct(">iq")
+MOST_EPOCHS = 1000
+"""Epochs for which a master has room in its handshake."""
+
+HEAD = 36
+"""Bytes in which the longest head lies."""
+
+FARTHEST = 1 << 47
+"""Beyond any log: files of a GiB, so many as nobody keeps. What is above is no offset."""
+
+HANDSHAKE, SLAVE_OFFSET, TRANSFER, HEARTBEAT = "HANDSHAKE", "SLAVE_OFFSET", "TRANSFER", "HEARTBEAT"
+OPERATIONS = (HANDSHAKE, SLAVE_OFFSET, TRANSFER, HEARTBEAT)
+
+_GREETS, _TRANSFERS = 1, 2
+_NONE = -1
+"""An offset or epoch that a master without any log says."""
+
+_WORD, _OFFSET, _SIZED = Struct(">i"), Struct(">q"), Struct(">qi")
+_GREETING, _REPORT = Struct(">ihhi"), Struct(">iq")
+_MASTER = Struct(">iiqi")
+_MORE = Struct(">qq")
+
+_STATE = leaves({"state": INT32})
+_EPOCHS = (*_STATE, *leaves({"size": INT32, "offset": INT64, "epoch": INT32}))
+_STARTS = leaves({"epochStartOffset": INT64, "confirmOffset": INT64})
+_FLAGS = (*_STATE, *leaves({"syncFromLastFile": INT16, "asyncLearner": INT16}))
+_LENGTH = Leaf(Layout("length", "int32"), INT32)
+
+_CLASSIC_REPORT = Form(SLAVE_OFFSET, leaves({"offset": INT64}), 8)
+_CLASSIC = {name: Form(name, leaves({"offset": INT64, "size": INT32}), 12) for name in (TRANSFER, HEARTBEAT)}
+_CONTROLLED_REPORT = Form(SLAVE_OFFSET, (*_STATE, *leaves({"offset": INT64})), 12)
+_CONTROLLED = {name: Form(name, (*_EPOCHS, *_STARTS), HEAD) for name in (TRANSFER, HEARTBEAT)}
+_ADDRESS = Form(HANDSHAKE, (*_FLAGS, _LENGTH), 12)
+_ID = Form(HANDSHAKE, (*_FLAGS, *leaves({"brokerId": INT64})), 16)
+_ANSWER, _ANSWER_OF_5_0 = Form(HANDSHAKE, _EPOCHS, 20), Form(HANDSHAKE, (*_EPOCHS, *_STARTS), HEAD)
+
+
+def frame(head: bytes, from_slave: bool, kind: Kind, ended: bool = False) -> Frame | int:
+    """The frame that begins with these bytes; 0 if none can, negative: so many bytes are needed to tell.
+
+    ended: no more bytes will come.
+    """
+    if kind is Kind.CLASSIC:
+        return _report(head) if from_slave else _transfer(head)
+    if len(head) < _WORD.size:
+        return -_WORD.size
+    state = _WORD.unpack_from(head)[0]
+    if state not in (_GREETS, _TRANSFERS):
+        return 0
+    if from_slave:
+        return _greeting(head) if state == _GREETS else _controlled_report(head)
+    return _answer(head, ended) if state == _GREETS else _controlled_transfer(head)
+
+
+def _report(head: bytes) -> Frame | int:
+    if len(head) < _OFFSET.size:
+        return -_OFFSET.size
+    offset = _OFFSET.unpack_from(head)[0]
+    return Frame(_CLASSIC_REPORT, offset, 0) if 0 <= offset < FARTHEST else 0
+
+
+def _transfer(head: bytes) -> Frame | int:
+    if len(head) < _SIZED.size:
+        return -_SIZED.size
+    offset, size = _SIZED.unpack_from(head)
+    if not (0 <= offset < FARTHEST and 0 <= size <= MAXIMUM - _SIZED.size):
+        return 0
+    return Frame(_CLASSIC[TRANSFER if size else HEARTBEAT], offset, size)
+
+
+def _greeting(head: bytes) -> Frame | int:
+    if len(head) < _GREETING.size:
+        return -_GREETING.size
+    _, last_file, learner, length = _GREETING.unpack_from(head)
+    if last_file not in (0, 1) or learner not in (0, 1) or (length and length not in NAMES):
+        return 0
+    if length:
+        return Frame(_ADDRESS, 0, length)
+    return Frame(_ID, 0, 0) if len(head) >= _ID.size else -_ID.size
+
+
+def _controlled_report(head: bytes) -> Frame | int:
+    if len(head) < _REPORT.size:
+        return -_REPORT.size
+    offset = _REPORT.unpack_from(head)[1]
+    return Frame(_CONTROLLED_REPORT, offset, 0) if _NONE <= offset < FARTHEST else 0
+
+
+def _answer(head: bytes, ended: bool) -> Frame | int:
+    if len(head) < _MASTER.size:
+        return -_MASTER.size
+    _, size, offset, epoch = _MASTER.unpack_from(head)
+    if size % EPOCH.size or not 0 <= size <= EPOCH.size * MOST_EPOCHS:
+        return 0
+    if not _NONE <= offset < FARTHEST or epoch < _NONE:
+        return 0
+    behind = head[_MASTER.size : _MASTER.size + _WORD.size]
+    if len(behind) < _WORD.size and not ended:
+        return -_MASTER.size - _WORD.size
+    return Frame(_ANSWER_OF_5_0 if behind == bytes(_WORD.size) else _ANSWER, offset, size)
+
+
+def _controlled_transfer(head: bytes) -> Frame | int:
+    if len(head) < HEAD:
+        return -HEAD
+    _, size, offset, epoch = _MASTER.unpack_from(head)
+    start, confirmed = _MORE.unpack_from(head, _MASTER.size)
+    if not 0 <= size <= MAXIMUM - HEAD or epoch < _NONE:
+        return 0
+    if not all(_NONE <= each < FARTHEST for each in (offset, start, confirmed)):
+        return 0
+    return Frame(_CONTROLLED[TRANSFER if size else HEARTBEAT], offset, size)
+
+
+def kind_of(head: bytes, from_slave: bool, *, ended: bool = False, opening: bool = False) -> Kind | None:
+    """Which protocol a frame that begins so belongs to; None: more bytes are needed to tell.
+
+    A classic offset may begin like a state: from 4 GiB on with 1, from 8 with 2. Then all else must fit, and behind a
+    slave's report another state. ended: no more bytes will come. opening: it is the first frame, which is no report.
+    """
+    if len(head) < _WORD.size:
+        return Kind.CLASSIC if ended else None
+    state = _WORD.unpack_from(head)[0]
+    if state not in (_GREETS, _TRANSFERS) or (opening and state == _TRANSFERS):
+        return Kind.CLASSIC
+    found = frame(head, from_slave, Kind.CONTROLLED, ended)
+    if not isinstance(found, Frame):
+        return Kind.CLASSIC if found == 0 or ended else None
+    if not from_slave or state == _GREETS:
+        return Kind.CONTROLLED
+    behind = head[_REPORT.size : _REPORT.size + _WORD.size]
+    if len(behind) < _WORD.size and not ended:
+        return None
+    goes_on = any(_WORD.pack(each).startswith(behind) for each in (_GREETS, _TRANSFERS))
+    return Kind.CONTROLLED if goes_on else Kind.CLASSIC

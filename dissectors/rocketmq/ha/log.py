@@ -1,0 +1,123 @@
+"""Pieces of a commit log: where in them messages begin, what they are cut into, and their nodes.
+
+Facts (CommitLog, MessageDecoder). A log is stored messages back to back, in files of one size; where the next message
+does not fit into a file, a blank one with a magic of its own goes to its end. Of a blank one only size and magic are
+written; what fills it is whatever lay there. A stored message says itself at which offset of the log it stands.
+
+Theory. A transfer takes so many bytes as are there, and cuts messages anywhere. What a piece begins with may be the end
+of a message from the one before; the first message that stands where it says it stands is where reading begins, so
+no piece needs another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from dissectors.errors import Malformed
+from dissectors.field import FieldSpec
+from dissectors.rocketmq.stored import HEAD, MAGICS
+from dissectors.wire.reader import Reader
+
+BLANK = 0xCBD4_3194
+
+CONTINUED = FieldSpec("continued", "bytes")
+"""The end of a message that an earlier piece began."""
+
+CONTINUES = FieldSpec("continues", "bytes")
+"""The beginning of one that a later piece goes on with."""
+
+_BLANK = FieldSpec("blank", "bytes")
+
+MAXIMUM = 128 * 1024 * 1024
+"""More than a message may have: brokers take 4 MiB by default, and no frame is larger."""
+
+_WORDS, _PLACE = Struct(">iI"), Struct(">q")
+_PLACED = 28
+"""Where in a stored message its offset in the log stands."""
+
+_MAGIC_AT = 4
+_MAGICS = re.compile(b"|".join(re.escape(magic.to_bytes(4)) for magic in MAGICS))
+
+
+class Span(NamedTuple):
+    """Bytes of a piece that are read alike; `messages` of them are whole stored messages."""
+
+    spec: FieldSpec | None
+    start: int
+    stop: int
+    messages: int = 0
+
+
+def spans(data: bytes, start: int, stop: int, base: int) -> Iterator[Span]:
+    """What lies in data[start:stop], of which the first byte stands at `base` in the log; spec None: messages.
+
+    Covers all of it, but for what neither is a message nor the end of one.
+    """
+    at = first_message(data, start, stop, base)
+    if at > start:
+        yield Span(CONTINUED, start, at)
+    begin, count = at, 0
+    while stop - at >= _WORDS.size:
+        size, magic = _WORDS.unpack_from(data, at)
+        if magic == BLANK and size >= _WORDS.size:
+            if count:
+                yield Span(None, begin, at, count)
+            begin, count = min(at + size, stop), 0
+            yield Span(_BLANK, at, begin)
+            at = begin
+            continue
+        if magic not in MAGICS or not HEAD.size <= size <= MAXIMUM:
+            break
+        if size > stop - at:
+            break
+        at, count = at + size, count + 1
+    if count:
+        yield Span(None, begin, at, count)
+    if at < stop and _may_go_on(data, at, stop):
+        yield Span(CONTINUES, at, stop)
+
+
+def first_message(data: bytes, start: int, stop: int, base: int) -> int:
+    """Where the first message, or a blank one at the very beginning, stands; `stop` if there is none."""
+    if stop - start >= _WORDS.size and _WORDS.unpack_from(data, start)[1] == BLANK:
+        return start
+    if _may_go_on(data, start, stop) and stop - start < _PLACED + _PLACE.size:
+        return start if stop - start >= _WORDS.size else stop
+    for found in _MAGICS.finditer(data, start + _MAGIC_AT, stop):
+        at = found.start() - _MAGIC_AT
+        if at + _PLACED + _PLACE.size > stop:
+            break
+        if _PLACE.unpack_from(data, at + _PLACED)[0] == base + at - start:
+            return at
+    return stop
+
+
+def size_of(data: bytes) -> int:
+    """The size of the message that begins so; 0 where too little of it is there."""
+    return int.from_bytes(data[:_MAGIC_AT]) if len(data) >= _MAGIC_AT else 0
+
+
+def _may_go_on(data: bytes, at: int, stop: int) -> bool:
+    """Whether a message that ends behind `stop` may begin there."""
+    head = data[at : min(at + _WORDS.size, stop)]
+    size = int.from_bytes(head[:_MAGIC_AT])
+    if len(head) >= _MAGIC_AT and not (HEAD.size <= size <= MAXIMUM and size > stop - at):
+        return False
+    return any(magic.to_bytes(4).startswith(head[_MAGIC_AT:]) for magic in MAGICS)
+
+
+def read_log(reader: Reader, base: int) -> None:
+    """Reads a piece of a log up to the reader's end; its first byte stands at `base`. Raises Malformed."""
+    from dissectors.rocketmq.stored_fields import read_messages  # who only looks for messages makes no nodes
+
+    data, end = reader.data, reader.end
+    for span in spans(data, reader.at, end, base):
+        if span.spec is None:
+            reader.guard(read_messages, span.stop)
+        else:
+            reader.leaf(span.spec, data[span.start : span.stop], span.stop)
+    if reader.at < end:
+        raise Malformed(reader.path("messages"), reader.at, "is neither a message nor blank")

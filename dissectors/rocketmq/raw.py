@@ -1,0 +1,42 @@
+"""What passes on ports of RocketMQ where no remoting command is spoken.
+
+Facts. Ports by default: haListenPort is 10912 (the broker's + 1); a proxy takes gRPC on 8081 (ProxyConfig,
+grpcServerPort) and remoting commands on 8080 (remotingListenPort), where it takes HTTP/2, too, by its first bytes.
+Others use 8080 and 8081 as well, so a port alone says only what usually is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dissectors.field import Tree
+from dissectors.foreign import foreign
+from dissectors.raw import Run
+from dissectors.rocketmq.ha import raw as ha
+
+_HTTP2 = "http2"
+_PORTS: Mapping[int, str] = {
+    8080: "a RocketMQ proxy's clients usually speak remoting commands, or gRPC over HTTP/2",
+    8081: "a RocketMQ proxy's clients usually speak gRPC over HTTP/2",
+}
+
+
+class RocketMQRaw:
+    """The HA port by what passes there; the proxy's by number."""
+
+    def line(self, run: Run) -> str | None:
+        """What reports and log say, or what a port is for."""
+        other = foreign(run.data)
+        if other is None and (found := ha.line(run)) is not None:
+            return found
+        if other is not None and other.name != _HTTP2:
+            return None
+        port = next((port for port in run.ports if port in _PORTS), None)
+        return None if port is None else f"on port {port} {_PORTS[port]}, which is not decoded here"
+
+    def tree(self, run: Run) -> Tree | None:
+        """Frames of an HA connection."""
+        return ha.tree(run) if foreign(run.data) is None else None
+
+
+RAW = RocketMQRaw()
