@@ -26,6 +26,12 @@ INSTRUCTIVE = {
         "SEEK", "REACHED_END_OF_TOPIC", "WATCH_TOPIC_UPDATE", "GET_OR_CREATE_SCHEMA", "END_TXN_ON_PARTITION",
         "CLOSE_PRODUCER",
     },
+    "rocketmq.pcap.zst": {
+        "REGISTER_BROKER", "SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE", "PULL_MESSAGE", "POP_MESSAGE", "ACK_MESSAGE",
+        "CHECK_TRANSACTION_STATE", "CONSUMER_SEND_MSG_BACK", "PUSH_REPLY_MESSAGE_TO_CLIENT", "LOCK_BATCH_MQ",
+        "NOTIFY_CONSUMER_IDS_CHANGED", "RECALL_MESSAGE",
+    },
+    "rocketmq-binary.pcap.zst": {"REGISTER_BROKER", "SEND_MESSAGE_V2", "CHECK_TRANSACTION_STATE", "POP_MESSAGE"},
 }  # fmt: skip
 """What a capture is there to show; the first two were among the last to do so."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.brokers.kafka.journal import RECORDS, Journal, said
-from tests.brokers.lab import java, maven, server
+from tests.brokers.lab import golang, java, maven, server
 from tests.brokers.lab.java import Java
 from tests.brokers.lab.missing import Missing
 from tests.brokers.lab.recorder import recording
@@ -55,6 +55,28 @@ def test_what_was_fetched_is_not_fetched_again(bare: pytest.MonkeyPatch, tmp_pat
     assert maven.fetched(JARS, sys.executable) == first
     with pytest.raises(Missing):
         maven.fetched(maven.Jars("made-up", ("group:name:2",)), sys.executable)
+
+
+def test_without_go_it_says_so(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(Missing, match="no go"):
+        golang.built(tmp_path, "client")
+
+
+def test_a_client_is_built_once_and_again_when_it_changes(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    go, sources = tmp_path / "go", tmp_path / "sources"
+    sources.mkdir()
+    (sources / "main.go").write_text("package main")
+    script = 'while [ "$1" != -o ]; do shift; done; echo built > "$2"\n'
+    go.write_text(f"#!/bin/sh\n{script}")
+    go.chmod(0o755)
+    first = golang.built(sources, "client")
+    assert first.read_text() == "built\n"
+    go.write_text("#!/bin/sh\necho 'no such module' >&2; exit 1\n")
+    assert golang.built(sources, "client") == first
+    (sources / "main.go").write_text("package other")
+    with pytest.raises(Missing, match="no such module"):
+        golang.built(sources, "client")
+    assert list(maven.cache().iterdir()) == [first]
 
 
 def test_versions_are_those_of_a_project_that_is_named(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
