@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
 from analyzer.insight import reused
+from analyzer.insight.errors import EMPTY
 from analyzer.insight.said import About, Saying
 from analyzer.insight.watching import Watching
 from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
@@ -78,9 +79,15 @@ def _before(found: Found, row: int) -> bool:
 
 
 def _error(session: Analysis, about: About) -> Iterator[Finding]:
-    """The error that a message reports, as a finding: only a checkup counts them among what is wrong."""
+    """The error that a message reports, as a finding: only a checkup counts them among what is wrong.
+
+    That there is nothing now is none.
+    """
     if about.error is not None:
         operation = session.names.text(session.rows.cell("operation", about.row))
+        dissector = session.engine.dissector(session.rows.cell("protocol", about.row))
+        if dissector is not None and about.error[0] in EMPTY.get((dissector.name, operation or ""), ()):
+            return
         text = about.error[1] if operation is None else f"{operation}: {about.error[1]}"
         yield Finding(Severity.NOTE, ERROR_ANSWER, text)
 

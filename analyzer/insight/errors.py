@@ -6,7 +6,7 @@ a protocol may have no field for it, and in answers it is 0. Only what is left i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ WORTH = 16
 _KIND = ("protocol", "role", "code", "version")
 
 _PULLED, _POPPED = (19, 20, 21), (209, 210)
-EMPTY = {
+EMPTY: Mapping[tuple[str, str], tuple[int, ...]] = {
     ("rocketmq", "PULL_MESSAGE"): _PULLED,
     ("rocketmq", "LITE_PULL_MESSAGE"): _PULLED,
     ("rocketmq", "POP_MESSAGE"): _POPPED,

@@ -18,6 +18,7 @@ from dissectors.finding import Finding, Severity
 from dissectors.watch import Seen, Watch
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 
+BUNDLED = Path(__file__).parents[3] / "captures"
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
 ANSWER = bytes.fromhex("00000010 00000007 00000000 ffffffff 00000000".replace(" ", ""))
@@ -36,6 +37,15 @@ def test_a_producer_that_was_fenced_off() -> None:
 def test_nothing_across_messages_is_wrong_where_all_is_well(name: str) -> None:
     across = {"fenced-producer", "duplicate-sequence", "out-of-order-sequence", "fetch-session", "far-timestamp"}
     assert not across.intersection(code for _, code in found(GOLDEN / f"{name}.pcap.zst"))
+
+
+def test_that_there_is_nothing_now_is_no_error() -> None:
+    with Session([BUNDLED / "rocketmq.pcap.zst"]).load() as session:
+        texts = {each.finding.text for each in checkup(session) if each.finding.code == "error-answer"}
+        names = {error[1] for row in range(len(session.rows)) if (error := session.body(row).error) is not None}
+    assert {"PULL_NOT_FOUND", "POLLING_TIMEOUT"} <= names
+    assert "PULL_MESSAGE: NO_PERMISSION" in texts
+    assert not {"PULL_MESSAGE: PULL_NOT_FOUND", "POP_MESSAGE: POLLING_TIMEOUT"} & texts
 
 
 def test_rows_in_order_then_what_belongs_to_none(tmp_path: Path) -> None:
