@@ -77,6 +77,8 @@ class Remark(NamedTuple):
     alone: bool = False
 
 
+_LEFT = "no answer is in the capture, the side that asked closed the connection first"
+
 ROW_FINDINGS: tuple[Remark, ...] = (
     Remark(
         lambda facts: facts.marks & Mark.SNAPPED != 0,
@@ -109,9 +111,7 @@ ROW_FINDINGS: tuple[Remark, ...] = (
     ),
     Remark(
         lambda facts: facts.unanswered & facts.left,
-        Finding(
-            Severity.NOTE, "unanswered", "no answer is in the capture, the side that asked closed the connection first"
-        ),
+        Finding(Severity.NOTE, "unanswered", _LEFT),
         late=True,
     ),
     Remark(
@@ -131,6 +131,9 @@ def remarks(index: Messages, streams: Streams, rows: Ints, *, late: bool) -> Int
             found |= remark.condition(facts).astype(np.int64) << bit
     return found
 
+
+LEFT = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.finding.text == _LEFT)
+"""The bit of requests whose sender did not wait for the answer, which may be usual; see Dissector.held."""
 
 ALONE = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.alone)
 """The bits of what keeps a row from being written together with others."""

@@ -21,7 +21,7 @@ from analyzer import defects, raw, row_findings
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets, Reader
 from analyzer.capture.store import Store
 from analyzer.capture.succession import Succession
-from analyzer.columns import Ints, Names, given, given64, ranks
+from analyzer.columns import Bools, Ints, Names, given, given64, ranks
 from analyzer.comments import Comments
 from analyzer.decode_as import Orders, Where, known_of, together
 from analyzer.defects import UNREAD, UNREAD_SECRET
@@ -328,7 +328,21 @@ class Analysis:
 
     def remarks_of(self, rows: Ints, *, late: bool) -> Ints:
         """The same of many rows, as bits; see row_findings.remarks."""
-        return row_findings.remarks(self.rows, self.engine.streams, rows, late=late)
+        found = row_findings.remarks(self.rows, self.engine.streams, rows, late=late)
+        left = np.flatnonzero(found & row_findings.LEFT)
+        if len(left):
+            found[left[self._held(rows[left])]] &= ~row_findings.LEFT
+        return found
+
+    def _held(self, rows: Ints) -> Bools:
+        """Which rows are requests that a server may hold; see Dissector.held."""
+        protocol, code = (self.rows.column(name)[rows] for name in ("protocol", "code"))
+        found = np.zeros(len(rows), bool)
+        for number in np.unique(protocol).tolist():
+            dissector = self.engine.dissector(number)
+            if dissector is not None and dissector.held:
+                found |= (protocol == number) & np.isin(code, sorted(dissector.held))
+        return found
 
     def endpoint(self, stream: int, side: int) -> str:
         """`address:port` of a stream's client (FROM_CLIENT) or server."""

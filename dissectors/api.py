@@ -252,6 +252,9 @@ class Dissector(ABC):
     lone_numbers: bool = False
     """Whether only its number says whose an answer is, so that a number must not be given out again while it waits."""
 
+    held: frozenset[int] = frozenset()
+    """Codes of requests that a server keeps until there is something to tell: who goes meanwhile misses no answer."""
+
     bulk: str | None = None
     """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one: for speed alone."""
 

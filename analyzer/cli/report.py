@@ -15,7 +15,7 @@ from analyzer.cli.inputs import files_options, loaded, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
-from analyzer.insight.stories import Chapter, Telling, meant, offered, tales
+from analyzer.insight.stories import Chapter, Telling, full_names, meant, offered, tales
 from analyzer.render.columns_text import aligned
 from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line
 from analyzer.render.jsonable import JsonWriter
@@ -44,25 +44,27 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bo
     """Tell what happened in captures: wireanalyze report NAME FILE... prints a line for each thing that NAME tells of.
 
     Without anything it says which names there are; without a NAME, how much those have to tell whose protocol these
-    captures have. --list NAME says what the columns of one are.
+    captures have. --list NAME says what the columns of one are. What several protocols call alike is that of the one
+    that is in the captures; PROTOCOL.NAME says which.
     Messages are called by the numbers that list prints.
     """
     known = tales(dissectors())
+    full = full_names(known)
     if columns or not files:
-        _print_known(known, files)
+        _print_known(known, [full.get(each, each) for each in files])
         return
-    name = next((each for each in files if each in known), None)
-    inputs = [each for each in files if each != name]
-    _check(known, name, inputs, form)
+    asked = next((each for each in files if each in known or each in full), None)
+    inputs = [each for each in files if each != asked]
+    _check(known, asked, inputs, form)
     gc.freeze()  # what was imported stays
     with loaded(inputs, decode_as, reader) as session:
-        if name is None:
+        if asked is None:
             told, others = offered(session)
             _print_counts(told, _told(session, list(told.values())))
             if others:
                 click.echo(sentence(f"no message is of a protocol that tells of {', '.join(others)}"), err=True)
         else:
-            name = meant(session, name)
+            name = full[asked] if asked in full else meant(session, asked)
             _print(name, _told(session, [known[name]])[0], form)
 
 

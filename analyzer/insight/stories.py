@@ -57,6 +57,11 @@ def tales(dissectors: Iterable[Dissector]) -> dict[str, type[Story]]:
     return found
 
 
+def full_names(known: Mapping[str, type[Story]]) -> dict[str, str]:
+    """Names of tales() by PROTOCOL.NAME, which means the same story in whatever capture."""
+    return {f"{story.needs}.{story.name}": name for name, story in known.items()}
+
+
 def offered(session: Analysis) -> tuple[dict[str, type[Story]], dict[str, type[Story]]]:
     """All stories of a session's protocols by name: those that its messages may tell, and the others."""
     known = tales(session.engine.known.dissectors)

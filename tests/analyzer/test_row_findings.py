@@ -16,6 +16,7 @@ from analyzer.rows import Rows
 from analyzer.session import Session
 from analyzer.streams import ACK, FIN, RST
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
+from tests.dissectors.rocketmq.making import command
 
 REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
 ANSWER = bytes.fromhex("0000000c 00000007 00000000 00000000".replace(" ", ""))
@@ -103,3 +104,27 @@ def test_a_request_that_need_not_be_answered(
         assert total.requests == 20
         assert total.unanswered == len(unanswered(session, every)) == owed
         assert [finding.code for finding in proposal] == ["closed-unanswered"] * bool(owed)
+
+
+@pytest.mark.parametrize(
+    ("code", "closer", "said"),
+    [
+        (11, CLIENT, []),
+        (200050, CLIENT, []),
+        (105, CLIENT, ["unanswered"]),
+        (11, SERVER, ["closed-unanswered"]),
+        (11, None, ["unanswered"]),
+    ],
+)
+def test_who_goes_while_a_server_holds_its_request(
+    code: int, closer: int | None, said: list[str], tmp_path: Path
+) -> None:
+    """Consumers of RocketMQ pull until they are stopped, so that a pull is always waiting."""
+    asked = command(code)
+    talk = Talk(((CLIENT, asked),), (("10.0.0.1", 40_000), ("10.0.0.2", 10_911)))
+    end = [] if closer is None else [Segment(closer, len(asked) if closer == CLIENT else 0, flags=FIN | ACK)]
+    path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, asked), *end], talk)
+    with Session([path]).load() as session:
+        assert [finding.code for finding in session.remarks(0)] == said
+        (total,) = counts(session).protocols
+        assert total.unanswered == 1

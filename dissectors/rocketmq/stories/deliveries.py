@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from dissectors.api import Role
-from dissectors.remembered import Remembered
+from dissectors.remembered import Remembered, Weighed
 from dissectors.rocketmq.stories.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
 from dissectors.rocketmq.stories.delivery_lines import COLUMNS, lines, sentence
 from dissectors.rocketmq.stories.handles import receipt, receipts
@@ -53,8 +53,8 @@ from dissectors.story import REPORTED, Ends, Entry, Story, Told
 MOST_NAMED = 16
 """Lines that name the same commit: those of the latest messages that it is for."""
 
-MOST_PENDING = 8192
-"""SENDs whose answers are waited for; each may be a batch."""
+MOST_PENDING = 65_536
+"""Messages of SENDs whose answers are waited for, and places that acknowledgements name until theirs come."""
 
 _PULLS, _POPS = ("PULL_MESSAGE", "LITE_PULL_MESSAGE"), ("POP_MESSAGE", "POP_LITE_MESSAGE")
 _ACK, _BATCH_ACK, _BACK, _COMMIT = (
@@ -78,6 +78,13 @@ class _Reading(NamedTuple):
     stream: int
     client: str
     how: str
+
+
+class _Acking(NamedTuple):
+    """An acknowledgement until its answer comes. told: without values, which may be many."""
+
+    told: Told
+    places: list[tuple[_Queue, int]]
 
 
 class Deliveries(Story):
@@ -111,11 +118,11 @@ class Deliveries(Story):
         self._over: list[Entry] = []
         self._known = Messages()
         self._broadcasting: Remembered[str, bool] = Remembered()
-        self._pending: Remembered[int, list[Message]] = Remembered(MOST_PENDING)
+        self._pending: Weighed[int, list[Message]] = Weighed(len, MOST_PENDING)
         """By row of a SEND what it sends."""
         self._reading: Remembered[int, _Reading] = Remembered()
-        self._acking: Remembered[int, tuple[Told, list[tuple[_Queue, int]]]] = Remembered()
-        self._backing: Remembered[int, tuple[Told, Message, Delivery]] = Remembered()
+        self._acking: Weighed[int, _Acking] = Weighed(lambda asked: len(asked.places), MOST_PENDING)
+        self._backing: Remembered[int, tuple[Message, Delivery]] = Remembered()
         self._out: Outstanding[tuple[Message, Delivery]] = Outstanding()
 
     def see(self, told: Told) -> Iterable[Entry]:
@@ -329,7 +336,7 @@ class Deliveries(Story):
         if told.partner is None:
             self._take(told, places)
         else:
-            self._acking.keep(told.row, (told, places))
+            self._acking.keep(told.row, _Acking(told._replace(values={}), places))
 
     def _take(self, told: Told, places: Iterable[tuple[_Queue, int]]) -> None:
         for queue, offset in places:
@@ -358,7 +365,7 @@ class Deliveries(Story):
         found.dead = number(said, "delayLevel") < 0 or 0 <= most <= found.count
         self._returned(told, message, found)
         if told.partner is not None:
-            self._backing.keep(told.row, (told, message, found))
+            self._backing.keep(told.row, (message, found))
 
     def _sent_back(self, told: Told, what: Sent) -> None:
         """A SEND to a topic of retries, as of one who consumes in order, or could not send back."""
@@ -379,7 +386,7 @@ class Deliveries(Story):
         """The answer to what was sent back: an error, and it stays where it was."""
         asked = self._backing.take(told.partner)
         if asked is not None and told.error is not None:
-            _, message, found = asked
+            message, found = asked
             found.returned = found.dead = False
             found.backs -= 1
             found.note("kept", told)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
+from dissectors.rocketmq.stored import properties_in
 from dissectors.rocketmq.stories.asked import text
 
 RETRY = "%RETRY%"
@@ -27,7 +28,6 @@ _LENGTHS = (32, 56)
 _PORT = 8
 _MOST_DIGITS = 18
 _POP_RETRY = {"1": "_", "2": "+"}
-_NAME_VALUE, _PROPERTY = "\x01", "\x02"
 
 
 def place_of(id_: str) -> Place | None:
@@ -70,10 +70,7 @@ def properties(raw: object) -> Mapping[str, Any]:
     """The properties of a message, of a header's text or as they were decoded."""
     if isinstance(raw, dict):
         return raw
-    if not isinstance(raw, str):
-        return {}
-    pairs = (item.partition(_NAME_VALUE) for item in raw.split(_PROPERTY) if item)
-    return {name: value for name, _, value in pairs}
+    return properties_in(raw) if isinstance(raw, str) else {}
 
 
 def count(values: Mapping[str, Any], name: str) -> int | None:

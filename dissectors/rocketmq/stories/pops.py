@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from dissectors.api import Role
-from dissectors.remembered import Remembered
+from dissectors.remembered import Remembered, Weighed
 from dissectors.rocketmq.stories.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
 from dissectors.rocketmq.stories.handles import handle_of, receipt, receipts
 from dissectors.rocketmq.stories.ids import MOST_IDS, id_of, properties, retry_topic
@@ -99,6 +99,13 @@ class _Pop:
         return Entry(values, tuple(self.rows), self.first, self.last)
 
 
+class _Naming(NamedTuple):
+    """What names pops, until its answer comes. told: without values, which may be many."""
+
+    told: Told
+    found: list[_Pop]
+
+
 class Pops(Story):
     """See the module."""
 
@@ -150,7 +157,7 @@ class Pops(Story):
         self._open: OrderedDict[_Key, _Pop] = OrderedDict()
         self._called: Remembered[tuple[str | None, str], _Key] = Remembered(MOST)
         self._asked: Remembered[int, _Asked] = Remembered()
-        self._naming: Remembered[int, tuple[Told, list[_Pop]]] = Remembered()
+        self._naming: Weighed[int, _Naming] = Weighed(lambda asked: len(asked.found))
         """By row of an ACK or a change what it names."""
 
     def see(self, told: Told) -> Iterable[Entry]:
@@ -232,7 +239,7 @@ class Pops(Story):
         if told.partner is None:
             self._done(told, found)
         else:
-            self._naming.keep(told.row, (told, found))
+            self._naming.keep(told.row, _Naming(told._replace(values={}), found))
 
     def _done(self, told: Told, found: Iterable[_Pop]) -> None:
         for pop in found:

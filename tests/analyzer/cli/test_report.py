@@ -157,6 +157,17 @@ def test_of_two_reports_of_one_name_the_one_that_the_capture_tells() -> None:
     assert json.loads(line)["story"] == "deliveries"
 
 
+def test_the_protocol_may_be_said_too() -> None:
+    assert said("rocketmq.groups", ROCKETMQ) == said("groups", ROCKETMQ) != ""
+    mixed = str(ROOT / "captures" / "mixed.pcapng")
+    lines = {name: said(name, mixed) for name in ("deliveries", "pulsar.deliveries", "rocketmq.deliveries")}
+    assert lines["deliveries"] == lines["pulsar.deliveries"] != lines["rocketmq.deliveries"]
+    assert said("--list", "pulsar.deliveries") == said("--list", "deliveries")
+    done = run("report", "pulsar.deliveries", ROCKETMQ)
+    assert (done.stdout, done.returncode) == (b"", 0)
+    assert b"no message of pulsar says anything of it" in done.stderr
+
+
 def test_a_file_that_is_called_like_a_report(tmp_path: Path) -> None:
     path = tmp_path / "watches"
     shutil.copy(WATCH, path)

@@ -135,6 +135,37 @@ def test_each_message_of_a_batch_has_a_line() -> None:
     ]
 
 
+def test_messages_whose_answers_are_waited_for_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliveries, "MOST_PENDING", 3)
+    told = book()
+    sends = [
+        told.ask("SEND_BATCH_MESSAGE", {"topic": "orders"}, {"messages": [{"properties": said(key)} for key in keys]})
+        for keys in ("AB", "CD")
+    ]
+    for row in sends:
+        told.reply(row, "SEND_BATCH_MESSAGE", {"msgId": offset_id(row), "queueId": 0, "queueOffset": 7})
+    assert told.only("message", "state") == [
+        ("A", "unanswered"),
+        ("B", "unanswered"),
+        ("C", "stored"),
+        ("D", "stored"),
+    ]
+
+
+def test_places_that_are_acknowledged_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliveries, "MOST_PENDING", 5)
+    told = book()
+    told.pop(*(stored(f"K{at}", at, at) for at in range(4)))
+    rows = []
+    for first in (0, 2):  # each names two messages, at a broker's name and at its address
+        acks = [{"c": "CG", "t": "orders", "r": "0", "q": 0, "so": first, "pt": 1000, "b": "Aw=="}]
+        rows.append(told.ask("BATCH_ACK_MESSAGE", {}, {"brokerName": "broker-a", "acks": acks}))
+    for row in rows:
+        told.reply(row, "BATCH_ACK_MESSAGE")
+    states = ["delivered", "delivered", "acked", "acked"]
+    assert told.only("message", "state") == [(f"K{at}", state) for at, state in enumerate(states)]
+
+
 def test_a_batch_that_is_stored_as_one_message() -> None:
     told = book()
     items = [{"properties": said(key)} for key in ("K", "L")]

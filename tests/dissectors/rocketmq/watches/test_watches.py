@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.insight.checkup import checkup
@@ -302,6 +302,7 @@ _VALUES: st.SearchStrategy[Any] = st.recursive(
 """What any field may hold, of a peer that knows no rules."""
 
 
+@settings(max_examples=settings.default.max_examples // 2)  # each case is shown to all watches
 @given(
     st.lists(st.tuples(st.integers(0, 99), _VALUES, _VALUES, st.integers(0, 1), st.integers(0, 1 << 40)), max_size=8)
 )
