@@ -55,7 +55,7 @@ CODES: dict[str, str] = {
     "message-refused": "a broker does not take a message as it is",
     "operation-refused": "the server does not know the operation, or cannot under the number that was sent",
     "missing-field": "a field is not there without which the receiver refuses the message",
-    "duplicate-key": "a key stands twice where one is expected; the last one counts",
+    "duplicate-key": "a key stands twice with different values; the last one counts",
     "offset-moved": "a consumer asked for an offset that the queue does not have",
     "stale-subscription": "the broker does not know the subscription that a consumer asks with",
     "given-up": "a consumer gives a message up, which goes to the dead-letter queue of its group",

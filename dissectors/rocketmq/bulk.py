@@ -16,8 +16,7 @@ import numpy as np
 
 from dissectors.api import Context, Role, State
 from dissectors.rocketmq.codes import language, operations, unwrapped
-from dissectors.rocketmq.command import BINARY, FIXED, HEAD, JSON
-from dissectors.rocketmq.command_fields import CODE, OPAQUE
+from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, OPAQUE
 from dissectors.rocketmq.header import client_name, message_header
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
 from dissectors.wire.bulk import (

@@ -19,6 +19,7 @@ from dissectors.wire.varint import Unfit
 
 MARK = Struct(">II")
 JSON, BINARY = 0, 1
+CODE, OPAQUE, EXT = "code", "opaque", "extFields"
 SERIALIZE = ("JSON", "ROCKETMQ")
 HEAD = 8
 """Bytes in front of the header."""
@@ -98,10 +99,10 @@ def _from_binary(message: bytes, stop: int) -> Command:
         if size < 0 or length < 0:
             raise Unfit
         name = message[at + 2 : end].decode()
-        if name in ext:
-            raise Unfit
         at = end + 4 + length
-        ext[name] = message[end + 4 : at].decode()
+        value = message[end + 4 : at].decode()
+        if ext.setdefault(name, value) != value:
+            raise Unfit
     if at != stop:
         raise Unfit
     return Command(code, language(number), version, opaque, flag, remark, ext, "ROCKETMQ", stop)

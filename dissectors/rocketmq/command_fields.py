@@ -6,7 +6,6 @@ below each is the value that the operation's header class makes of it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -14,10 +13,10 @@ from dissectors.errors import Malformed
 from dissectors.field import FieldSpec
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.codes import language, operation_name, response_name, unwrapped, version_name
-from dissectors.rocketmq.command import BINARY, HEAD, JSON, SERIALIZE
+from dissectors.rocketmq.command import BINARY, CODE, EXT, HEAD, JSON, OPAQUE, SERIALIZE
 from dissectors.rocketmq.extfields import HeaderField
 from dissectors.rocketmq.labels import command_flag
-from dissectors.rocketmq.secrets import SECRETS, may_hide
+from dissectors.rocketmq.secrets import SECRETS, may_hide, mentions
 from dissectors.rocketmq.tables import table
 from dissectors.wire import json_text
 from dissectors.wire.primitive import INT8, INT16, INT32, UINT32, Fixed, Label, Length
@@ -27,7 +26,6 @@ from dissectors.wire.specs import Layout, Wrapping
 from dissectors.wire.varint import Unfit
 
 HEADER = Layout("header", "struct")
-CODE, OPAQUE, EXT = "code", "opaque", "extFields"
 ALL = -1
 """The mask of a part that is all of its node."""
 
@@ -48,6 +46,9 @@ _NUMBERS = frozenset({CODE, OPAQUE, "version", "flag"})
 _KNOWN = _VALUES | {CODE, OPAQUE}
 
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
+
+_BEHIND = b", \t\r\n"
+"""What is behind a member's value and belongs to its node."""
 
 
 @lru_cache(maxsize=1024)
@@ -104,10 +105,18 @@ def _pair(
         reader.bits(field.spec, typed, ALL)
 
 
-def _once(reader: Reader, names: Sequence[str]) -> None:
-    """Says which names stand twice in the container that ends here: other readers may take the first one."""
-    if len(set(names)) < len(names):
-        name = next(name for name, count in Counter(names).items() if count > 1)
+def _once(reader: Reader, pairs: Sequence[tuple[str, bytes]]) -> None:
+    """Says which names stand twice in the container that ends here: other readers may take the first one.
+
+    pairs: names, and what stands behind them. Where that is the same, each reader takes the same: Java's client writes
+    fields twice when it signs a binary header (RemotingCommand.makeCustomHeaderToNet has put them into the map that
+    fastEncode writes behind the header's own).
+    """
+    first: dict[str, bytes] = {}
+    if len({name for name, _ in pairs}) == len(pairs):
+        return
+    name = next((name for name, value in pairs if first.setdefault(name, value) != value), None)
+    if name is not None:
         text = table("notices")["twice"].format(name=reader.path(name))
         node = reader.open[-1]
         found = Finding(Severity.WARNING, "duplicate-key", text, reader.source, node.offset, reader.at - node.offset)
@@ -140,16 +149,19 @@ def _read_binary(reader: Reader, response: bool, fields: HeaderClass) -> None:
     stop = at + size
     reader.enter(_spec(EXT, "map"))
     reader.leaf(_EXT_LENGTH, size, at)
-    names: list[str] = []
+    pairs: list[tuple[str, bytes]] = []
+    is_delicate = mentions(reader.data[at:stop])
     while reader.at < stop:
         size, at = _size(reader, _KEY_LENGTH, reader.at, "key")
         name = reader.data[at : at + size].decode("utf-8", "backslashreplace")
-        names.append(name)
-        size, at = _size(reader, _LENGTH, at + size, name)
+        called = "value" if is_delicate and name not in fields else name  # a wrong length may make a secret a name
+        size, at = _size(reader, _LENGTH, at + size, called)
         if at + size > stop:
-            raise Malformed(reader.path(name), at, f"runs over the end of {EXT}")
-        _pair(reader, name, "string", _decoded(reader.data[at : at + size]), at, at + size, fields)
-    _once(reader, names)
+            raise Malformed(reader.path(called), at, f"runs over the end of {EXT}")
+        value = reader.data[at : at + size]
+        pairs.append((name, value))
+        _pair(reader, name, "string", _decoded(value), at, at + size, fields)
+    _once(reader, pairs)
     reader.leave()
 
 
@@ -166,14 +178,14 @@ def _size(reader: Reader, length: Length, at: int, name: str) -> tuple[int, int]
 
 
 def _read_json(reader: Reader, response: bool, fields: HeaderClass) -> None:
-    names: list[str] = []
+    pairs: list[tuple[str, bytes]] = []
     for name, at in json_text.members(reader, json_text.space(reader, reader.at), "header"):
-        names.append(name)
         if name == EXT:
             _read_ext(reader, at, fields)
         else:
             _read_member(reader, name, at, response)
-    _once(reader, names)
+        pairs.append((name, reader.data[at : reader.at].rstrip(_BEHIND)))
+    _once(reader, pairs)
 
 
 def _read_member(reader: Reader, name: str, at: int, response: bool) -> None:
@@ -203,14 +215,14 @@ def _read_ext(reader: Reader, at: int, fields: HeaderClass) -> None:
         reader.leaf(_spec(EXT, "json_null"), {}, json_text.behind(reader, at + 4), at - reader.at)
         return
     reader.enter(_spec(EXT, "json_object"))
-    names: list[str] = []
+    pairs: list[tuple[str, bytes]] = []
     for name, content in json_text.members(reader, at, ""):
-        names.append(name)
         end = json_text.extent(reader, content, name)
         raw = reader.data[content:end]
+        pairs.append((name, raw))
         quoted = raw[:1] in (b'"', b"'")
         value = json_text.text(raw) if quoted else None if raw == b"null" else _decoded(raw)
         kind = "json_string" if quoted else "json_value"
         _pair(reader, name, kind, value, content, json_text.behind(reader, end), fields)
-    _once(reader, names)
+    _once(reader, pairs)
     reader.leave()

@@ -35,6 +35,7 @@ class RocketMQ(Dissector):
     framing = LengthPrefixed(4, 4, MAXIMUM)
     prefix = PREFIX
     lone_numbers = True
+    held = frozenset({11, 361, 200050, 200054, 200070})  # PULL, LITE_PULL, POP, NOTIFICATION, POP_LITE
     bulk = "dissectors.rocketmq.bulk"
     conversation = pair_by_key
 

@@ -16,14 +16,9 @@ from typing import NamedTuple
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
 from dissectors.rocketmq.codes import language, operations, unwrapped, version_name
-from dissectors.rocketmq.command import BINARY, FIXED, HEAD, JSON, MARK
-from dissectors.rocketmq.command_fields import CODE, OPAQUE, read_header, read_mark
+from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, MARK, OPAQUE
 from dissectors.rocketmq.json_values import json_value
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
-from dissectors.wire.budget import Budget
-from dissectors.wire.primitive import UINT32
-from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Wrapping
 from dissectors.wire.varint import Unfit
 
 PREFIX = 128 * 1024
@@ -89,6 +84,12 @@ def _int32(value: object) -> int | None:
 
 def _lenient(prefix: bytes, stop: int) -> Beginning | None:
     """The same of JSON that is no strict one, or not all there: by the reader that knows what that may be."""
+    from dissectors.rocketmq.command_fields import read_header, read_mark  # hardly any header needs it
+    from dissectors.wire.budget import Budget
+    from dissectors.wire.primitive import UINT32
+    from dissectors.wire.reader import Reader
+    from dissectors.wire.specs import Wrapping
+
     reader = Reader.start(prefix, Budget())
     reader.take(Wrapping("length", "uint32"), UINT32)
     kind, _ = read_mark(reader)

@@ -16,8 +16,8 @@ from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.body import body_kind, body_values, read_body
 from dissectors.rocketmq.codes import operations, response_name
-from dissectors.rocketmq.command import HEAD, MARK, SERIALIZE, Command, read_command
-from dissectors.rocketmq.command_fields import CODE, EXT, HEADER, HeaderClass, read_header, read_mark
+from dissectors.rocketmq.command import CODE, EXT, HEAD, MARK, SERIALIZE, Command, read_command
+from dissectors.rocketmq.command_fields import HEADER, HeaderClass, read_header, read_mark
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.notices import of_values
 from dissectors.rocketmq.probe import oversized

@@ -6,7 +6,7 @@ its case, and with `_` or `-` in it, for the field; a key may also be spelt with
 
 Theory. Where a frame breaks, names no longer say what is a secret (wire.hiding). JSON tells where each value ends, so
 there it is what could not be read; in a binary header a wrong length shifts all that follows, so there it is all of
-extFields. A frame that names no secret has none to hide.
+extFields, and the remark, which may have swallowed them. A frame that names no secret has none to hide.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NAME_ENDS = re.compile(r"(?<!\\)[=:\s]")
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _GOES_ON = re.compile(r"\\\r?\n[ \t]*")
 _LONGEST = 24
-_EXT, _BODY = "extFields", "body"
+_REMARK, _BODY = "remark", "body"
 _HEAD = 8
 _BINARY = 1
 
@@ -99,7 +99,7 @@ def hide_broken(tree: Tree, message: bytes, code: int | None) -> Tree:
         if node.spec.name == _BODY:
             _hide_body(node, message)
         elif message[4:5] == bytes([_BINARY]) and _is_broken(node.children):
-            _hide_ext(node, message)
+            _hide_texts(node, message)
     hide_unread(tree.fields)
     return tree
 
@@ -119,9 +119,9 @@ def _hide_body(node: Field, message: bytes) -> None:
         hide_node(node, message)
 
 
-def _hide_ext(header: Field, message: bytes) -> None:
-    """All of extFields and what is behind them in a binary header."""
-    at = next((index for index, node in enumerate(header.children) if node.spec.name == _EXT), None)
+def _hide_texts(header: Field, message: bytes) -> None:
+    """The remark, extFields and what is behind them in a binary header."""
+    at = next((index for index, node in enumerate(header.children) if node.spec.name == _REMARK), None)
     if at is not None:
         begin, end = header.children[at].offset, header.offset + header.length
         header.children[at:] = [Field(HIDDEN, None, begin, end - begin)]

@@ -20,8 +20,8 @@ from dissectors.api import Body, Context, Role, Stencil
 from dissectors.holes import Extent, ReadMany, Shape, Shapeless, Term, Text, plain
 from dissectors.rocketmq.body import as_sent, body_kind
 from dissectors.rocketmq.codes import language
-from dissectors.rocketmq.command import BINARY, FIXED, HEAD, JSON, MARK, SERIALIZE, Command
-from dissectors.rocketmq.command_fields import EXT, HEADER, HeaderClass
+from dissectors.rocketmq.command import BINARY, EXT, FIXED, HEAD, JSON, MARK, SERIALIZE, Command
+from dissectors.rocketmq.command_fields import HEADER, HeaderClass
 from dissectors.rocketmq.extfields import HeaderField, header_class
 from dissectors.rocketmq.labels import COMPRESSED
 from dissectors.rocketmq.message import KEYS, assembled, decode
@@ -179,12 +179,14 @@ class _Frame:
 
     def _meant(self, wire: str, text: Any, begin: int, end: int) -> Any:
         """A value of extFields between two places, of which the header class makes its own; of a secret its length."""
+        field = self._fields.get(wire)
         if wire in SECRETS:
             if type(text) is not Text or text.size != end - begin:
                 raise Shapeless
-            self._secrets[wire] = Veiled.of(end - begin)
+            self._secrets[wire] = veiled = Veiled.of(end - begin)
+            if field is not None:
+                self._header[field.name] = veiled
             return ""
-        field = self._fields.get(wire)
         if field is not None:
             self._header[field.name] = text if field.convert is None else self._converted(field, text, begin, end)
         return text

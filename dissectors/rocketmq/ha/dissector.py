@@ -3,7 +3,8 @@
 Theory. A slave opens a connection to its master's HA port (haListenPort: the broker's port + 1, so usually 10912), says
 how far its log goes, and gets the rest (forms.py: two protocols, told apart by their first bytes). Frames are short
 numbers without a sign of their own, so no connection is taken for one by its bytes, nor by its port: what passes there
-is a raw run, of which runs.py says what it is, until somebody asks for more with -d 10912=rocketmq-ha.
+is a raw run, of which raw.py says what it is, until somebody asks for more with -d 10912=rocketmq-ha. So hardly anybody
+needs this dissector, and it imports what it stands on when it is used.
 """
 
 from __future__ import annotations
@@ -13,14 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader
 from dissectors.field import Tree
-from dissectors.rocketmq.ha.chain import links
-from dissectors.rocketmq.ha.forms import Frame, frame, kind_of
-from dissectors.rocketmq.ha.header import HEADERS, PREFIX, sight
-from dissectors.rocketmq.ha.measure import LOOK, Frames
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.payload import Asked, Payload
+    from dissectors.rocketmq.ha.forms import Frame
 
 _MODEST = WEAK - 5
 """Enough for who is told to look for it, too little for anybody else."""
@@ -32,7 +30,7 @@ class RocketMQHA(Dissector):
     name = "rocketmq-ha"
     ports = ()
     framing = None
-    prefix = PREFIX
+    prefix = 136  # two of the longest heads (forms.HEAD), and the beginning of a message
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """Never more than a little."""
@@ -41,6 +39,9 @@ class RocketMQHA(Dissector):
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Bytes within a log look like frames, too; those that say offset 0 only where a log begins behind them."""
+        from dissectors.rocketmq.ha.forms import Frame, frame, kind_of
+        from dissectors.rocketmq.ha.measure import LOOK
+
         kind = kind_of(prefix[:LOOK], from_client, ended=True)
         found = None if kind is None else frame(prefix, from_client, kind, ended=True)
         if not isinstance(found, Frame):
@@ -49,10 +50,14 @@ class RocketMQHA(Dissector):
 
     def measure(self, from_client: bool, opening: bool) -> Measure:
         """By its head, once the first frame has told which protocol it is."""
+        from dissectors.rocketmq.ha.measure import Frames
+
         return Frames(from_client, opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The operation."""
+        from dissectors.rocketmq.ha.header import HEADERS, sight
+
         seen = sight(prefix, from_client, None)
         return HEADERS[None if seen is None else (seen.frame.form.operation, from_client)]
 
@@ -103,6 +108,10 @@ def _begins_log(prefix: bytes, found: Frame) -> bool:
 
 def _fits(prefix: bytes, from_slave: bool) -> bool:
     """Whether frames follow one another, as far as the bytes go."""
+    from dissectors.rocketmq.ha.chain import links
+    from dissectors.rocketmq.ha.forms import kind_of
+    from dissectors.rocketmq.ha.measure import LOOK
+
     kind = kind_of(prefix[:LOOK], from_slave, ended=True)
     first = None
     for first in links(prefix, from_slave, kind) if kind is not None else ():

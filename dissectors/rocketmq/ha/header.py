@@ -11,13 +11,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dissectors.api import HEADLESS, Context, MessageHeader, Role
-from dissectors.rocketmq.ha.forms import HANDSHAKE, HEAD, HEARTBEAT, SLAVE_OFFSET, TRANSFER, Frame, Kind, frame, kind_of
+from dissectors.rocketmq.ha.forms import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER, Frame, Kind, frame, kind_of
 
 KIND = "kind"
 """The key of Context.extra that names a Kind other than the classic one."""
-
-PREFIX = 2 * HEAD + 64
-"""Bytes of a frame in which its head lies; a frame that is shorter is there as a whole."""
 
 HEADERS: Mapping[tuple[str, bool] | None, MessageHeader] = {
     None: HEADLESS,

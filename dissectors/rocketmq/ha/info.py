@@ -43,9 +43,9 @@ def _parts(values: Mapping[str, Any]) -> Iterator[str]:
         yield "part of a message"
 
 
-def of_topics(topics: Mapping[str | None, int], at_least: bool = False) -> str:
-    """`12 messages of orders and 3 more topics`, the largest first."""
-    named = [name for name, _ in sorted(topics.items(), key=lambda item: -item[1]) if name]
+def of_topics(topics: Mapping[str | bytes | None, int], at_least: bool = False) -> str:
+    """`12 messages of orders and 3 more topics`, the largest first; what is no UTF-8 has no name."""
+    named = [name for name, _ in sorted(topics.items(), key=lambda item: -item[1]) if name and isinstance(name, str)]
     of = f" of {listed(named)}" if named else ""
     return f"{'at least ' if at_least else ''}{counted(sum(topics.values()), 'message')}{of}"
 

@@ -91,7 +91,7 @@ def _told(data: bytes, from_slave: bool, found: Seen) -> Iterator[str]:
 
 def _messages(data: bytes, met: list[Link]) -> str:
     """The messages of a run's blocks together."""
-    topics: Counter[str | None] = Counter()
+    topics: Counter[str | bytes | None] = Counter()
     left = _LOOK
     for base, log in _stretches(data, met):
         for span in spans(log, 0, min(len(log), left), base):
@@ -123,7 +123,7 @@ def _stretches(data: bytes, met: list[Link]) -> Iterator[tuple[int, bytes]]:
         yield base, b"".join(parts)
 
 
-def _topics(log: bytes, at: int, stop: int) -> Iterator[str | None]:
+def _topics(log: bytes, at: int, stop: int) -> Iterator[str | bytes | None]:
     budget = Budget()
     while at < stop:
         size, magic, flag = HEAD.unpack_from(log, at)

@@ -35,9 +35,12 @@ def patience(value: Any, values: Values) -> Iterable[str]:
 
 
 def commits(value: Any, values: Values) -> Iterable[str]:
-    """The offset that a group is done with; a pull commits only if a bit says so."""
+    """The offset that a group is done with; a pull commits only if a bit says so, and nothing below 0.
+
+    What is there to commit says -1, too: Go's client does so for queues that it has not read.
+    """
     flag: Any = values.get("sysFlag", _COMMITS)
-    if is_number(value) and is_number(flag) and flag & _COMMITS and value >= 0:
+    if is_number(value) and is_number(flag) and flag & _COMMITS and ("sysFlag" not in values or value >= 0):
         yield f"commits {value}"
 
 
@@ -122,9 +125,12 @@ def _again(level: int) -> str:
 
 def group(role: str) -> Any:
     """The group of a producer or of a consumer, which only where both may stand needs the word."""
-    return lambda value, values: (
-        (f"{role if 'clientID' in values else 'group'} {value}",) if isinstance(value, str) and value != "" else ()
-    )
+
+    def words(value: Any, values: Values) -> Iterable[str]:
+        either = "clientID" in values or ("producerGroup" in values and "consumerGroup" in values)
+        return (f"{role if either else 'group'} {value}",) if isinstance(value, str) and value != "" else ()
+
+    return words
 
 
 def subscription(value: Any, _: Values) -> Iterable[str]:

@@ -12,13 +12,13 @@ from typing import Any
 
 from dissectors.holes import derived, made, plain
 from dissectors.rocketmq.labels import CODECS, COMPRESSED, codec, delay
+from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.phrases import SHOWN, Values, is_number, joined
 from dissectors.wire.times import timestamp
 
 _PREPARED = 1 << 2
 _PHASE = 3 << 2
-_NAME_VALUE, _PROPERTY = "\x01", "\x02"
 _LONGEST = 19
 
 
@@ -101,7 +101,7 @@ def _pairs(value: Any) -> dict[str, str]:
         return {name: text for name, text in value.items() if isinstance(text, str)}
     if not isinstance(value, str):
         return {}
-    pairs = (each.partition(_NAME_VALUE) for each in value.split(_PROPERTY))
+    pairs = (each.partition(NAME_VALUE) for each in value.split(PROPERTY))
     return {plain(name): text for name, mark, text in pairs if mark}
 
 

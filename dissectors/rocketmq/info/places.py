@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dissectors.holes import made
+from dissectors.rocketmq.json_values import json_value
 from dissectors.wire.amounts import count_text
-from dissectors.wire.phrases import Values, is_number, joined
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.phrases import SHOWN, Values, is_number, joined
 from dissectors.wire.times import timestamp
 
 
@@ -61,6 +63,33 @@ def queue_name(value: Any) -> str:
     return f"{value.get('topic', '?')}[{value.get('queueId', '?')}]" if isinstance(value, dict) else "?"
 
 
+def assigned(value: Any, _: Values) -> Iterable[str]:
+    """Queues that a member of a group gets, or brokers from which it pops (no queue in particular: -1)."""
+    if isinstance(value, list):
+        yield from joined("gets ", value, _assignment) if value else ("gets no queue",)
+
+
+def _assignment(row: Any) -> str:
+    queue = row.get("messageQueue") if isinstance(row, dict) else None
+    if not isinstance(queue, dict) or not isinstance(queue.get("queueId"), int) or queue["queueId"] >= 0:
+        return queue_name(queue)
+    return f"{queue.get('topic', '?')} of {queue.get('brokerName', '?')}"
+
+
+def queue_table(value: Any, _: Values) -> Iterable[str]:
+    """Queues that are keys of a table: JSON in a text, for Java has objects there (MessageQueue)."""
+    if isinstance(value, dict) and value:
+        known = [_queue_of(key) for key in list(value)[:SHOWN]]
+        yield from joined("", [*known, *list(value)[SHOWN:]]) if all(known) else (count_text(len(value), "queue"),)
+
+
+def _queue_of(key: str) -> str | None:
+    try:
+        return queue_name(json_value(key.encode()))
+    except FAILURES:
+        return None
+
+
 def locked(value: Any, values: Values) -> Iterable[str]:
     """Which queues a client has got, and which of those that it asked for it has not."""
     if not isinstance(value, list):
@@ -83,6 +112,12 @@ def offset_table(value: Any, _: Values) -> Iterable[str]:
         yield count_text(held, "message")
     if behind is not None:
         yield f"{behind} behind" if behind > 0 else "up to date"
+
+
+def group_offsets(value: Any, _: Values) -> Iterable[str]:
+    """Of how many queues a broker has offsets, in a table by topic and group."""
+    if isinstance(value, dict):
+        yield count_text(sum(len(row) for row in value.values() if isinstance(row, dict)), "offset")
 
 
 def _sum(rows: list[dict[str, Any]], high: str, low: str) -> int | None:

@@ -14,6 +14,7 @@ from dissectors.finding import Severity
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.message import folded
 from dissectors.wire.nonfinite import NonFinite
+from dissectors.wire.secret import Secret
 from tests.dissectors.rocketmq.making import binary, command, frame, pair, sparing
 from tests.dissectors.trees import assert_tiles, node
 from tests.effort import within
@@ -22,7 +23,7 @@ ROCKETMQ = RocketMQ()
 ASKED = Context(Role.REQUEST, 10)
 WARNING, ERROR = Severity.WARNING, Severity.ERROR
 MEMBERS = '"code":10,"flag":0,"language":"JAVA","opaque":7,"version":513'
-TWICE = "stands there twice; the last one counts"
+TWICE = "stands there twice, with different values; the last one counts"
 
 
 def written(members: str, body: bytes = b"") -> bytes:
@@ -66,6 +67,13 @@ CASES = [
     Case("a field twice beside colons and spaces", with_ext('{"bname":"a:b:c", "topic" :"a", "topic":"b"}'),
          {"bname": "a:b:c", "topic": "b"}, {}, ((WARNING, f"extFields.topic {TWICE}"),)),
     Case("a field twice, the last one null", with_ext('{"topic":"a","topic":null}'), {"topic": None}, {},
+         ((WARNING, f"extFields.topic {TWICE}"),)),
+    Case("a field and a member twice, as before",
+         written(f'{MEMBERS},"opaque":7 ,"extFields":{{"topic":"a", "topic" : "a"}}'),
+         {"topic": "a"}, {"header": {"topic": "a"}}),
+    Case("fields twice, as before", written(f'"extFields":{{"topic":"a"}},{MEMBERS},"extFields":{{"topic":"a"}}\n'),
+         {"topic": "a"}),
+    Case("a field thrice, once otherwise", with_ext('{"topic":"a","topic":"b","topic":"a"}'), {"topic": "a"}, {},
          ((WARNING, f"extFields.topic {TWICE}"),)),
     Case("fields twice", written(f'"extFields":{{"topic":"a"}},{MEMBERS},"extFields":{{"queueId":"1"}}'),
          {"queueId": "1"}, {"header": {"queueId": 1}}, ((WARNING, f"extFields {TWICE}"),)),
@@ -124,6 +132,11 @@ CASES = [
     Case("binary, a value of no bytes", binary(10, pair(b"topic", b"")), {"topic": ""}, {"header": {"topic": ""}}),
     Case("binary, a field twice", binary(10, pair(b"topic", b"a") + pair(b"topic", b"b")), {"topic": "b"},
          {"header": {"topic": "b"}}, ((WARNING, f"extFields.topic {TWICE}"),)),
+    Case("binary, all fields twice, as Java signs them",
+         binary(10, (pair(b"topic", b"a") + pair(b"Signature", b"s")) * 2), {"topic": "a", "Signature": Secret("s")},
+         {"header": {"topic": "a"}}),
+    Case("binary, a signature twice", binary(10, pair(b"Signature", b"s") + pair(b"Signature", b"t")),
+         {"Signature": Secret("t")}, {}, ((WARNING, f"extFields.Signature {TWICE}"),)),
     Case("binary, fields longer than the header", fixed(0, 100, pair(b"a", b"b")), {}, {"body": b"body"},
          ((ERROR, "extFields needs 100 bytes"),)),
     Case("binary, fields shorter than they are", fixed(0, 4, pair(b"a", b"b")), {}, {"body": b"body"},

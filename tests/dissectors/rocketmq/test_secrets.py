@@ -90,6 +90,7 @@ SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_headers_cut_and_damaged_anywhere(spelling: str) -> None:
     """But for the name itself, by which alone it is known."""
@@ -113,6 +114,15 @@ def test_binary_headers_with_wrong_lengths() -> None:
             for more in (1, 5, 255, 251):
                 wrong = bytes([SIGNED_BINARY[place] + more & 0xFF])
                 assert_hidden(SIGNED_BINARY[:place] + wrong + SIGNED_BINARY[place + 1 :], 310)
+
+
+@pytest.mark.parametrize("more", range(0, len(SECRET) + 40, 3))
+def test_binary_lengths_that_swallow_a_secret(more: int) -> None:
+    """A remark or a name as long as that must not show what it took in, nor may what is said of it."""
+    remark, name = SIGNED_BINARY.index(b"AccessKey") - 10, SIGNED_BINARY.index(b"AccessKey") - 2
+    for place, width in ((remark, 4), (name, 2)):
+        size = SIGNED_BINARY.index(SECRET.encode()) - place - width + more
+        assert_hidden(SIGNED_BINARY[:place] + size.to_bytes(width) + SIGNED_BINARY[place + width :], 310)
 
 
 BODIES: dict[str, Callable[[bytes], bytes]] = {

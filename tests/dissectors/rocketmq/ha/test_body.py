@@ -159,6 +159,14 @@ def test_cut_at_every_byte(name: str) -> None:
 FRAMES = [case[0] for case in CASES.values()] + [transfer(BASE, LOG)]
 
 
+def test_a_topic_that_is_no_text_has_no_name() -> None:
+    log = placed(BASE, b"one", topic=b"\x80rders")
+    log += placed(BASE + len(log), b"two") + placed(BASE, b"three", topic=b"\xff")
+    context = Context(Role.PUSH)
+    line = HA.info(HA.values(transfer(BASE, log), context), context)
+    assert line == f"{len(log)} bytes, at 70,000, 3 messages of orders"
+
+
 @given(
     st.sampled_from(FRAMES),
     st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=4),

@@ -110,6 +110,7 @@ REQUESTS = [
     (36, command(36, group="g", delayLevel="-1", originTopic="t"), "t, group g, to the dead letters"),
     (36, command(36, group="g", delayLevel="0", originTopic="t"), "t, group g, again later each time"),
     (15, command(15, topic="t", queueId="1", consumerGroup="g", commitOffset="9"), "t[1], group g, commits 9"),
+    (15, command(15, topic="t", queueId="1", consumerGroup="g", commitOffset="-1"), "t[1], group g, commits -1"),
     (29, command(29, topic="t", queueId="1", timestamp="1700000000000"), "t[1], time 2023-11-14T22:13:20.000Z"),
     (33, command(33, offset="272"), "log offset 272"),
     (12, command(12, topic="t", key="k"), "t, key k"),
@@ -131,6 +132,8 @@ REQUESTS = [
      "broker b master at h:1, cluster c, HA at h:2, 0 topics, data version 4, compressed"),
     (104, command(104, **BROKER | {"brokerId": "1"}), "broker b number 1 at h:1, cluster c"),
     (105, command(105, topic="t"), "t"),
+    (200, command(200, text({"groupName": "g", "consumeEnable": True})), "group g"),
+    (200, command(200, text({"groupName": "g", "consumeEnable": False})), "group g, may not consume"),
     (220, command(220, topic="t", group="g", queueId="-1", offset="-1", timestamp="1700000000000", isForce="true"),
      "t, group g, time 2023-11-14T22:13:20.000Z, forced"),
     (322, command(322, text({"counter": 5, "timestamp": 1}), **BROKER),
@@ -187,6 +190,9 @@ ANSWERS = [
     (41, answer(0, text({"lockOKMQSet": [QUEUE]})), command(41, text({"mqSet": [QUEUE, OTHER]})),
      "locked t[0], not t[1]"),
     (41, answer(0, text({"lockOKMQSet": []})), None, "locked none"),
+    (35, answer(), command(35, clientID="me", producerGroup="g"), "group g"),
+    (35, answer(), command(35, clientID="me", producerGroup="g", consumerGroup="g"), "consumer g, producer g"),
+    (43, answer(0, text({"offsetTable": {"t@g": {"0": 1, "1": 2}, "t@h": {"0": 1}, "x": 3}})), None, "3 offsets"),
     (38, answer(0, text({"consumerIdList": ["a", "b"]})), command(38, consumerGroup="g"), "group g, a, b"),
     (103, answer(haServerAddr="h:2", masterAddr="h:1"), command(103, **BROKER),
      "broker b, master at h:1, HA at h:2"),
@@ -202,6 +208,18 @@ ANSWERS = [
      "CONSUMER_NOT_ONLINE, group g, group g not online"),
     (203, answer(0, text({"connectionSet": [{"clientId": "me", "clientAddr": "h:1"}], "consumeType": "CONSUME_POP"})),
      command(203, consumerGroup="g"), "group g, 1 connection, me at h:1, pop"),
+    (307, answer(0, text({"mqTable": {json.dumps(each): {} for each in (QUEUE, OTHER)}})),
+     command(307, consumerGroup="g"), "t[0], t[1], group g"),
+    (307, answer(0, text({"mqTable": {json.dumps({"topic": "t", "queueId": at}): {} for at in range(5)}})), None,
+     "t[0], t[1], t[2], 2 more"),
+    (400, answer(0, text({"messageQueueAssignments": [{"messageQueue": each} for each in (QUEUE, OTHER)]})), None,
+     "gets t[0], t[1]"),
+    (400, answer(0, text({"messageQueueAssignments": [{"messageQueue": QUEUE | {"queueId": -1}, "mode": "POP"}]})),
+     None, "gets t of b"),
+    (400, answer(0, text({"messageQueueAssignments": []})), None, "gets no queue"),
+    (400, answer(0, text({"messageQueueAssignments": [3, {"messageQueue": {"queueId": "x"}}]})), None, "gets ?, ?[x]"),
+    (307, answer(0, text({"mqTable": {"t": {}, "{": {}}})), None, "2 queues"),
+    (307, answer(0, text({"mqTable": {}})), None, ""),
     (309, answer(0, text({"consumeResult": "CR_SUCCESS", "spentTimeMills": 3}), "not set any response code"),
      command(309, topic="t", consumerGroup="g"), "t, group g, CR_SUCCESS in 3 ms"),
     (1002, answer(0, text({"syncStateSet": [1]}), **MASTER), command(1002, brokerName="b"),
@@ -281,7 +299,7 @@ NAMES = """
     messages mqSet lockOKMQSet offsetTable acks consumerDataSet producerDataSet connectionSet brokerDatas
     brokerAddrTable clusterAddrTable queueDatas topicConfigSerializeWrapper dataVersion topicConfigTable
     topicConfigList syncStateSet table term entry code policies topic queueId perm statsDay sum readQueueNums
-    master topicList data counter brokerName
+    master topicList data counter brokerName messageQueueAssignments messageQueue mqTable consumeEnable
 """
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.floats(allow_nan=False) | st.text(max_size=4),
