@@ -61,8 +61,9 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bo
         if asked is None:
             told, others = offered(session)
             _print_counts(told, _told(session, list(told.values())))
-            if others:
-                click.echo(sentence(f"no message is of a protocol that tells of {', '.join(others)}"), err=True)
+            alike = {name.rpartition(".")[2] for name in told}
+            if silent := [name for name in others if name not in alike]:
+                click.echo(sentence(f"no message is of a protocol that tells of {', '.join(silent)}"), err=True)
         else:
             name = full[asked] if asked in full else meant(session, asked)
             _print(name, _told(session, [known[name]])[0], form)

@@ -237,7 +237,8 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
     if dissector is None:
         return []
     what = dissector.name, context.code, context.role
-    known = tales([dissector])
+    own = set(tales([dissector]).values())
+    known = {name: story for name, story in tales(session.engine.known.dissectors).items() if story in own}
     wanting = {name: story for name, story in known.items() if what in story.wants}
     if wanting:
         asked = session.names.text(session.rows.cell("operation", row)), context.role, session.body(row).values

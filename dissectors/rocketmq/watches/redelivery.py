@@ -50,7 +50,7 @@ class Redelivery(Watch):
     """See the module."""
 
     wants = of(Role.REQUEST, [_BACK, *_SENDS]) | of(Role.ONEWAY, _SENDS)
-    paths = in_header("group", "originMsgId", "offset", "maxReconsumeTimes", "topic")
+    paths = in_header("group", "originMsgId", "offset", "maxReconsumeTimes", "delayLevel", "topic")
 
     def __init__(self) -> None:
         """Nothing sent back."""
@@ -73,10 +73,15 @@ class Redelivery(Watch):
         message = text(told, "originMsgId") or f"at {number(told, 'offset')}"
         times = self._times.of((seen.server, group, message))
         times[0] += 1
-        if times[0] == times[1]:
+        most = number(told, "maxReconsumeTimes", -1)
+        most = most if most >= 0 else MOST_TIMES
+        if (
+            times[0] == most + 1 and number(told, "delayLevel") >= 0
+        ):  # below 0 it is given up, as the message itself says
+            yield said("spent", group=group, message=message, most=most)
+        elif times[0] == times[1]:
             times[1] *= 2
-            most = number(told, "maxReconsumeTimes", -1)
-            yield said("again", group=group, message=message, count=times[0], most=most if most >= 0 else MOST_TIMES)
+            yield said("again", group=group, message=message, count=times[0], most=most)
         window = self._window((seen.server, group), seen.time)
         window.count += 1
         if len(window.different) < MOST_PLACES:
