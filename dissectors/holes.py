@@ -11,6 +11,7 @@ a condition: other messages must answer the same. Anything else *pins* it: its b
 and the reader gets the value itself. A hole says that it is an int, a str or bytes, but is none, so that no function in
 C can get at its content unseen: what refuses it raises TypeError, and this message stands for itself alone. A reader
 must only not ask `type(value) is int`, match a value against a sequence, or look into a text that it has made of one.
+Shapes and holes pin one another, so all that need a size in front stand in this one module; runs.py has the others.
 """
 
 from __future__ import annotations
@@ -312,7 +313,29 @@ class Integer(Hole):
     __index__ = __int__
 
 
-class _Stretch(Hole):
+class Content(Hole):
+    """What is never empty: it is unlike all that is no content, and whoever asks for more pins it."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        if other is None or isinstance(other, int) or (isinstance(other, (str, bytes)) and not other):
+            return False
+        return bool(self.pinned() == other)
+
+    __hash__ = Hole.__hash__
+
+    def __contains__(self, item: object) -> bool:
+        return item in self.pinned()
+
+    def __getitem__(self, place: slice | int) -> Any:
+        return self.pinned()[place]
+
+
+class _Stretch(Content):
     """Bytes of any length but none, behind a number that tells it; `size` is that number as a hole."""
 
     __slots__ = ("extent", "settled", "size")
@@ -334,22 +357,6 @@ class _Stretch(Hole):
     def __len__(self) -> int:
         self.settle()
         return self.extent.end - self.extent.begin
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __eq__(self, other: object) -> bool:
-        if other is None or isinstance(other, int) or (isinstance(other, (str, bytes)) and not other):
-            return False
-        return bool(self.pinned() == other)
-
-    __hash__ = Hole.__hash__
-
-    def __contains__(self, item: object) -> bool:
-        return item in self.pinned()
-
-    def __getitem__(self, place: slice | int) -> Any:
-        return self.pinned()[place]
 
 
 class Text(_Stretch):

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dissectors.holes import DECIMAL, RUN, Extent, Hole, Integer, Shape, Shapeless, Term, Text, plain
+from dissectors.holes import DECIMAL, RUN, Content, Extent, Integer, Shape, Shapeless, Term, Text, plain
 
 RUNNING = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\')
 """The bytes of a run."""
@@ -61,7 +61,7 @@ def number_within(shape: Shape, begin: int, end: int) -> Integer:
     return Integer(shape, (term,), 0, int(shape.data[begin:end]))
 
 
-class Pieced(Hole):
+class Pieced(Content):
     """A text of several, runs among them. It can be split, as a text can, where no run can be."""
 
     __slots__ = ("pieces",)
@@ -108,22 +108,6 @@ class Pieced(Hole):
 
     def __len__(self) -> int:
         return len(self.pinned())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __eq__(self, other: object) -> bool:
-        if other is None or isinstance(other, int) or (isinstance(other, str) and not other):
-            return False
-        return bool(self.pinned() == other)
-
-    __hash__ = Hole.__hash__
-
-    def __contains__(self, item: str) -> bool:
-        return item in self.pinned()
-
-    def __getitem__(self, place: slice | int) -> Any:
-        return self.pinned()[place]
 
 
 def pieced(shape: Shape, pieces: Sequence[str | Text]) -> Pieced | Text | str:

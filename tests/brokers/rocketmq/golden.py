@@ -8,18 +8,15 @@ its fields. Who answers whom is not the classes' to say: that is where a request
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from pathlib import Path
 
-import zstandard
-
+from tests.brokers.lab.goldens import PLACE, write
 from tests.brokers.lab.java import Java, find_java
 from tests.brokers.lab.maven import fetched
 from tests.brokers.rocketmq import vendor
 from tests.brokers.rocketmq.recipe import JARS
-from tests.brokers.zookeeper.golden import LEVEL, PLACE
 from tests.brokers.zookeeper.vendor import Row, decoded
 from tests.golden.truth import numbered
 
@@ -34,12 +31,7 @@ def main(capture: Path, folder: Path) -> None:
     found, _ = vendor.compare(rows, truth)
     assert found.causes == {}, found.report()
     ordinals = {row["id"]: key[2] for key, row in numbered(rows).items()}
-    lines = [
-        json.dumps(_row(row, ordinals[row["id"]], told), separators=(",", ":"))
-        for row, told in zip(rows, truth, strict=True)
-    ]
-    packed = zstandard.ZstdCompressor(LEVEL).compress("".join(f"{line}\n" for line in lines).encode())
-    (folder / f"{capture.name.removesuffix('.pcap.zst')}.expected.ndjson.zst").write_bytes(packed)
+    write(capture, folder, [_row(row, ordinals[row["id"]], told) for row, told in zip(rows, truth, strict=True)])
 
 
 def _row(row: Row, ordinal: int, told: Row) -> Row:

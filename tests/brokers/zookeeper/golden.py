@@ -8,15 +8,13 @@ four-letter words, which are themselves. Who answers whom is not the classes' to
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
+from tests.brokers.lab.goldens import PLACE, write
 from tests.brokers.lab.java import Java, find_java
 from tests.brokers.lab.maven import fetched
 from tests.brokers.zookeeper import vendor
@@ -24,8 +22,6 @@ from tests.brokers.zookeeper.recipe import NEW
 from tests.golden.truth import numbered
 
 NAMES = {"_operation": "operation", "_code": "code", "_xid": "correlation"}
-PLACE = ("offset", "length", "protocol")
-LEVEL = 19
 
 
 def main(capture: Path, folder: Path) -> None:
@@ -35,10 +31,8 @@ def main(capture: Path, folder: Path) -> None:
     server = Java(java, (fetched(NEW.jars, java),))
     with tempfile.TemporaryDirectory() as place:
         told = vendor.expected(rows, messages, vendor.reader(server, Path(place)))
-    lines = "".join(f"{json.dumps(each, separators=(',', ':'))}\n" for each in _rows(rows, messages, told))
     (folder / capture.name).write_bytes(capture.read_bytes())
-    packed = zstandard.ZstdCompressor(LEVEL).compress(lines.encode())
-    (folder / f"{capture.name.removesuffix('.pcap.zst')}.expected.ndjson.zst").write_bytes(packed)
+    write(capture, folder, _rows(rows, messages, told))
 
 
 def _rows(
