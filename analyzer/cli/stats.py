@@ -111,7 +111,7 @@ def _check(by: Sequence[str], view: str | None, **options: object) -> None:
         raise UserError("--top is for --by, --conversations and --endpoints: add one of them, or leave it out")
     if "error" in by and not options["errors"]:
         raise UserError("--by error looks into answers: leave out --no-errors")
-    from analyzer.insight.grouping import fields_of
+    from analyzer.insight.grouping import field_of
 
     for name in by:
-        fields_of(name)
+        field_of(name)

@@ -18,7 +18,7 @@ from analyzer.fields.gathered import Gathered, Gathering, Values
 from analyzer.fields.getting import getter
 from analyzer.fields.keys import OF_BODY
 from analyzer.fields.leaves import texts_in
-from analyzer.fields.path import AliasField, BodyField, FieldPath, Key
+from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, SharedField
 from analyzer.fields.walked import Walkable, layout_of, walk_fields, walkable
 from analyzer.packed import packed, parts
 from analyzer.row_findings import findings_of
@@ -160,7 +160,11 @@ class Bodies:
         origin = field.origin
         if isinstance(origin, Key):
             return np.ones(len(rows), bool)
-        found: Bools = self._reader.take("protocol", rows) == self._number(origin.protocol)
+        found: Bools
+        if isinstance(origin, SharedField):
+            found = np.logical_or.reduce([self.may_have(each, rows) for each in origin.fields])
+            return found
+        found = self._reader.take("protocol", rows) == self._number(origin.protocol)
         if isinstance(origin, BodyField):
             if origin.operation is not None:
                 found &= self._reader.take("operation", rows) == self._session.names.known(origin.operation)

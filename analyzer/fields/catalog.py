@@ -1,28 +1,43 @@
 """From a name to what it means, and from a word to the names that have it.
 
-Theory. A name is one of: a key of every row; another program's name for something; `PROTOCOL.short`; or
-`PROTOCOL.OPERATION[.ROLE].path`, walked through what the protocol says its messages have. Nothing is listed to look one
-name up: each step asks only for what is inside of the last one. What is not there is an error with the nearest names
-that are.
+Theory. A name is one of: a key of every row; another program's name for something; `PROTOCOL.short`; `short` alone,
+which means that of every protocol; or `PROTOCOL.OPERATION[.ROLE].path`, walked through what the protocol says its
+messages have. Nothing is listed to look one name up: each step asks only for what is inside of the last one. What is
+not there is an error with the nearest names that are.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import islice
 
 from analyzer.errors import UserError
 from analyzer.fields import layouts as walking
 from analyzer.fields.keys import FIELDS, LARGE, NAMES, NEEDS_MESSAGE
 from analyzer.fields.layouts import DEEPEST, field_of, prefix, roles_of, walk
-from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, Kind, ShortField, kind_of, scale_of
+from analyzer.fields.path import (
+    AliasField,
+    BodyField,
+    FieldPath,
+    Key,
+    Kind,
+    SharedField,
+    ShortField,
+    kind_of,
+    scale_of,
+)
 from dissectors import registry
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, Layout
 from dissectors.lesson import Path
 
 _ROLES = {"request": Role.REQUEST, "response": Role.RESPONSE}
+PLURALS = {"topics": ("topic",), "groups": ("group", "subscription"), "paths": ("path",)}
+"""Columns of tables that list things, and the fields whose values they list."""
+
 _NEAR = 3
 _TO_OPERATION = 2
 """Parts of a name up to its operation."""
@@ -63,28 +78,25 @@ def known(name: str) -> FieldPath | None:
         return _of_row(name)
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
-        return None
+        return None if rest else _shared(name)
     if not rest:
         return _whole(name, BodyField(protocol, None, None, ()), f"messages of {protocol}")
     catalog = registry.by_name(protocol).catalog()
     if catalog is None:
         return None
-    alias = catalog.aliases().get(name)
-    if alias is not None:
-        return _of_alias(name, protocol, alias)
-    for short in catalog.shorts():
-        if short.name == rest:
-            origin = ShortField(protocol, short)
-            return FieldPath(name, kind_of(short.type), origin, True, short.label, short.about)
-    return _of_body(name, protocol, catalog, rest.split("."))
+    return _short(protocol, catalog, rest) or _of_body(name, protocol, catalog, rest.split("."))
 
 
 def _unknown(name: str) -> UnknownField:
     """What a name that means nothing could have been."""
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
-        meant = [each + name[len(protocol) :] for each in near(protocol, registry.names())] if rest else _shorts(name)
-        return UnknownField(name, meant or near(name, [*NAMES, *registry.names()]), "; wireanalyze fields lists them")
+        if rest:
+            meant = [each + name[len(protocol) :] for each in near(protocol, registry.names())]
+        else:
+            meant = _operations(name)
+        known = [*NAMES, *registry.names(), *shared_names()]
+        return UnknownField(name, meant or near(name, known), "; wireanalyze fields lists them")
     catalog = registry.by_name(protocol).catalog()
     if catalog is None:
         return UnknownField(name, (), f"; nobody wrote down what messages of {protocol} have")
@@ -97,14 +109,64 @@ def _unknown(name: str) -> UnknownField:
     return _no_member(name, protocol, catalog, *_of_role(layouts, path))
 
 
-def _shorts(name: str) -> list[str]:
-    """The shorts of this name, of all protocols."""
-    found = []
+def _catalogs() -> Iterator[tuple[str, Catalog]]:
+    """Each protocol that says what its messages have."""
     for protocol in registry.names():
         catalog = registry.by_name(protocol).catalog()
-        if catalog is not None and any(short.name == name for short in catalog.shorts()):
-            found.append(f"{protocol}.{name}")
-    return found[:_NEAR]
+        if catalog is not None:
+            yield protocol, catalog
+
+
+def _operations(name: str) -> list[str]:
+    """The operations of this name, of all protocols."""
+    lower = name.lower()
+    found = (
+        f"{protocol}.{layout.operation}"
+        for protocol, catalog in _catalogs()
+        for layout in catalog.layouts()
+        if layout.operation.lower() == lower
+    )
+    return list(islice(dict.fromkeys(found), _NEAR))
+
+
+@cache
+def shared_names() -> Sequence[str]:
+    """The names without a protocol in front that mean a field of several protocols; find() takes those of one, too."""
+    names = Counter(short.name for _, catalog in _catalogs() for short in catalog.shorts())
+    return [name for name in [*PLURALS, *names] if name not in NAMES and names[name] != 1]
+
+
+def _shared(name: str) -> FieldPath | None:
+    """What all protocols call so; a column of tables has the values of several fields."""
+    wanted = PLURALS.get(name, (name,))
+    fields = [found for each, catalog in _catalogs() for short in wanted if (found := _short(each, catalog, short))]
+    if not fields:
+        return None
+    first, *others = fields
+    alike = all((each.kind, each.label) == (first.kind, first.label) for each in others)
+    return FieldPath(
+        name,
+        first.kind if alike else Kind.ANY,
+        SharedField(tuple(fields)),
+        any(each.repeated for each in fields),
+        first.label if alike else None,
+        ", ".join(each.name for each in fields),
+        first.scale if alike else None,
+        is_cheap=all(each.is_cheap for each in fields),
+    )
+
+
+def _short(protocol: str, catalog: Catalog, name: str) -> FieldPath | None:
+    """What people ask of any message of a protocol, or what another program calls so."""
+    whole = f"{protocol}.{name}"
+    alias = catalog.aliases().get(whole)
+    if alias is not None:
+        return _of_alias(whole, protocol, alias)
+    for short in catalog.shorts():
+        if short.name == name:
+            origin = ShortField(protocol, short)
+            return FieldPath(whole, kind_of(short.type), origin, True, short.label, short.about)
+    return None
 
 
 def _of_row(name: str) -> FieldPath:
@@ -213,23 +275,19 @@ def every(word: str | None = None) -> Iterator[FieldPath]:
     What is asked of any message comes before the fields of bodies. Of these a word without a dot must be in what the
     field itself is called, or in the operation's name: else a struct's name would list all that is inside.
     """
-    for name in NAMES:
-        if _has(name, word):
-            yield _of_row(name)
-    catalogs = {name: registry.by_name(name).catalog() for name in registry.names()}
-    for protocol, catalog in catalogs.items():
-        if catalog is not None:
-            names = (*(f"{protocol}.{each.name}" for each in catalog.shorts()), *catalog.aliases())
-            yield from (find(name) for name in names if _has(name, word))
-    for protocol, catalog in catalogs.items():
+    yield from (find(name) for name in [*NAMES, *shared_names()] if _has(name, word))
+    for protocol, catalog in _catalogs():
+        names = (*(f"{protocol}.{each.name}" for each in catalog.shorts()), *catalog.aliases())
+        yield from (find(name) for name in names if _has(name, word))
+    for protocol, catalog in _catalogs():
         for begin, layouts in _by_prefix(protocol, catalog).items():
             yield from _of_layouts(protocol, begin, layouts, word)
 
 
-def _by_prefix(protocol: str, catalog: Catalog | None) -> dict[str, list[Layout]]:
+def _by_prefix(protocol: str, catalog: Catalog) -> dict[str, list[Layout]]:
     """The layouts by what stands before their paths; some operations have two codes, with a layout for each."""
     found: dict[str, list[Layout]] = {}
-    for layout in () if catalog is None else catalog.layouts():
+    for layout in catalog.layouts():
         found.setdefault(prefix(protocol, layout), []).append(layout)
     return found
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from analyzer import defects
 from analyzer.fields.leaves import leaves
-from analyzer.fields.path import BodyField, FieldPath, Key, ShortField
+from analyzer.fields.path import BodyField, FieldPath, Key, SharedField, ShortField
 from dissectors.api import Context, Dissector
 from dissectors.catalog import Place
 from dissectors.lesson import Path, Reference
@@ -39,7 +39,7 @@ class Getter(NamedTuple):
 def getter(field: FieldPath, dissector: Dissector | None, context: Context, operation: str | None) -> Getter | None:
     """What takes a field out of messages of a context; None where they do not have it."""
     origin = field.origin
-    if dissector is None or isinstance(origin, Key) or origin.protocol != dissector.name:
+    if dissector is None or isinstance(origin, Key | SharedField) or origin.protocol != dissector.name:
         return None
     if isinstance(origin, BodyField):
         fits = origin.operation == operation and (origin.roles is None or context.role in origin.roles)

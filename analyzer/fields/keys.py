@@ -34,11 +34,12 @@ N, T, B = Kind.NUMBER, Kind.TEXT, Kind.BYTES
 FIELDS: Mapping[str, RowField] = {
     "number": RowField(N, "number of the row, from 1"),
     "id": RowField(T, "stream_id/c/OFFSET or /s/OFFSET"),
-    "stream_id": RowField(T, "CLIENT>SERVER, #n for the n-th reuse of the addresses"),
+    "stream_id": RowField(T, "CLIENT>SERVER, #n for the n-th reuse of the addresses", also=("connection",)),
     "partner_id": RowField(T, "id of the other half of the exchange"),
     "time": RowField(
         Kind.TIME, "of the packet that completed the message, UTC", also=("frame.time", "_ws.col.Time", "_ws.col.time")
     ),
+    "time_ns": RowField(N, "the same as nanoseconds since 1970, as tables have it"),
     "stream": RowField(N, "number of the TCP connection, from 0", also=("tcp.stream",)),
     "protocol": RowField(T, "kafka, zookeeper, pulsar, rocketmq, ...; unknown for bytes without framing"),
     "source": RowField(T, "ADDRESS:PORT of the sender"),
@@ -172,7 +173,12 @@ def _clients(reader: Rows, rows: Ints) -> Sequence[Dense]:
     return (Chosen(Choices(names.texts.__getitem__, names), reader.take("client", rows)),)
 
 
+def _times(reader: Rows, rows: Ints) -> Sequence[Dense]:
+    return (Numbers(reader.take("time", rows)),)
+
+
 FROM_INDEX: Mapping[str, _Read] = {
+    "time_ns": _times,
     "operation": _operations,
     "client": _clients,
     "retransmissions": _retransmissions,

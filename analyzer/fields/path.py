@@ -2,7 +2,8 @@
 
 Theory. Four things have values in a row: its keys, of which the index tells most; the fields of its body; what people
 ask of any message of a protocol wherever it stands (a topic, a group); and what other programs call these things. A
-path names one of them and is checked before any row is read, so a slip of the pen is an error and no empty answer.
+name without a protocol in front stands for what all protocols call so. A path names one of them and is checked before
+any row is read, so a slip of the pen is an error and no empty answer.
 """
 
 from __future__ import annotations
@@ -68,7 +69,14 @@ class AliasField:
     alias: Alias
 
 
-Origin: TypeAlias = Key | BodyField | ShortField | AliasField
+@slotted
+class SharedField:
+    """What several protocols call by one name, as `topic`: the field of each protocol that has one."""
+
+    fields: tuple[FieldPath, ...]
+
+
+Origin: TypeAlias = Key | BodyField | ShortField | AliasField | SharedField
 Label: TypeAlias = Callable[[int], str | None]
 
 
@@ -90,6 +98,11 @@ class FieldPath:
     scale: int | None = None
     is_cheap: bool = False
     is_large: bool = False
+
+
+def fields_in(field: FieldPath) -> tuple[FieldPath, ...]:
+    """The fields whose values a field has: those of each protocol for a shared one, else the field itself."""
+    return field.origin.fields if isinstance(field.origin, SharedField) else (field,)
 
 
 _KINDS = {

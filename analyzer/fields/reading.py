@@ -18,7 +18,7 @@ from analyzer.fields.bodies import Bodies
 from analyzer.fields.dense import Chosen, Dense, Numbers
 from analyzer.fields.gathered import NO_VALUES, Values, chosen, joined, listed
 from analyzer.fields.getting import Numbered
-from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, ShortField
+from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, SharedField, ShortField, fields_in
 from analyzer.insight.errors import errors
 from analyzer.lore import Lore
 from analyzer.rows import Rows
@@ -53,7 +53,8 @@ class Reading:
 
     def __init__(self, reader: Rows, fields: Sequence[FieldPath], *, masked: bool = True) -> None:
         self.reader, self._masked = reader, masked
-        self._bodies = Bodies(reader, [field for field in fields if not field.is_cheap])
+        each = (part for field in fields for part in fields_in(field))
+        self._bodies = Bodies(reader, [field for field in each if not field.is_cheap])
         self._lore: dict[str, Lore] = {}
 
     def forget(self) -> None:
@@ -76,6 +77,8 @@ class Reading:
         """The values of a field: of `rows[n]` with n rising; nulls and what is missing left out. An array of integers
         where all are. `rows` rise and none is there twice.
         """
+        if isinstance(field.origin, SharedField):
+            return joined([self.found(each, rows) for each in field.origin.fields])
         places = np.flatnonzero(self._bodies.may_have(field, rows))
         mine = rows[places]
         name = _key(field)

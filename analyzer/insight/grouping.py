@@ -8,7 +8,7 @@ keys are in each pair of their groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +26,6 @@ from dissectors import registry
 from dissectors.wire.bulk import distinct
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
-
-WORDS: Mapping[str, str] = {"connection": "stream_id"}
-"""Other names of keys."""
 
 TIME, ERROR = "time", "error"
 SECRET = "(secret)"
@@ -75,22 +72,21 @@ class Grouping:
             keys = np.zeros(len(self._rows), np.int64)
             keys[self._reported.places] = self._reported.numbers + 1
             return Grouped(None, keys, [None, *(name for _, name in self._reported.kinds)])
-        fields = fields_of(name)
-        if len(fields) == 1 and fields[0].is_cheap:
-            columns = Reading(self._reader, fields).columns(fields[0], self._rows)
+        field = field_of(name)
+        if field.is_cheap:
+            columns = Reading(self._reader, [field]).columns(field, self._rows)
             if columns is not None:
                 return _joined([_of_column(column) for column in columns])
-        return self._of_values(fields)
+        return self._of_values(field)
 
-    def _of_values(self, fields: Sequence[FieldPath]) -> Grouped:
-        """By the values of fields, each once in a row."""
-        reading, numbers, known = Reading(self._reader, fields), [], _Labels()
+    def _of_values(self, field: FieldPath) -> Grouped:
+        """By the values of a field, each once in a row."""
+        reading, numbers, known = Reading(self._reader, [field]), [], _Labels()
         places, begin = [], 0
         for part in chunks(self._reader.session, self._rows, TOGETHER, TOGETHER_BYTES):
-            for field in fields:
-                found = reading.of(field, part)
-                places.append(found.places + begin)
-                numbers.append(known.numbers(found.values))
+            found = reading.of(field, part)
+            places.append(found.places + begin)
+            numbers.append(known.numbers(found.values))
             reading.forget()
             begin += len(part)
             self._looked(begin, len(self._rows))
@@ -123,28 +119,17 @@ class _Labels:
         return found
 
 
-def fields_of(name: str) -> list[FieldPath]:
-    """The fields that are meant by a key: one, or what several protocols call so. Raises UserError."""
+def field_of(name: str) -> FieldPath:
+    """The field by which messages are grouped. Raises UserError."""
     try:
-        fields = [find(WORDS.get(name, name))]
+        field = find(name)
     except UnknownField as error:
-        fields = [] if "." in name else list(_of_protocols(name))
-        if not fields:
-            raise UserError(f"--by {name}: {error}") from None
-    for field in fields:
-        if field.kind is Kind.STRUCT:
-            raise UserError(f"--by {name}: this has fields in it; wireanalyze fields {name} lists them")
-        if field.kind is Kind.PRESENCE and name in registry.names():
-            raise UserError(f"--by {name}: that is a protocol; name one of its fields, or group --by protocol")
-    return fields
-
-
-def _of_protocols(word: str) -> Iterator[FieldPath]:
-    for protocol in registry.names():
-        try:
-            yield find(f"{protocol}.{word}")
-        except UnknownField:
-            continue
+        raise UserError(f"--by {name}: {error}") from None
+    if field.kind is Kind.STRUCT:
+        raise UserError(f"--by {name}: this has fields in it; wireanalyze fields {name} lists them")
+    if field.kind is Kind.PRESENCE and name in registry.names():
+        raise UserError(f"--by {name}: that is a protocol; name one of its fields, or group --by protocol")
+    return field
 
 
 def _of_column(column: Dense) -> Grouped:

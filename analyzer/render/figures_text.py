@@ -7,7 +7,7 @@ from typing import Any
 
 from analyzer.fields.path import Kind, Label
 from analyzer.insight.figures import Figures
-from analyzer.insight.grouping import TIME, fields_of
+from analyzer.insight.grouping import TIME, field_of
 from analyzer.insight.statistics import Group, Statistics
 from analyzer.insight.traffic import Conversation, Endpoint
 from analyzer.render.amounts import count, rate, share, size
@@ -83,11 +83,10 @@ def _shown(key: str) -> Show:
     """How the values are written that messages are grouped by: numbers that have names are told by them."""
     if key == TIME:
         return lambda value: name_of(value, iso_time)
-    (field, *others) = fields_of(key)
-    if not others and field.kind is Kind.DURATION:
+    field = field_of(key)
+    if field.kind is Kind.DURATION:
         return lambda value: name_of(value, duration)
-    label = None if others else field.label
-    return lambda value: name_of(value, label)
+    return lambda value: name_of(value, field.label)
 
 
 def name_of(value: Any, label: Label | None = None) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
-from analyzer.fields.catalog import every, near
+from analyzer.fields.catalog import every, near, shared_names
 from analyzer.fields.keys import FIELDS, NAMES
 from dissectors import registry
 
@@ -108,8 +108,9 @@ def every_name() -> Names:
     shorts = [f"{protocol}.{short.name}" for protocol, catalog in known for short in catalog.shorts()]
     others = [name for name in NAMES if name not in FIELDS]
     aliases = {name for _, catalog in known for name in catalog.aliases()}
-    first = [*FIELDS, *registry.names(), *others]
-    return Names((field.name for field in every()), first, {*NAMES, *shorts}, aliases)
+    shared = shared_names()
+    first = [*FIELDS, *shared, *registry.names(), *others]
+    return Names((field.name for field in every()), first, {*NAMES, *shared, *shorts}, aliases)
 
 
 def _said(lower: str) -> str:

@@ -33,7 +33,8 @@ T = TypeVar("T")
 Draw = Callable[[st.SearchStrategy[T]], T]
 
 KEYS = (
-    *("number", "id", "stream_id", "partner_id", "time", "stream", "protocol", "source", "destination", "from_client"),
+    *("number", "id", "stream_id", "partner_id", "time", "time_ns", "stream", "protocol", "source"),
+    *("destination", "from_client"),
     *("role", "operation", "code", "version", "correlation", "client", "length", "offset", "first_packet"),
     *("last_packet", "partner", "latency_ns", "latency", "error", "error.code", "error.name", "state", "info"),
     *("findings", "findings.severity", "findings.text", "source.ip", "source.port", "destination.ip"),

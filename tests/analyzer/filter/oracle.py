@@ -186,6 +186,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 _OF_ROW: Mapping[str, Callable[[Row], Sequence[Any]]] = {
     "latency": lambda row: [row["latency_ns"]],
+    "time_ns": lambda row: [_moment(row["time"])],
     "error.code": lambda row: [row["error"] and row["error"]["code"]],
     "error.name": lambda row: [row["error"] and row["error"]["name"]],
     "findings": lambda row: [each["code"] for each in row["findings"]],

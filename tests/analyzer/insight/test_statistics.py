@@ -16,7 +16,7 @@ from analyzer.columns import Ints
 from analyzer.errors import UserError
 from analyzer.fields import Reading
 from analyzer.filter import compiled
-from analyzer.insight.grouping import fields_of
+from analyzer.insight.grouping import field_of
 from analyzer.insight.intervals import LENGTHS, LIMIT, MOST, SECOND, Intervals
 from analyzer.insight.statistics import Study, statistics
 from analyzer.rows import Rows
@@ -123,13 +123,12 @@ def test_by_a_key(name: str, path: Path) -> None:
 def test_by_what_messages_say(name: str) -> None:
     with Session([MIXED]).load() as session:
         reader, numbers = Rows(session), np.arange(len(session.rows))
-        fields = fields_of(name)
-        reading = Reading(reader, fields)
+        field = field_of(name)
+        reading = Reading(reader, [field])
         said: dict[int, list[Any]] = {}
-        for field in fields:
-            places, values = reading.of(field, numbers)
-            for place, value in zip(places.tolist(), values, strict=True):
-                said.setdefault(place + 1, []).append(value)
+        places, values = reading.of(field, numbers)
+        for place, value in zip(places.tolist(), values, strict=True):
+            said.setdefault(place + 1, []).append(value)
         found = statistics(reader, [name])
     assert any(len(set(values)) > 1 for values in said.values()) or name != "kafka.partition"
     expected = grouped(rows_of(MIXED), lambda row: said.get(row["number"], []))
@@ -209,7 +208,7 @@ def test_no_rows_are_no_groups() -> None:
 @pytest.mark.parametrize("name", ["nonsense", "kafka.Fetch.request.topics", "kafka.nonsense"])
 def test_what_is_no_field_is_an_error(name: str) -> None:
     with pytest.raises(UserError, match=name.partition(".")[0]):
-        fields_of(name)
+        field_of(name)
 
 
 REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff")

@@ -54,7 +54,7 @@ CASES = [
     Case("kafka.Fetch.request.max|", "kafka.Fetch.request.max", ("kafka.Fetch.request.maxWaitMs",)),
     Case("kafka.Fetch.topics.part|", "kafka.Fetch.topics.part", ("kafka.Fetch.topics.partitions",)),
     Case("kafka.Fetch.fetchO|", "kafka.Fetch.fetchO", ("kafka.Fetch.request.topics.partitions.fetchOffset",)),
-    Case("topic|", "topic", ("kafka.topic", "pulsar.topic", "rocketmq.topic")),
+    Case("topic|", "topic", ("topics", "kafka.topic", "pulsar.topic", "rocketmq.topic")),
     Case("source.|", "source.", ("source.ip", "source.port", "source.name")),
     Case("kafka.topik|", "kafka.topik", ("kafka.topic",)),
     Case("error and kafka.to|pic == x", "kafka.topic", ("kafka.topic",)),
