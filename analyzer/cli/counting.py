@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 
 from analyzer.columns import Ints
 from analyzer.counts import Count, Counts, counts, streams
-from analyzer.render.delimited import delimited_lines, header_line
 from analyzer.render.jsonable import JsonWriter
+from analyzer.render.objects import write_objects
 from analyzer.session import Session
 from analyzer.text import safe_text
 
@@ -19,14 +19,12 @@ _GAP = "  "
 
 
 def print_counts(session: Session, form: str, rows: Ints | None) -> None:
-    """Counts rows (None: all) and prints them as table, json or csv."""
+    """Counts rows (None: all) and prints them in one of formats.ROWS."""
     found = counts(session, rows)
     if form == "json":
         sys.stdout.buffer.write(JsonWriter().line(_object(session, found, rows)))
-    elif form == "csv":
-        sys.stdout.buffer.write(header_line(NAMES, ","))
-        columns = [[getattr(each, name) for each in found.operations] for name in NAMES]
-        sys.stdout.buffer.write(delimited_lines(columns, ",", JsonWriter()))
+    elif form != "table":
+        write_objects(sys.stdout.buffer, form, NAMES, map(asdict, found.operations))
     else:
         sys.stdout.write("\n".join(_lines(session, found, rows)) + "\n")
 

@@ -10,11 +10,12 @@ import click
 from analyzer import pasted
 from analyzer.cli.decoding import decoded, dissector_of, read_input, text_lines
 from analyzer.cli.errors import sentence
+from analyzer.cli.formats import format_options
 from analyzer.cli.options import color_option, limits_options
 from analyzer.errors import UserError
-from analyzer.render.jsonable import JsonWriter
 from analyzer.render.limits import Limits
 from analyzer.render.lines import print_lines
+from analyzer.render.objects import write_objects
 from analyzer.render.tree_json import tree_object
 from dissectors import registry
 from dissectors.api import Dissector
@@ -29,7 +30,7 @@ NOTHING_FITS = 3
 @click.option("--response", "is_response", is_flag=True, help="They are responses: to --api, or to those before them.")
 @click.option("--api", metavar="NAME|NUMBER", help="The operation that a lone response answers.")
 @click.option("--version", "version", type=click.IntRange(0), metavar="N", help="The version of its request.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line for each message.")
+@format_options("text", "ndjson", "json")
 @limits_options
 @color_option
 def command(
@@ -39,7 +40,7 @@ def command(
     is_response: bool,
     api: str | None,
     version: int | None,
-    as_json: bool,
+    form: str,
     color: bool,
     limits: Limits,
 ) -> int:
@@ -66,8 +67,8 @@ def command(
         found = pasted.conversation(dissector, messages)
     else:
         found = pasted.by_looks(dissector, messages, True if is_request else None)
-    if as_json:
-        _print_json(dissector, found, limits, guess=doubt is not None)
+    if form != "text":
+        _print_json(dissector, found, limits, form, guess=doubt is not None)
     else:
         print_lines(text_lines(dissector, found, limits, guess=doubt is not None), sys.stdout, color)
     if doubt is None:
@@ -96,7 +97,6 @@ def _check_version(dissector: Dissector, code: int, version: int | None) -> None
         raise UserError(f"the layouts of {dissector.name} depend on the version: say --version N too")
 
 
-def _print_json(dissector: Dissector, found: Iterator[pasted.Pasted], limits: Limits, guess: bool) -> None:
-    writer = JsonWriter(limits)
-    for piece in found:
-        sys.stdout.buffer.write(writer.line(tree_object(*decoded(dissector, piece, guess))))
+def _print_json(dissector: Dissector, found: Iterator[pasted.Pasted], limits: Limits, form: str, guess: bool) -> None:
+    objects = (tree_object(*decoded(dissector, piece, guess)) for piece in found)
+    write_objects(sys.stdout.buffer, form, (), objects, limits)

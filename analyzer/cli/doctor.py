@@ -14,6 +14,7 @@ import numpy as np
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.filtering import filter_option
+from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.columns import Ints
@@ -22,7 +23,7 @@ from analyzer.decode_as import Told
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.insight.kinds import Kind, gravest_first, kind_of
 from analyzer.naming import Naming
-from analyzer.render.jsonable import JsonWriter
+from analyzer.render.objects import write_objects
 from analyzer.rows import Rows, said_finding
 from analyzer.session import Session
 from analyzer.text import safe_text
@@ -43,6 +44,9 @@ ERRORS = 12
 LONGEST = 400
 """Characters of a sentence."""
 
+KEYS = ("number", "id", "severity", "code", "text")
+"""The columns of a finding."""
+
 _LEVELS = [each.name.lower() for each in Severity]
 
 
@@ -50,14 +54,7 @@ _LEVELS = [each.name.lower() for each in Severity]
 @files_options
 @click.option("--severity", type=click.Choice(_LEVELS), default="note", show_default=True, help="The least to tell.")
 @click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit with 1 if there is a finding as grave as this.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "ndjson"]),
-    default="table",
-    show_default=True,
-    help="A summary by kind, or one finding a line.",
-)
+@format_options(*ROWS)
 @filter_option
 @decode_as_option
 @decompression_option
@@ -84,7 +81,9 @@ def command(
         chosen = None if wanted is None else wanted.rows(Rows(session), np.arange(len(session.rows)))
         with patiently() as bar:
             found = (each for each in _checked(session, chosen, bar) if each.finding.severity >= least)
-            worst = _print_lines(session, found) if form == "ndjson" else _print_summary(session, chosen, files, found)
+            worst = (
+                _print_summary(session, chosen, files, found) if form == "table" else _print_each(session, found, form)
+            )
     if fail_on is not None and worst is not None and worst >= Severity[fail_on.upper()]:
         raise SystemExit(FAILED)
 
@@ -100,16 +99,20 @@ def _checked(session: Session, chosen: Ints | None, bar: Bar) -> Iterator[Found]
     return (each for each in found if each.row is not None and mine[each.row])
 
 
-def _print_lines(session: Session, found: Iterable[Found]) -> Severity | None:
-    """A JSON object for each finding; returns the gravest severity."""
-    writer, rows, worst = JsonWriter(), Rows(session), None
-    for row, finding in found:
-        worst = finding.severity if worst is None else max(worst, finding.severity)
-        place: dict[str, object] = {"number": None, "id": None}
-        if row is not None:
-            place = {"number": row + 1, "id": rows.column("id", np.array([row])).values()[0]}
-        sys.stdout.buffer.write(writer.line(place | said_finding(finding)))
-    return worst
+def _print_each(session: Session, found: Iterable[Found], form: str) -> Severity | None:
+    """An object or a line for each finding; returns the gravest severity."""
+    rows, severities = Rows(session), set[Severity]()
+
+    def objects() -> Iterator[dict[str, object]]:
+        for row, finding in found:
+            severities.add(finding.severity)
+            place: dict[str, object] = {"number": None, "id": None}
+            if row is not None:
+                place = {"number": row + 1, "id": rows.column("id", np.array([row])).values()[0]}
+            yield place | said_finding(finding)
+
+    write_objects(sys.stdout.buffer, form, KEYS, objects())
+    return max(severities, default=None)
 
 
 class _Group:

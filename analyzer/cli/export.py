@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @click.command("export")
 @files_options
 @click.option("-o", "--output", "out", required=True, metavar="OUT", help="The new file or folder; - is stdout.")
-@click.option("--as", "form", type=click.Choice(list(FORMS)), help="The form, where the end of OUT does not say it.")
+@click.option(
+    "--as", "--format", "form", type=click.Choice(list(FORMS)), help="The form, where the end of OUT does not say it."
+)
 @filter_option
 @click.option("--force", is_flag=True, help="Replace OUT if it is there.")
 @click.option("-e", "chosen", multiple=True, metavar="KEY", help="ndjson, csv, tsv: a key or field, as in list.")

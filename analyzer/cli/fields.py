@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import chain
 
 import click
 
+from analyzer.cli.formats import ROWS, format_options
 from analyzer.errors import UserError
 from analyzer.fields.catalog import every, near
 from analyzer.fields.keys import NAMES
 from analyzer.fields.path import FieldPath
-from analyzer.render.jsonable import JsonWriter
+from analyzer.render.objects import write_objects
 from analyzer.text import safe_text
 
+KEYS = ("name", "type", "repeated", "about")
 _NAME, _KIND = 48, 14
 
 
 @click.command("fields")
 @click.argument("word", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-def command(word: str | None, as_json: bool) -> None:
+@format_options(*ROWS)
+def command(word: str | None, form: str) -> None:
     """List the fields of filters (-Y) and columns (-e): all, or those with WORD in their names.
 
     A WORD with a dot is looked for in whole paths, one without in the names of fields and operations. A path of a body
@@ -33,9 +36,10 @@ def command(word: str | None, as_json: bool) -> None:
         meant = near(word, NAMES)
         hint = f"; did you mean {' or '.join(meant)}?" if meant else "; wireanalyze fields lists all of them"
         raise UserError(f"no field has {word} in its name{hint}")
-    write = sys.stdout.buffer.write
-    for line in _objects(first, found) if as_json else _lines(first, found):
-        write(line)
+    if form == "table":
+        sys.stdout.buffer.writelines(_lines(first, found))
+    else:
+        write_objects(sys.stdout.buffer, form, KEYS, map(_object, chain([first], found)))
 
 
 def _lines(first: FieldPath, rest: Iterator[FieldPath]) -> Iterator[bytes]:
@@ -45,8 +49,6 @@ def _lines(first: FieldPath, rest: Iterator[FieldPath]) -> Iterator[bytes]:
         yield f"{line.rstrip()}\n".encode()
 
 
-def _objects(first: FieldPath, rest: Iterator[FieldPath]) -> Iterator[bytes]:
-    writer = JsonWriter()
-    for field in (first, *rest):
-        about = {} if field.about is None else {"about": field.about}
-        yield writer.line({"name": field.name, "type": field.kind.value, "repeated": field.repeated, **about})
+def _object(field: FieldPath) -> dict[str, object]:
+    about = {} if field.about is None else {"about": field.about}
+    return {"name": field.name, "type": field.kind.value, "repeated": field.repeated, **about}

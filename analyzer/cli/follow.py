@@ -12,6 +12,7 @@ import numpy as np
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
+from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.cli.streams import SIDES, find_stream
@@ -23,6 +24,8 @@ from analyzer.naming import Naming
 from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line, print_lines
+from analyzer.render.objects import FORMS
+from analyzer.render.printer import Printer
 from analyzer.rows import Rows, chunks
 from analyzer.session import Session
 from analyzer.text import safe_text
@@ -35,13 +38,14 @@ if TYPE_CHECKING:
 @files_options
 @click.option(
     "--as",
-    "form",
+    "view",
     type=click.Choice(["dialogue", "fields", "hex", "raw"]),
     default="dialogue",
     show_default=True,
     help="A line for each message; its fields, or its bytes, beneath; or nothing but the bytes.",
 )
 @click.option("--only", type=click.Choice(list(SIDES)), help="What one side said.")
+@format_options("text", *FORMS)
 @filter_option
 @decode_as_option
 @limits_options
@@ -50,6 +54,7 @@ def command(
     files: tuple[str, ...],
     decode_as: Told,
     reader: Reader,
+    view: str,
     form: str,
     only: str | None,
     color: bool,
@@ -70,14 +75,19 @@ def command(
         numbers = every if only is None else every[sides == SIDES[only]]
         if wanted is not None:
             numbers = wanted.rows(Rows(session), numbers)
-        if form == "raw":
+        if form != "text":
+            printer = Printer((), form, view == "fields", limits)
+            printer.head()
+            printer.rows(Rows(session), numbers)
+            printer.end()
+        elif view == "raw":
             _print_raw(session, numbers)
         else:
             began = int(session.rows.column("time")[every[:1]].sum())
-            print_lines(_lines(session, stream, numbers, began, form, limits), sys.stdout, color)
+            print_lines(_lines(session, stream, numbers, began, view, limits), sys.stdout, color)
 
 
-def _lines(session: Session, stream: int, numbers: Ints, began: int, form: str, limits: Limits) -> Iterator[Line]:
+def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, limits: Limits) -> Iterator[Line]:
     yield (("title", f"stream {stream}: {safe_text(_called(session, stream))}, {len(numbers):,} messages"),)
     reading, naming, times = Rows(session), Naming(session), session.rows.column("time")
     commented = session.comments.any
@@ -85,9 +95,9 @@ def _lines(session: Session, stream: int, numbers: Ints, began: int, form: str, 
         for row, cells in zip(part.tolist(), reading.objects(KEYS, part, naming.named), strict=True):
             yield message_line(cells, int(times[row]) - began)
             yield from comment_notes(session.comments.of(row) if commented else ())
-            if form == "fields":
+            if view == "fields":
                 yield from field_lines(session.tree(row), limits)
-            elif form == "hex":
+            elif view == "hex":
                 yield from dump_lines(session.tree(row), limits)
 
 

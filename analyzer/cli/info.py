@@ -7,6 +7,7 @@ import sys
 import click
 
 from analyzer.capture.packets import Reader
+from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import decode_as_option
 from analyzer.decode_as import Told
@@ -17,13 +18,13 @@ from analyzer.render.properties_text import WIDTH, property_lines
 
 @click.command("info")
 @files_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@format_options("table", "json", short="json")
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: Told, reader: Reader, as_json: bool) -> None:
+def command(files: tuple[str, ...], decode_as: Told, reader: Reader, form: str) -> None:
     """Tell the properties of captures: format, times, packets, interfaces, comments; protocols found."""
     with loaded(files, decode_as, reader) as session:
         found = properties(session, len(session.rows), len(session.engine.streams))
-        if as_json:
+        if form == "json":
             sys.stdout.buffer.write(JsonWriter().line(found))
         else:
             click.echo("\n".join(f"{each.name + ':':<{WIDTH}} {each.text}" for each in property_lines(found)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from analyzer.cli.formats import ROWS, format_options
 from analyzer.text import safe_text
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ WIDE = 120
 
 
 @click.command("interfaces")
-@click.option("--json", "as_json", is_flag=True, help="A JSON object for each, one a line.")
-def command(as_json: bool) -> None:
+@format_options(*ROWS)
+def command(form: str) -> None:
     """List the interfaces of this machine: name, state, link type, whether we may capture there, addresses.
 
     -i of `sniff` takes a name or a number of this list. In a pipe columns are separated by tabs.
@@ -30,8 +31,8 @@ def command(as_json: bool) -> None:
 
     dumpcap = not may_capture() and dumpcap_may()
     found = [(each, allowed(each, dumpcap)) for each in interfaces()]
-    if as_json:
-        _print_json(found)
+    if form != "table":
+        _print_objects(found, form)
     elif sys.stdout.isatty():
         _print_table(found)
     else:
@@ -63,12 +64,11 @@ def _print_table(found: Sequence[tuple[Interface, Allowed]]) -> None:
     console.print(table)
 
 
-def _print_json(found: Sequence[tuple[Interface, Allowed]]) -> None:
-    from analyzer.render.jsonable import JsonWriter
+def _print_objects(found: Sequence[tuple[Interface, Allowed]], form: str) -> None:
+    from analyzer.render.objects import write_objects
 
-    writer = JsonWriter()
-    for number, (interface, may) in enumerate(found, 1):
-        row = {
+    objects: list[dict[str, object]] = [
+        {
             "number": number,
             "name": interface.name,
             "state": interface.state,
@@ -80,4 +80,6 @@ def _print_json(found: Sequence[tuple[Interface, Allowed]]) -> None:
             "mtu": interface.mtu,
             "addresses": list(interface.addresses),
         }
-        sys.stdout.buffer.write(writer.line(row))
+        for number, (interface, may) in enumerate(found, 1)
+    ]
+    write_objects(sys.stdout.buffer, form, list(objects[0]) if objects else [], objects)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from analyzer.cli.formats import ROWS, TsharkForm, format_options
 from analyzer.cli.options import limits_options
 from analyzer.cli.settings import settings
 from analyzer.render.jsonable import Limits
@@ -34,7 +35,7 @@ def time_format_option(command: _Command) -> _Command:
 
 
 def rows_options(command: _Command) -> Callable[..., Any]:
-    """Adds -e, --columns, --format, --fields, --time-format and the limits; the command gets `printer`."""
+    """Adds -e, --columns, --format, --json, -T, --fields, --time-format and the limits; the command gets `printer`."""
 
     @click.option(
         "-e",
@@ -50,7 +51,8 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         metavar="NAME",
         help="A set of columns, such as kafka or latency, in front of those of -e; list: print which there are.",
     )
-    @click.option("--format", "form", type=click.Choice(["table", "ndjson", "csv", "tsv"]), default="table")
+    @format_options(*ROWS)
+    @click.option("-T", "like_tshark", type=TsharkForm(), help="The form, as tshark's users name it.")
     @click.option("--fields", "with_fields", is_flag=True, help="Add the decoded body to each row.")
     @time_format_option
     @limits_options
@@ -60,11 +62,15 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         chosen: tuple[str, ...],
         sets: tuple[str, ...],
         form: str,
+        like_tshark: tuple[str, bool] | None,
         with_fields: bool,
         time: TimeFormat | None,
         limits: Limits,
         **rest: Any,
     ) -> Any:
+        if like_tshark is not None:
+            form, bodies = like_tshark
+            with_fields = with_fields or (bodies and not chosen and not sets)
         if LISTED in sets:
             click.echo("\n".join(_known_sets()))
             raise click.exceptions.Exit(0)

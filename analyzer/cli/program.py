@@ -60,6 +60,16 @@ class Commands(click.Group):
         assert isinstance(found, click.Command)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names. Raises UserError for a word that is none."""
+        if args[0] not in COMMANDS:
+            from analyzer.cli.front import unknown_command
+
+            raise UserError(unknown_command(args[0], COMMANDS))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without importing them."""
         with formatter.section("Commands"):
@@ -128,6 +138,10 @@ def _complete() -> int:
 
 def _status(arguments: list[str]) -> int:
     try:
+        if arguments and arguments[0] not in COMMANDS:
+            from analyzer.cli.front import with_command  # who names a command does not pay for it
+
+            arguments = with_command(arguments, COMMANDS)
         with program.make_context(PROGRAM, arguments) as context:
             returned = program.invoke(context)
         return returned if isinstance(returned, int) else OK

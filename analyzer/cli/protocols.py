@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from analyzer.cli.errors import sentence
+from analyzer.cli.formats import format_options
 from analyzer.errors import UserError
 from dissectors import registry
 from dissectors.api import Dissector
@@ -45,8 +46,8 @@ def _guide(protocol: str | None) -> Guide | None:
 @click.argument("topic", required=False, metavar="[PROTOCOL|findings]", shell_complete=_complete)
 @click.argument("name", required=False, shell_complete=_complete_name)
 @click.argument("version", required=False, type=click.IntRange(min=0), shell_complete=_complete_version)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def command(topic: str | None, name: str | None, version: int | None, as_json: bool) -> None:
+@format_options("text", "json", short="json")
+def command(topic: str | None, name: str | None, version: int | None, form: str) -> None:
     """List the protocols with their ports, the operations of a PROTOCOL with their versions, or the codes of findings.
 
     NAME is an operation, a structure or a page of PROTOCOL: its layout in all versions, or in VERSION. Those of Kafka
@@ -69,6 +70,7 @@ def command(topic: str | None, name: str | None, version: int | None, as_json: b
 
     Lists have columns separated by tabs.
     """
+    as_json = form == "json"
     if topic is not None and name is not None:
         _page(_dissector(topic), name, version, as_json)
         return

@@ -11,34 +11,24 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
+from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.insight.stories import Chapter, Telling, full_names, meant, offered, tales
 from analyzer.render.columns_text import aligned
-from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line
-from analyzer.render.jsonable import JsonWriter
+from analyzer.render.objects import write_objects
 from analyzer.render.stories_text import entry_object, keys, table_lines
 from analyzer.session import Session
 from dissectors.registry import dissectors
 from dissectors.story import Story
 
-PORTION = 4096
-"""Lines that are written at one time."""
-
 
 @click.command("report")
 @files_options
 @click.option("--list", "columns", is_flag=True, help="Say what the columns are, instead of reading captures.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "ndjson", *DELIMITERS]),
-    default="table",
-    show_default=True,
-    help="For people, or for programs: times in full, durations in ns.",
-)
+@format_options(*ROWS)
 @decode_as_option
 def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bool, form: str) -> None:
     """Tell what happened in captures: wireanalyze report NAME FILE... prints a line for each thing that NAME tells of.
@@ -115,19 +105,12 @@ def _print_counts(wanted: Mapping[str, type[Story]], chapters: Sequence[Chapter]
 def _print(name: str, chapter: Chapter, form: str) -> None:
     """The lines of one report."""
     story, entries = chapter.story, chapter.entries
-    writer = JsonWriter()
-    out = sys.stdout.buffer
     if form == "table":
         for line in table_lines(story, entries) if entries else ():
             click.echo(line)
-    elif form == "ndjson":
-        for entry in entries:
-            out.write(writer.line({"story": name, **entry_object(story, entry)}))
     else:
-        out.write(header_line(keys(story), DELIMITERS[form]))
-        for first in range(0, len(entries), PORTION):
-            cells = [list(entry_object(story, each).values()) for each in entries[first : first + PORTION]]
-            out.write(delimited_lines([list(each) for each in zip(*cells, strict=True)], DELIMITERS[form], writer))
+        objects = ({"story": name, **entry_object(story, entry)} for entry in entries)
+        write_objects(sys.stdout.buffer, form, keys(story), objects)
     sys.stdout.flush()
     if not entries:
         text = f"there is nothing to tell of {name}: no message of {story.needs} says anything of it"

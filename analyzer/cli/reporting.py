@@ -1,4 +1,4 @@
-"""What `wireanalyze stats` prints: each of its views, as table, json or csv."""
+"""What `wireanalyze stats` prints: each of its views, as a table, one JSON object, or a line for each row."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import numpy as np
 from analyzer.cli.inputs import patiently
 from analyzer.columns import Ints
 from analyzer.insight.figures import FIGURES
-from analyzer.render.delimited import delimited_lines, header_line
 from analyzer.render.jsonable import JsonWriter
+from analyzer.render.objects import write_objects
 from analyzer.render.sparkline import PLAIN, bars_for
 from analyzer.rows import Rows
 from analyzer.session import Session
@@ -33,7 +33,7 @@ WIDTH = 120
 
 
 class Report:
-    """Prints views of a loaded session, or of some of its rows. form: table, json or csv; top: groups to print."""
+    """Prints views of a loaded session, or of some of its rows. form: one of formats.ROWS; top: groups to print."""
 
     def __init__(self, session: Session, rows: Ints | None, form: str, top: int | None) -> None:
         self._session, self._rows, self._form, self._top = session, rows, form, top
@@ -55,9 +55,10 @@ class Report:
             from analyzer.render.overview_json import overview_object
 
             _write_json(overview_object(found, Rows(self._session)))
-        elif self._form == "csv":
-            cells = [[each.protocol, each.operation, *asdict(each.figures).values()] for each in found.operations]
-            _write_csv(["protocol", "operation", *FIGURES], cells)
+        elif self._form != "table":
+            named = ((each.protocol, each.operation, asdict(each.figures)) for each in found.operations)
+            rows = ({"protocol": protocol, "operation": name, **figures} for protocol, name, figures in named)
+            write_objects(sys.stdout.buffer, self._form, ["protocol", "operation", *FIGURES], rows)
         else:
             from analyzer.render.overview_text import overview_lines
 
@@ -69,7 +70,7 @@ class Report:
     def groups(self, by: Sequence[str], interval: int | None, sort: str | None, *, with_errors: bool) -> None:
         """The groups of --by. Raises UserError."""
         from analyzer.insight.statistics import statistics
-        from analyzer.render.overview_json import key_values, statistics_object
+        from analyzer.render.overview_json import group_object, statistics_object
 
         with _looking() as looked:
             reader = Rows(self._session)
@@ -77,11 +78,9 @@ class Report:
         groups = _sorted(found, sort)[: self._top if by == ["time"] else self._most]
         if self._form == "json":
             _write_json(statistics_object(found, groups))
-        elif self._form == "csv":
-            cells = [
-                [*key_values(by, group.key), *(getattr(group.figures, name) for name in FIGURES)] for group in groups
-            ]
-            _write_csv([*by, *FIGURES], cells)
+        elif self._form != "table":
+            rows = (group_object(by, group) for group in groups)
+            write_objects(sys.stdout.buffer, self._form, [*by, *FIGURES], rows)
         else:
             from analyzer.render.figures_text import groups_lines
 
@@ -108,7 +107,7 @@ class Report:
         elif self._form == "json":
             _write_json({view: objects[: self._most], f"{view}_in_all": len(objects)})
         else:
-            _write_csv(names, [list(each.values()) for each in objects[: self._most]])
+            write_objects(sys.stdout.buffer, self._form, names, objects[: self._most])
 
     @property
     def _most(self) -> int | None:
@@ -137,11 +136,3 @@ def _sorted(found: Statistics, sort: str | None) -> Sequence[Group]:
 
 def _write_json(found: dict[str, Any]) -> None:
     sys.stdout.buffer.write(JsonWriter().line(found))
-
-
-def _write_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    sys.stdout.buffer.write(header_line(names, ","))
-    if rows:
-        sys.stdout.buffer.write(
-            delimited_lines([list(column) for column in zip(*rows, strict=True)], ",", JsonWriter())
-        )

@@ -11,6 +11,7 @@ import numpy as np
 
 from analyzer import joined
 from analyzer.capture.packets import Reader
+from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.decode_as import Told
@@ -27,7 +28,7 @@ from analyzer.session import Session
 
 @click.command("show")
 @files_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@format_options("text", "json", short="json")
 @decode_as_option
 @limits_options
 @color_option
@@ -35,7 +36,7 @@ def command(
     files: tuple[str, ...],
     decode_as: Told,
     reader: Reader,
-    as_json: bool,
+    form: str,
     color: bool,
     limits: Limits,
 ) -> None:
@@ -47,7 +48,7 @@ def command(
         row = int(number[:18]) - 1  # int() refuses thousands of digits
         if not 0 <= row < len(session.rows):
             raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
-        if as_json:
+        if form == "json":
             sys.stdout.buffer.write(JsonWriter(limits).line(_object(session, row)))
         else:
             print_lines(shown_lines(session, row, limits), sys.stdout, color)

@@ -11,6 +11,7 @@ import numpy as np
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.filtering import filter_option
+from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.reporting import SHOWN, Report
@@ -55,7 +56,7 @@ class Duration(click.ParamType[int]):
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help=f"Groups to print.  [default: {SHOWN}, or all]")
 @click.option("--sort", type=click.Choice(FIGURES), help="The figure whose largest come first.  [default: messages]")
 @click.option("--errors/--no-errors", default=True, show_default=True, help="Look into answers for errors.")
-@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@format_options(*ROWS, short="json")
 @filter_option
 @decode_as_option
 @decompression_option

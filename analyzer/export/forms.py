@@ -18,12 +18,13 @@ from analyzer.config.model import Config
 from analyzer.errors import UserError
 from analyzer.export.output import STANDARD, check_file, check_folder, new_file
 from analyzer.render.jsonable import Limits
-from analyzer.render.printer import Out, Printer
+from analyzer.render.objects import Out
+from analyzer.render.printer import Printer
 from analyzer.render.time_formats import TimeFormat
 from analyzer.rows import Rows
 from analyzer.session import Session
 
-LINES = ("ndjson", "csv", "tsv")
+LINES = ("ndjson", "json", "csv", "tsv")
 TABLES = ("messages", "exchanges", "streams", "findings", "records", "summaries", "names")
 """Those of analyzer.pipeline.tables, which would bring pyarrow along."""
 
@@ -192,6 +193,7 @@ _RAW = "raw bytes"
 
 FORMS: Mapping[str, Form] = {
     "ndjson": Form(_lines, "a JSON object for each message", (".ndjson", ".jsonl")),
+    "json": Form(_lines, "the same in one JSON array", (".json",)),
     "csv": Form(_lines, "a line for each message, comma between", (".csv",)),
     "tsv": Form(_lines, "a line for each message, tabulator between", (".tsv",)),
     "parquet": Form(_tables, "tables, in a folder", (".parquet",), "tables", folder=True),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from analyzer import heap
 from analyzer.columns import Ints
@@ -15,6 +15,7 @@ from analyzer.render.forms import TOGETHER, TOGETHER_BYTES, Form, Lines
 from analyzer.render.jsonable import Limits
 from analyzer.render.keys import Keys, keys_of, numbers, preset_keys
 from analyzer.render.ndjson import NdjsonForm
+from analyzer.render.objects import JsonArray, Out
 from analyzer.render.presets import TABLE_KEYS
 from analyzer.render.shapes import Joined, Listed
 from analyzer.render.table import TableForm
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
 
 KEPT = 1 << 30
 """More than what the texts of one round of rows take."""
-
-
-class Out(Protocol):
-    """Where rows are printed to."""
-
-    def write(self, data: bytes, /) -> object:
-        """One piece."""
-
-    def writelines(self, lines: Iterable[bytes], /) -> None:
-        """Several."""
 
 
 class Printer:
@@ -63,12 +54,16 @@ class Printer:
         if self.for_people and time is None:
             time = config().time_format
         self.out: Out = sys.stdout.buffer if out is None else out
+        self._array = JsonArray(self.out) if form == "json" else None
+        if self._array is not None:
+            self.out = self._array
+        is_json = form in ("ndjson", "json")
         self.limits, self._paths = limits, keys.paths
-        self._shape: Shape = Listed() if form == "ndjson" else Joined(limits, labels=self.for_people)
+        self._shape: Shape = Listed() if is_json else Joined(limits, labels=self.for_people)
         self._clock = None if time in (None, "iso") else Clock(time)
         self._form: Form
         self._unfit: AlignedForm | None = None
-        if form == "ndjson":
+        if is_json:
             self._form = NdjsonForm(keys.names, limits)
         elif not self.for_people:
             self._form = DelimitedForm(keys.titles, keys.names, DELIMITERS.get(form, "\t"), limits)
@@ -104,6 +99,8 @@ class Printer:
 
     def end(self) -> None:
         """No more rows will come."""
+        if self._array is not None:
+            self._array.end()
         if self._unfit is not None:
             self.out.write(self._form.head())
 

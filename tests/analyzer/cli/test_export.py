@@ -115,7 +115,7 @@ def test_secrets_are_masked_where_they_can_be(tmp_path: Path) -> None:
         (["-o", "-", "--as", "parquet"], "standard output is not"),
         (["-o", "there.csv", "--as", "parquet"], "there.csv is a file"),
         (["-o", "out.csv", "--handshakes"], "--handshakes is for pcapng, and this is to be csv"),
-        (["-o", "out.pcapng", "-e", "id"], "-e is for ndjson, csv, tsv"),
+        (["-o", "out.pcapng", "-e", "id"], "-e is for ndjson, json, csv, tsv"),
         (["-o", "out.bin", "--table", "messages"], "--table is for parquet"),
         (["-o", "out.bin", "--time-format", "iso"], "--time-format is for ndjson"),
         (["-o", "out", "--as", "stream"], "name the stream with --stream"),

@@ -48,7 +48,7 @@ def test_filters_groups_and_orders_take_them() -> None:
         assert set(reader.column("protocol", chosen).values()) == {"rocketmq", "zookeeper"}
         groups = {group.key[0]: group.figures.messages for group in statistics(reader, ["topic"]).groups}
         assert groups["rmq_sys_SYNC_BROKER_MEMBER_broker-a"] == len(
-            compiled("topic == RMQ_SYS_TRACE_TOPIC", {}).rows(reader, rows)
+            compiled("topic == rmq_sys_SYNC_BROKER_MEMBER_broker-a", {}).rows(reader, rows)
         )
         last = ordered(reader, rows, sort_keys("-topic"))[0]
         assert Reading(reader, [find("topic")]).by_row(find("topic"), np.array([last]))[0][0] == max(

@@ -1,0 +1,109 @@
+"""The forms of output that commands share, under the same names everywhere, and tshark's names for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from analyzer.errors import UserError
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+ROWS = ("table", "ndjson", "json", "csv", "tsv")
+"""The forms of a command that prints rows."""
+
+ALSO = {
+    **dict.fromkeys(("jsonl", "jsonlines", "json-lines", "ek"), "ndjson"),
+    **dict.fromkeys(("text", "txt", "plain", "human", "pretty"), "table"),
+    **dict.fromkeys(("tab", "tabs", "fields"), "tsv"),
+}
+"""Other names of forms that people try."""
+
+TSHARK = {"fields": "tsv", "tabs": "tsv", "ek": "ndjson", "json": "json", "text": "table"}
+"""Values of tshark's -T, and the forms that are like them."""
+
+WITH_BODIES = ("ek", "json")
+"""Those of tshark's that print decoded bodies unless fields are chosen."""
+
+PARQUET = "Parquet is a folder of tables: wireanalyze export FILE --as parquet -o FOLDER"
+_BODIES = "--format ndjson --fields prints decoded bodies, wireanalyze show FILE NUMBER one message as a tree"
+
+
+class Form(click.ParamType[str]):
+    """One of some forms of output by its name."""
+
+    name = "form"
+
+    def __init__(self, forms: Sequence[str]) -> None:
+        self._forms = forms
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The names, as click writes a choice."""
+        return f"[{'|'.join(self._forms)}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name itself; another one is refused with the one that is meant."""
+        if value not in self._forms:
+            self.fail(PARQUET if value == "parquet" else self._refusal(str(value)), param, ctx)
+        return str(value)
+
+    def _refusal(self, value: str) -> str:
+        from difflib import get_close_matches  # only a slip of the pen pays for it
+
+        near = [ALSO[value]] if value in ALSO else get_close_matches(value, self._forms, 1, 0.6)
+        hint = f"; did you mean {near[0]}?" if near and near[0] in self._forms else ""
+        return f"{value!r} is none of {', '.join(self._forms)}{hint}"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """The names that begin so."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(each) for each in self._forms if each.startswith(incomplete)]
+
+
+class TsharkForm(click.ParamType["tuple[str, bool]"]):
+    """A value of tshark's -T."""
+
+    name = "-T"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The values that there are."""
+        return f"[{'|'.join(TSHARK)}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, bool]:
+        """The form that is like it, and whether it prints decoded bodies."""
+        if isinstance(value, tuple):
+            return value
+        if value in TSHARK:
+            return TSHARK[value], value in WITH_BODIES
+        if value not in ROWS:
+            self.fail(f"{value!r} is none of {', '.join(TSHARK)}; {_BODIES}", param, ctx)
+        return str(value), False
+
+
+def format_options(*forms: str, short: str = "ndjson") -> Callable[[_Command], Callable[..., Any]]:
+    """Adds --format and --json; the command gets `form`, by default the first of `forms`. short: what --json means."""
+
+    def add(command: _Command) -> Callable[..., Any]:
+        @click.option("--format", "form", type=Form(forms), default=forms[0], show_default=True, help=_help(forms))
+        @click.option("--json", "as_json", is_flag=True, help=f"Short for --format {short}.")
+        @wraps(command)
+        def with_form(*args: Any, form: str, as_json: bool, **rest: Any) -> Any:
+            if as_json:
+                given = click.get_current_context().get_parameter_source("form") is not ParameterSource.DEFAULT
+                if given and form != short:
+                    raise UserError(f"--json is short for --format {short}, and --format {form} is given too: drop one")
+                form = short
+            return command(*args, form=form, **rest)
+
+        return with_form
+
+    return add
+
+
+def _help(forms: Sequence[str]) -> str:
+    return "For people, or for programs." if "table" in forms or "text" in forms else "For programs."

@@ -1,0 +1,98 @@
+"""What a command line means that names no command: `wireanalyze FILE...`, and options as tshark's users type them.
+
+Theory. The first word decides. A command is a command. A file, or an option, means the first of open, list and sniff
+that takes all the options that follow; open needs a terminal. Any other word is a misspelt command.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+
+import click
+
+from analyzer.errors import UserError
+
+SYNONYMS = {
+    **dict.fromkeys(("ls", "cat", "print", "dump", "read", "rows", "messages", "tshark"), "list"),
+    **dict.fromkeys(("view", "tui", "gui", "ui", "browse", "wireshark", "termshark"), "open"),
+    **dict.fromkeys(("capture", "live", "record", "tail", "listen", "tcpdump", "dumpcap"), "sniff"),
+    **dict.fromkeys(("summary", "statistics", "stat", "count", "top"), "stats"),
+    **dict.fromkeys(("diagnose", "check", "lint", "errors", "findings", "problems"), "doctor"),
+    **dict.fromkeys(("hex", "parse", "dissect", "explain"), "decode"),
+    **dict.fromkeys(("save", "convert", "write", "extract", "cut", "editcap"), "export"),
+    **dict.fromkeys(("spark", "tables", "batch"), "pipeline"),
+    **dict.fromkeys(("capinfos", "properties", "about"), "info"),
+    **dict.fromkeys(("message", "tree", "detail", "get"), "show"),
+    **dict.fromkeys(("stream", "conversation"), "follow"),
+    **dict.fromkeys(("serve", "browser"), "web"),
+    **dict.fromkeys(("devices", "nics", "ifconfig"), "interfaces"),
+    **dict.fromkeys(("settings", "configuration"), "config"),
+    **dict.fromkeys(("dissectors", "apis", "docs"), "protocols"),
+    **dict.fromkeys(("columns", "keys", "schema"), "fields"),
+}
+"""Words that people try first, and the commands that do what they mean."""
+
+OWN = {"--config": 2, "--debug": 1}
+"""Options of the program itself that may stand before a command, and how many words each takes."""
+
+ANSWERED = frozenset({"-h", "--help", "--version"})
+
+
+def with_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]:
+    """The arguments with the command in front that they mean, or as they are where a command stands there."""
+    place = 0
+    while place < len(arguments) and (size := _own(arguments[place])):
+        place += size
+    before, rest = list(arguments[:place]), list(arguments[place:])
+    if rest and rest[0] == "help":
+        return [*before, *rest[1:], "--help"]
+    if not rest or rest[0] in commands or rest[0] in ANSWERED or not _is_front(rest[0]):
+        return [*before, *rest]
+    return [*before, *_meant(rest), *rest]
+
+
+def _own(word: str) -> int:
+    return 1 if word.startswith("--config=") else OWN.get(word, 0)
+
+
+def _is_front(word: str) -> bool:
+    """Whether a word is an option or names a file, so that no command was named."""
+    return word.startswith("-") or os.path.exists(word) or os.sep in word or bool(os.path.splitext(word)[1])
+
+
+def _meant(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The command, and the option that it needs where there is no terminal."""
+    from analyzer.cli.open import check_terminal
+
+    try:
+        check_terminal()
+        found: Sequence[tuple[str, ...]] = (("open",), ("list",), ("sniff",))
+    except UserError:
+        found = (("list",), ("sniff", "--headless"))
+    return next((each for each in found if _takes(each[0], arguments)), ("list",))
+
+
+def _takes(name: str, arguments: Sequence[str]) -> bool:
+    """Whether a command has all these options."""
+    command: click.Command = import_module(f"analyzer.cli.{name}").command
+    context = click.Context(command, info_name=name)
+    try:
+        command.make_parser(context).parse_args(list(arguments))
+    except click.UsageError:
+        return False
+    return True
+
+
+def unknown_command(word: str, commands: Collection[str]) -> str:
+    """What is said of a word that is neither a command nor a file."""
+    if word in SYNONYMS:
+        meant: Sequence[str] = [SYNONYMS[word]]
+    else:
+        lower = word.lower()
+        near = get_close_matches(lower, commands, 2, 0.6) or get_close_matches(lower, SYNONYMS, 2, 0.7)
+        meant = list(dict.fromkeys(SYNONYMS.get(each, each) for each in near))
+    hint = f"did you mean {' or '.join(meant)}?" if meant else f"commands are {', '.join(commands)}"
+    return f"{word} is neither a command nor a file; {hint}"

@@ -1,0 +1,74 @@
+"""Objects of the same keys in any form for programs: JSON lines, a JSON array, csv, tsv."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from analyzer.render.jsonable import JsonWriter, Limits
+
+TOGETHER = 4096
+"""Objects that are written at one time."""
+
+FORMS = ("ndjson", "json", "csv", "tsv")
+
+
+class Out(Protocol):
+    """Where bytes are printed to."""
+
+    def write(self, data: bytes, /) -> object:
+        """One piece."""
+
+    def writelines(self, lines: Iterable[bytes], /) -> None:
+        """Several."""
+
+
+class JsonArray:
+    """Writes lines of JSON, each an object, as the items of one array. `end` writes what follows the last one."""
+
+    def __init__(self, out: Out) -> None:
+        self._out, self._begun = out, False
+
+    def write(self, data: bytes, /) -> None:
+        """One or more whole lines."""
+        if data:
+            self._out.write(b",\n" if self._begun else b"[\n")
+            self._out.write(data[:-1].replace(b"\n", b",\n"))
+            self._begun = True
+
+    def writelines(self, lines: Iterable[bytes], /) -> None:
+        """The same of several pieces."""
+        for line in lines:
+            self.write(line)
+
+    def end(self) -> None:
+        """Ends the array."""
+        self._out.write(b"\n]\n" if self._begun else b"[]\n")
+
+
+def write_objects(
+    out: Out, form: str, keys: Sequence[str], objects: Iterable[Mapping[str, Any]], limits: Limits | None = None
+) -> None:
+    """Writes objects in one of FORMS. keys: the columns of csv and tsv; what an object lacks is empty there."""
+    writer = JsonWriter(limits)
+    if form == "ndjson":
+        for each in objects:
+            out.write(writer.line(each))
+    elif form == "json":
+        array = JsonArray(out)
+        array.writelines(map(writer.line, objects))
+        array.end()
+    else:
+        from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line  # brings NumPy
+
+        delimiter = DELIMITERS[form]
+        out.write(header_line(keys, delimiter))
+        for part in _parts(objects):
+            out.write(delimited_lines([[each.get(key) for each in part] for key in keys], delimiter, writer))
+
+
+def _parts(objects: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    source = iter(objects)
+    while part := list(islice(source, TOGETHER)):
+        yield part

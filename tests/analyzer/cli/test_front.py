@@ -1,0 +1,117 @@
+"""A command line without a command: files and tshark's options mean open, list or sniff; other words are misspelt."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analyzer.cli.front import SYNONYMS, unknown_command, with_command
+from analyzer.cli.program import COMMANDS
+
+ROOT = Path(__file__).parents[3]
+KAFKA = str(ROOT / "captures" / "kafka.pcap")
+
+
+def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "analyzer.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ([KAFKA], ["list", KAFKA]),
+        (["-r", KAFKA, "-Y", "error", "-c", "5"], ["list", "-r", KAFKA, "-Y", "error", "-c", "5"]),
+        (["-nr", KAFKA], ["list", "-nr", KAFKA]),
+        (["--debug", "--config", "c.toml", "-"], ["--debug", "--config", "c.toml", "list", "-"]),
+        (["--config=c.toml", "missing.pcap"], ["--config=c.toml", "list", "missing.pcap"]),
+        (["-i", "lo", "-f", "port 9092"], ["sniff", "--headless", "-i", "lo", "-f", "port 9092"]),
+        (["-q"], ["list", "-q"]),
+        (["list", KAFKA], ["list", KAFKA]),
+        (["help", "list"], ["list", "--help"]),
+        (["help"], ["--help"]),
+        (["--version"], ["--version"]),
+        (["lst"], ["lst"]),
+        ([], []),
+    ],
+)
+def test_what_is_meant_without_a_terminal(arguments: list[str], meant: list[str]) -> None:
+    assert with_command(arguments, COMMANDS) == meant
+
+
+@pytest.mark.parametrize(
+    ("options", "meant"),
+    [([], "open"), (["-Y", "error"], "open"), (["-e", "id"], "list"), (["-T", "ek"], "list"), (["-i", "lo"], "sniff")],
+)
+def test_what_is_meant_in_a_terminal(options: list[str], meant: str) -> None:
+    code = (
+        "import sys; from analyzer.cli.front import with_command; from analyzer.cli.program import COMMANDS;"
+        f"print(with_command({[*options, KAFKA]!r}, COMMANDS)[0])"
+    )
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdin=follower, stdout=follower, stderr=follower, check=True, env=environment
+    )
+    os.close(follower)
+    printed = os.read(leader, 1000).decode().strip()
+    os.close(leader)
+    assert (done.returncode, printed) == (0, meant)
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("lits", "did you mean list?"),
+        ("sats", "did you mean stats?"),
+        ("doctr", "did you mean doctor?"),
+        ("tcpdump", "did you mean sniff?"),
+        ("capinfos", "did you mean info?"),
+        ("xyzzy", "commands are open, web, list,"),
+    ],
+)
+def test_a_misspelt_command(word: str, text: str) -> None:
+    assert text in unknown_command(word, COMMANDS)
+
+
+def test_every_synonym_is_for_a_command_and_is_none() -> None:
+    assert set(SYNONYMS.values()) <= set(COMMANDS)
+    assert not set(SYNONYMS) & set(COMMANDS)
+
+
+def test_as_tshark_users_type_it() -> None:
+    plain = call("list", KAFKA, "-Y", "kafka.Fetch", "-e", "number,latency", "-c", "60", "--format", "tsv")
+    assert plain.stdout.count("\n") > 2
+    words = ["-r", KAFKA, "-Y", "kafka.Fetch", "-e", "number", "-e", "latency", "-c", "60", "-n"]
+    assert call(*words, "-d", "tcp.port==29092,kafka", "-T", "fields").stdout == plain.stdout
+
+
+@pytest.mark.parametrize(
+    ("value", "options"),
+    [
+        ("fields", ["--format", "tsv"]),
+        ("tabs", ["--format", "tsv"]),
+        ("text", []),
+        ("ek", ["--format", "ndjson", "--fields"]),
+        ("json", ["--format", "json", "--fields"]),
+    ],
+)
+def test_forms_of_tshark(value: str, options: list[str]) -> None:
+    assert call(KAFKA, "-c", "9", "-T", value).stdout == call("list", KAFKA, "-c", "9", *options).stdout
+
+
+def test_chosen_fields_take_the_place_of_bodies() -> None:
+    (first, *_) = json.loads(call(KAFKA, "-c", "9", "-T", "json", "-e", "number").stdout)
+    assert first == {"number": 1}
+
+
+def test_other_forms_say_which_one_is_meant() -> None:
+    done = call(KAFKA, "-T", "pdml")
+    assert done.returncode == 2
+    assert "--format ndjson --fields" in done.stderr
