@@ -43,6 +43,7 @@ from tests.analyzer.cli.live_network import (
     until,
 )
 from tests.namespaces import why_not
+from tests.needs import LIBPCAP
 
 CAPTURE = ROOT / "captures" / "kafka.pcap"
 STREAM, PORT = 2, 29092
@@ -230,6 +231,7 @@ def test_without_a_terminal_the_tui_says_so(
 # ---- on a network
 
 
+@LIBPCAP
 def test_rows_as_they_come_are_those_of_the_file(network: Network, folder: Path) -> None:
     said = conversation(CAPTURE, STREAM)
     with sniffing(
@@ -246,6 +248,7 @@ def test_rows_as_they_come_are_those_of_the_file(network: Network, folder: Path)
     assert (folder / "kept.pcapng").stat().st_uid == NOBODY
 
 
+@LIBPCAP
 def test_rows_of_a_ring_and_two_interfaces(network: Network, folder: Path, messages: int) -> None:
     said = conversation(CAPTURE, STREAM)
     options = ("-i", "v0", "-i", "lo", *TCP, "-w", "kept.pcapng", "--ring", "packets:200")
@@ -259,6 +262,7 @@ def test_rows_of_a_ring_and_two_interfaces(network: Network, folder: Path, messa
     assert {row["destination"] for row in parsed(running.rows)} >= {f"127.0.0.1:{PORT}"}
 
 
+@LIBPCAP
 def test_any_interface_and_chosen_rows(network: Network, folder: Path, messages: int) -> None:
     """A frame on the cable is seen at both of its ends, so each message comes once, and its packets twice."""
     chosen = ("-Y", "role == response", "-e", "number,operation,latency", "--format", "csv")
@@ -269,6 +273,7 @@ def test_any_interface_and_chosen_rows(network: Network, folder: Path, messages:
     assert running.rows.startswith("number,operation,latency\n")
 
 
+@LIBPCAP
 def test_it_ends_by_itself_as_who_it_was_told_to_be(network: Network, folder: Path) -> None:
     """Without -w, and with the table; nothing stays of what nobody keeps."""
     spool = folder / "spool"
@@ -294,6 +299,7 @@ def keep_sending(network: Network, running: Running) -> None:
         time.sleep(0.05)
 
 
+@LIBPCAP
 def test_it_ends_when_nobody_reads_any_more(network: Network, folder: Path) -> None:
     with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON, stdout=subprocess.PIPE) as running:
         assert running.process.stdout is not None
@@ -305,6 +311,7 @@ def test_it_ends_when_nobody_reads_any_more(network: Network, folder: Path) -> N
     assert parsed(listed(folder, *NDJSON))
 
 
+@LIBPCAP
 def test_a_reader_that_takes_its_time_loses_nothing(network: Network, folder: Path, messages: int) -> None:
     options = ("-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON, "--fields")
     with sniffing(network, folder, *options, stdout=subprocess.PIPE) as running:
@@ -336,6 +343,7 @@ def test_a_second_interrupt_waits_for_nothing(network: Network, folder: Path) ->
     assert "of them were not printed" in running.said
 
 
+@LIBPCAP
 def test_the_capturing_process_is_killed(network: Network, folder: Path, messages: int) -> None:
     with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON) as running:
         sent(network, running, messages)
@@ -349,6 +357,7 @@ def test_the_capturing_process_is_killed(network: Network, folder: Path, message
     assert without_what_comes_later(running.rows) == without_what_comes_later(listed(folder, *NDJSON))
 
 
+@LIBPCAP
 def test_the_analyzer_is_killed(network: Network, folder: Path, messages: int) -> None:
     with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng") as running:
         network.send(FRAMES)
@@ -366,6 +375,7 @@ def is_over(pid: int) -> bool:
         return True
 
 
+@LIBPCAP
 def test_the_interface_goes_down(network: Network, folder: Path, messages: int) -> None:
     with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON) as running:
         try:
@@ -378,6 +388,7 @@ def test_the_interface_goes_down(network: Network, folder: Path, messages: int) 
     assert "v0" in running.said.splitlines()[-1]
 
 
+@LIBPCAP
 def test_the_disk_is_full(network: Network, folder: Path) -> None:
     (folder / "small").mkdir()
     network.do("mount", "-t", "tmpfs", "-o", "size=128k,mode=777", "none", str(folder / "small"))
@@ -392,6 +403,7 @@ def test_the_disk_is_full(network: Network, folder: Path) -> None:
     network.do("umount", str(folder / "small"))
 
 
+@LIBPCAP
 def test_a_terminal_is_told_how_it_stands(network: Network, folder: Path, messages: int) -> None:
     """By a line that makes room for rows."""
     ours, theirs = pty.openpty()

@@ -18,17 +18,20 @@ from analyzer.capture.live.classic_filter import (
     packed,
     program,
 )
+from tests.needs import LIBPCAP
 
 
 @pytest.mark.parametrize("expression", ["", "tcp port 9092", "arp or ip6"])
 @pytest.mark.parametrize("link", [ETHERNET, RAW, COOKED])
 @pytest.mark.parametrize("snaplen", [0, 96])
+@LIBPCAP
 def test_it_keeps_as_much_as_is_asked(expression: str, link: int, snaplen: int) -> None:
     found = program(expression, link, snaplen)
     assert {each.operand for each in found if each.code == RETURN} == {0, snaplen or LONGEST}
     assert len(packed(found)) == 8 * len(found)
 
 
+@LIBPCAP
 def test_a_cooked_one_asks_for_what_stands_before_the_packet() -> None:
     plain, found = compiled("tcp port 9092", COOKED), program("tcp port 9092", COOKED, 0)
     before = [each.operand for each in plain if each.code in LOADS]
@@ -47,6 +50,7 @@ def test_a_cooked_one_asks_for_what_stands_before_the_packet() -> None:
         ("port 99999999", RAW, "-f port 99999999: "),
     ],
 )
+@LIBPCAP
 def test_what_is_wrong_is_said(expression: str, link: int, text: str) -> None:
     with pytest.raises(CaptureError) as raised:
         program(expression, link, 0)

@@ -21,6 +21,7 @@ from analyzer.capture.packets import Packets
 from analyzer.capture.pcapng_writer import header
 from tests.analyzer.capture.live.wires import PATIENCE, frames_in, frames_of, in_own_network, send, shell
 from tests.namespaces import privileged
+from tests.needs import LIBPCAP
 
 pytestmark = privileged
 
@@ -80,6 +81,7 @@ def test_frames_come_as_they_were_sent(ring: Ring, tmp_path: Path) -> None:
 
 
 @in_own_network
+@LIBPCAP
 def test_only_as_much_as_is_asked_of_those_that_are_asked(ring: Ring, tmp_path: Path) -> None:
     taps = [ring("v1", "tcp", 60), ring("v1", "not tcp"), ring(None, "tcp", 60)]
     for tap in taps:
@@ -94,6 +96,7 @@ def test_only_as_much_as_is_asked_of_those_that_are_asked(ring: Ring, tmp_path: 
 
 
 @in_own_network
+@LIBPCAP
 def test_tags_that_the_kernel_takes_off_are_there(ring: Ring, tmp_path: Path) -> None:
     taps = [ring("v1"), ring("v1", "vlan 5 and tcp port (29092 or 29192)", 60), ring("v1", "not vlan")]
     for tap in taps:
@@ -108,6 +111,7 @@ def test_tags_that_the_kernel_takes_off_are_there(ring: Ring, tmp_path: Path) ->
 
 
 @in_own_network
+@LIBPCAP
 def test_loopback_gives_each_packet_once(ring: Ring, tmp_path: Path) -> None:
     """As many as tcpdump sees, the same ones: small ones of both versions, and a stream in segments beyond any MTU."""
     recorded = tmp_path / "recorded"

@@ -15,6 +15,7 @@ from analyzer.capture.pcapng_writer import header
 from tests.analyzer.capture.live.wires import PATIENCE, frames_in, frames_of, in_own_network, send, shell
 from tests.analyzer.capture.writers import segment
 from tests.namespaces import privileged
+from tests.needs import LIBPCAP
 
 FRAMES = [frame for frame in frames_of("kafka.pcap") if len(frame) <= 20_000]
 WIRE, LO = Interface("v1", 1, True, False, ()), Interface("lo", 1, True, True, ())
@@ -39,6 +40,7 @@ def captured(tap: ScapyTap, path: Path, count: int) -> list[bytes]:
 
 @privileged
 @in_own_network
+@LIBPCAP
 def test_frames_come_as_they_were_sent(tmp_path: Path) -> None:
     tap = ScapyTap(0, WIRE, "tcp", 96, 8 << 20, True)
     send(FRAMES[:5])
@@ -63,6 +65,7 @@ def test_loopback_gives_each_packet_once(tmp_path: Path) -> None:
 
 @privileged
 @in_own_network
+@LIBPCAP
 def test_an_interface_that_goes(tmp_path: Path) -> None:
     tap = ScapyTap(0, WIRE, "", 0, 8 << 20, True)
     tap.begin()
