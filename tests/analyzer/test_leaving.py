@@ -77,6 +77,7 @@ def whole() -> Iterator[Replayed]:
         yield session.load()
 
 
+@pytest.mark.slow
 def test_what_is_there_is_what_would_be_there_without_a_limit(
     limited: tuple[Replayed, list[int]], whole: Replayed
 ) -> None:

@@ -71,7 +71,7 @@ def test_of_real_captures(path: Path, taken: Taken) -> None:
         hold_equal(session, {"table", forms[(turn + 3) % len(forms)]}, streaming=True, most=61)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
 def test_of_captures_with_little_that_is_alike(path: Path, taken: Taken) -> None:
     with Session([path]).load() as session:
@@ -320,6 +320,7 @@ SEEDS = 120
 FORMS_OF_A_SEED = 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batch_of", range(4))
 def test_messages_broken_at_random(tmp_path: Path, batch_of: int, taken: Taken) -> None:
     """Some break in a way of their own, some many in the same way, so that a broken one becomes a shape."""
@@ -404,6 +405,7 @@ def shapes(count: int, each: int) -> Pairs:
     return found
 
 
+@pytest.mark.slow
 def test_thousands_of_shapes_cost_less_than_one_by_one(tmp_path: Path) -> None:
     """A stencil for each shape would be written and compiled for more than its row is worth."""
     for count, each in ((3000, 1), (450, 7)):

@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {kind: library.of_packets(kind, PACKETS) for kind in KINDS}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dict[str, Path]) -> None:
     with Session([made[kind]]) as session:

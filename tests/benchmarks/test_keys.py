@@ -106,6 +106,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal
         yield terminal, played(terminal, Screen(120, 40))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("work", "flat"), [*zip(WORKS, (False, True, False), strict=True)], ids=[work.name for work in WORKS]
 )

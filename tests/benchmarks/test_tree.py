@@ -28,6 +28,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_each_process_counts_once(program: str, tmp_path: Path) -> None:
     said = tmp_path / "said"

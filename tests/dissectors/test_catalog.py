@@ -93,7 +93,7 @@ def _fitting(kind: str) -> tuple[type, ...]:
     return FITS.get(kind, ())
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_what_messages_have_has_a_name(capture: Path) -> None:
     found: dict[str, None] = {}
@@ -118,6 +118,7 @@ def test_what_messages_have_has_a_name(capture: Path) -> None:
     assert not found, list(found)[:20]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not TRUTH.exists(), reason="the captures of the whole truth are not here")
 def test_the_same_of_captures_that_are_not_ours() -> None:
     for capture in sorted(TRUTH.glob("*/*.pcap.zst"))[::12]:

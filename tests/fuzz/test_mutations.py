@@ -238,6 +238,7 @@ def attempt(path: Path, seed: int) -> None:
         raise
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("batch", range(QUICK // BATCH))
 def test_nothing_escapes(tmp_path: Path, batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
@@ -283,6 +284,7 @@ def _as_python_begins() -> Iterator[None]:
     gc.set_threshold(*usual)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_as_python_begins")
 def test_resident_memory_does_not_grow(tmp_path: Path) -> None:
     for seed in range(150):

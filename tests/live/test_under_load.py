@@ -51,6 +51,7 @@ def gone(pid: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_a_ring_of_small_files_loses_no_row(wire: Wire, small: Path, tmp_path: Path) -> None:
     """Most of them have gone when the last packet comes, none before somebody could open it."""
     ring = ("-w", "ring.pcapng", "--ring", "size:50k,files:3")

@@ -123,6 +123,7 @@ def paths_of(nodes: list[Field], before: tuple[Field, ...] = ()) -> Iterator[tup
         yield from (path for path in paths_of(node.children, (*before, node)) if path)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["kafka/k24_sasl_v0", "kafka/k4_sasl_java", "pulsar/auth4_cpp", "zookeeper/sasl_395"])
 def test_no_secret_is_in_any_kind(name: str) -> None:
     """Passwords, tokens and proofs, at each field of their messages, in each kind; with --show-secrets they are."""

@@ -44,6 +44,7 @@ def curtain_of(capture: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyP
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 @pytest.mark.parametrize("flat", [False, True])
 def test_rows_stand_where_they_will_stand(size: tuple[int, int], flat: bool, monkeypatch: pytest.MonkeyPatch) -> None:

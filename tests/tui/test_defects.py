@@ -119,6 +119,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES)
 def test_a_defect_is_shown_and_the_program_goes_on(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(found: Drive) -> None:

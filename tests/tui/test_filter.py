@@ -269,6 +269,7 @@ def test_escape_brings_back_the_filter_before(monkeypatch: pytest.MonkeyPatch) -
     drive(test)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", FILTERS[2:5])
 def test_from_the_beginning_while_the_file_is_read(text: str) -> None:
     async def test(found: Drive) -> None:
@@ -307,6 +308,7 @@ def test_rows_that_come_in_are_filtered(monkeypatch: pytest.MonkeyPatch) -> None
         drive(test, name, wait=False, size=(200, 40))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(80, 24), (20, 5), (1, 1)])
 def test_any_size(size: tuple[int, int]) -> None:
     async def test(found: Drive) -> None:

@@ -82,6 +82,7 @@ TYPED = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_each_letter_is_answered(size: tuple[int, int]) -> None:
     async def test(found: Drive) -> None:
@@ -242,6 +243,7 @@ def test_keys_act_in_their_order_however_fast_they_come() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_earlier_filters(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
 
@@ -286,6 +288,7 @@ def test_earlier_filters(tmp_path: Path) -> None:
     drive(second, remembered=Remembered(path))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ['{"filters": 5}', '{"filters": [1, "ok", null, "\\u001b]0;x\\u0007"]}', "[", ""])
 def test_any_file_of_earlier_filters(tmp_path: Path, text: str) -> None:
     path = tmp_path / "tui.json"
@@ -347,7 +350,7 @@ PASTED = [
 ]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", range(len(PASTED)))
 def test_what_is_pasted_is_text(place: int) -> None:
     async def test(found: Drive) -> None:

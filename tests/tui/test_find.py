@@ -61,6 +61,7 @@ def test_a_text_its_field_and_its_bytes() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_round_the_ends_every_row_once() -> None:
     rows = kept_by("error")
 

@@ -308,6 +308,7 @@ def test_the_wheel() -> None:
     drive(test, size=(140, 20))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 12), (20, 5), (5, 3), (1, 1)])
 def test_any_size(size: tuple[int, int]) -> None:
     async def test(found: Drive) -> None:

@@ -118,6 +118,7 @@ def test_what_stays_is_what_the_file_has(capture: Path, whole: Session, monkeypa
     live(test, capture, monkeypatch, following=True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", FILTERS)
 def test_a_filter_forgets_them(text: str, capture: Path, whole: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(found: Drive, feed: Feed) -> None:

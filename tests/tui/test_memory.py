@@ -77,10 +77,12 @@ def a_row(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, float]:
     return {state: (with_many[state] - large - (with_few[state] - small)) / (all_rows - rows) for state in with_many}
 
 
+@pytest.mark.slow
 def test_bytes_a_row(a_row: Mapping[str, float]) -> None:
     assert {state: round(held) for state, held in a_row.items() if held > MOST} == {}
 
 
+@pytest.mark.slow
 def test_rows_are_counted_at_all(a_row: Mapping[str, float]) -> None:
     """The numbers of the rows that a filter keeps are more than nothing."""
     assert a_row["timeline, filtered"] > 4

@@ -31,6 +31,7 @@ def test_all_that_can_be_done_now_is_there_with_its_key() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pane", PANES)
 def test_every_command_works_from_there(pane: Where) -> None:
     """On a real capture, without an error; whatever it opens is left again."""

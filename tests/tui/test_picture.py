@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from tests.tui.driving import KAFKA
 
 
+@pytest.mark.slow
 def test_a_picture_of_records_and_nothing_from_elsewhere(tmp_path: Path) -> None:
     out = tmp_path / "open.svg"
     command = [sys.executable, "-m", "tui.picture", str(KAFKA), str(out)]

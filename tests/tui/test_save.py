@@ -43,6 +43,7 @@ async def saved(found: Drive, words: str = "written to") -> None:
     await found.until(lambda: words in found.status())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["ndjson", "csv", "tsv", "raw", "pcapng", "objects", "parquet"])
 def test_each_form_of_what_the_filter_keeps(form: str, tmp_path: Path) -> None:
     """What is written is what `wireanalyze export` writes, by the same code; here it is the right rows."""

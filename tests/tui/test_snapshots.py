@@ -108,11 +108,13 @@ def always_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(KAFKA.parent.parent)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_screens(size: tuple[int, int]) -> None:
     compare(f"{size[0]}x{size[1]}", SCREENS, size)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", SIZES[:2], ids=str)
 def test_live_screens(size: tuple[int, int]) -> None:
     made: list[Faked] = []

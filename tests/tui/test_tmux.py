@@ -110,6 +110,7 @@ def test_a_person_looks_at_a_capture(tmux: Tmux) -> None:
     tmux.wait("^ended with 0$")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_sizes(tmux: Tmux, size: tuple[int, int]) -> None:
     tmux.start(f"{shlex.quote(str(PROGRAM))} open {shlex.quote(str(KAFKA))}", size)

@@ -59,6 +59,7 @@ def once() -> list[dict[str, Any]]:
     return [line for line in lines() if not line["name"].startswith(TWICE)]
 
 
+@pytest.mark.slow
 def test_a_name_means_what_is_listed_of_it() -> None:
     assert not wrong(once()[:200])
     assert not wrong(once()[200::EVERY_NTH])

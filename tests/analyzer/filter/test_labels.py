@@ -30,7 +30,7 @@ def labelled(capture: Captured) -> list[tuple[str, int, str]]:
 WORD = re.compile(r"[A-Z][A-Za-z_0-9]*")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_number_is_compared_by_its_label(name: str) -> None:
     capture = captured(name)

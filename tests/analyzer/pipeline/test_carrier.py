@@ -145,6 +145,7 @@ def test_effects(tmp_path: Path, effect: str) -> None:
     in_batches(tmp_path, woven(GOLDEN / "kafka" / "k4_go_segment.pcap.zst", EFFECTS[effect], random), random)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", REAL)
 def test_protocols(tmp_path: Path, name: str) -> None:
     random = Random(name)

@@ -36,6 +36,7 @@ def alike(rows: list[dict[str, Any]]) -> list[Any]:
     return sorted(({name: row[name] for name in row if name not in PLACES} for row in rows), key=repr)
 
 
+@pytest.mark.slow
 def test_every_table(spark: SparkSession, tmp_path: Path) -> None:
     """Of a capture in two files, which names topics in one connection and uses their ids in others."""
     packets = frames_of(GOLDEN / "k4_java_share.pcap.zst")
@@ -84,6 +85,7 @@ def asked(spark: SparkSession) -> Tables:
     return found
 
 
+@pytest.mark.slow
 def test_questions_in_sql(spark: SparkSession, asked: Tables) -> None:
     slow, old, errors = (spark.sql(text).collect() for text in blocks("OUTPUT.md", "sql spark"))
     rows = spark.table("exchanges").collect()
@@ -130,6 +132,7 @@ def test_the_notebook(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> N
     assert place["late"] == sum(row["code"] == "unanswered" for table, row in rows if table == "findings")
 
 
+@pytest.mark.slow
 def test_questions_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
     job.run(spark, find([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
     spoken, other = ([line for line in block.splitlines() if line] for block in blocks("README.md", "sql"))

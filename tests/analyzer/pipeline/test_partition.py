@@ -65,7 +65,7 @@ def without_notes(found: list[Found]) -> Rows:
     return rows_by_table(each for each in found if each.table != NOTES)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("partitions", "batch", "enough"), [(1, 1 << 16, 1 << 17), (2, 100, 1), (7, 13, 50), (64, 1 << 16, 1 << 17)]
 )

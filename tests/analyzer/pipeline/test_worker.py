@@ -32,6 +32,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES)
 def test_arrow_knows_of_pandas_when_it_is_there(case: str) -> None:
     pytest.importorskip("pandas", reason="pyspark's companion is not installed")

@@ -223,6 +223,7 @@ def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.usefixtures("_small_scale")
 @pytest.mark.parametrize("block", [5, 100, 32_768])
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name.partition(".")[0])

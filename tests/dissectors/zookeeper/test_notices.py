@@ -69,6 +69,7 @@ def test_large_requests(size: int, expected: tuple[Severity, str] | None) -> Non
     assert text.startswith(expected[1])
 
 
+@pytest.mark.slow
 def test_large_answers_and_multis_have_no_path() -> None:
     context = Context(Role.RESPONSE, numbers("operation")["getChildren"])
     ((_, code, text),) = said(reply(1, (MAXBUFFER // 4).to_bytes(4) + bytes(MAXBUFFER // 4 * 4)), context)

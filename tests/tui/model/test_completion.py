@@ -122,6 +122,7 @@ def test_values_that_are_not_known_are_missing() -> None:
 FIELDS = [field.name for field in every("Fetch")][:200]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(FIELDS), st.data())
 def test_an_offer_for_a_name_is_a_name(name: str, data: st.DataObject) -> None:
     text = name[: data.draw(st.integers(1, len(name)))]

@@ -57,6 +57,7 @@ def doctor(*words: str) -> Counter[tuple[str, str]]:
     return Counter((said["severity"], said["code"]) for said in map(json.loads, out.splitlines()))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("portion", [(16_384, 4 << 20), (50, 4 << 20)])
 @pytest.mark.parametrize("path", [KAFKA, MIXED, FENCED, "damaged"], ids=str)
 def test_as_many_as_doctor_tells(

@@ -179,6 +179,7 @@ def test_the_wheel_moves_by_lines_also_over_what_it_unfolds() -> None:
     drive(test, GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
 
 
+@pytest.mark.slow
 def test_long_messages_are_decoded_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "LONG", 1000)
     talk = Talk(tuple((CLIENT, metadata(number, "c", ["x" * 500] * (1 + number % 2))) for number in range(10)))
@@ -251,6 +252,7 @@ def test_while_rows_come_in() -> None:
         os.close(reading)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_nothing_that_is_painted_acts(size: tuple[int, int], tmp_path: Path) -> None:
     async def test(found: Drive) -> None:

@@ -170,6 +170,7 @@ def test_without_a_message_it_says_so() -> None:
     drive(test)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_nothing_that_is_painted_acts(size: tuple[int, int], tmp_path: Path) -> None:
     async def test(found: Drive) -> None:

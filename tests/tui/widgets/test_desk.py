@@ -301,6 +301,7 @@ def test_too_small_and_back() -> None:
     drive(test)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", [(1, 1), (19, 5), (20, 4), (20, 5), (25, 8), (38, 5), (119, 9), (120, 9), (500, 200)])
 def test_any_size_in_any_layout(size: tuple[int, int]) -> None:
     async def test(found: Drive) -> None:

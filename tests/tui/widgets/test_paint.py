@@ -24,6 +24,7 @@ def test_hostile_texts(width: int) -> None:
         assert not acts(line.text)
 
 
+@pytest.mark.slow
 def test_many_and_long_ones() -> None:
     for text in random_texts(2000, 4096):
         line = strip([("value", text)], 60, STYLES)

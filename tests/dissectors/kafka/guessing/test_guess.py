@@ -127,6 +127,7 @@ def judged(message: bytes, key: int, version: int) -> str:
     return "right" if same else "wrong"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CAPTURES)
 def test_real_answers_without_their_requests(name: str) -> None:
     path = Path(__file__).parents[3] / "golden" / "kafka" / f"{name}.pcap.zst"

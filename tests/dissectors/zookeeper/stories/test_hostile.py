@@ -47,6 +47,7 @@ _MESSAGES = st.tuples(
 )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
 @given(messages=st.lists(_MESSAGES, max_size=12))
 def test_nothing_is_raised(story: type[Story], messages: list[Any]) -> None:
