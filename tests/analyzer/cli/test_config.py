@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from analyzer.cli.program import run
 from analyzer.config import load
+from tests.analyzer.cli.conftest import Call
 from tests.analyzer.cli.test_program import loaded_by
 from tests.analyzer.config.test_reading import WHOLE, file
 from tests.analyzer.config.test_writing import effective
 
 CAPTURE = str(Path(__file__).parents[3] / "captures" / "kafka.pcap")
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def call(capfd: pytest.CaptureFixture[str]) -> Call:
-    """Runs the program in this process: its status, what it said on stdout and on stderr."""
-
-    def called(*arguments: str) -> tuple[int, str, str]:
-        status = run(arguments)
-        return status, *capfd.readouterr()
-
-    return called
 
 
 def protocols(said: str) -> set[str]:

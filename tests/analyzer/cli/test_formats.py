@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.analyzer.cli.conftest import Call
 
 ROOT = Path(__file__).parents[3]
 KAFKA = str(ROOT / "captures" / "kafka.pcap")
@@ -29,33 +28,28 @@ ROWS = [
 WHOLE = [["stats", KAFKA], ["info", KAFKA], ["show", KAFKA, "7"], ["protocols"], ["protocols", "kafka", "Fetch"]]
 
 
-def call(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "analyzer.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
-
-
 @pytest.mark.parametrize("arguments", ROWS, ids=" ".join)
-def test_forms_of_rows_say_the_same(arguments: list[str]) -> None:
-    lines = [json.loads(line) for line in call([*arguments, "--format", "ndjson"]).stdout.splitlines()]
+def test_forms_of_rows_say_the_same(arguments: list[str], call: Call) -> None:
+    lines = [json.loads(line) for line in call(*arguments, "--format", "ndjson")[1].splitlines()]
     assert lines
     if arguments[0] != "stats":
-        assert json.loads(call([*arguments, "--format", "json"]).stdout) == lines
-        assert call([*arguments, "--json"]).stdout == call([*arguments, "--format", "ndjson"]).stdout
-    commas = list(csv.DictReader(io.StringIO(call([*arguments, "--format", "csv"]).stdout)))
-    tabs = list(csv.DictReader(io.StringIO(call([*arguments, "--format", "tsv"]).stdout), delimiter="\t"))
+        assert json.loads(call(*arguments, "--format", "json")[1]) == lines
+        assert call(*arguments, "--json") == call(*arguments, "--format", "ndjson")
+    commas = list(csv.DictReader(io.StringIO(call(*arguments, "--format", "csv")[1])))
+    tabs = list(csv.DictReader(io.StringIO(call(*arguments, "--format", "tsv")[1]), delimiter="\t"))
     assert commas == tabs
     assert len(commas) == len(lines)
     assert set(commas[0]) <= set(lines[0]) | {"about"}
 
 
 @pytest.mark.parametrize("arguments", WHOLE, ids=" ".join)
-def test_what_is_one_object_is_json(arguments: list[str]) -> None:
-    assert json.loads(call([*arguments, "--json"]).stdout)
-    assert call([*arguments, "--json"]).stdout == call([*arguments, "--format", "json"]).stdout
+def test_what_is_one_object_is_json(arguments: list[str], call: Call) -> None:
+    assert json.loads(call(*arguments, "--json")[1])
+    assert call(*arguments, "--json")[1] == call(*arguments, "--format", "json")[1]
 
 
-def test_an_empty_array() -> None:
-    assert call(["list", KAFKA, "-c", "0", "--format", "json"]).stdout == "[]\n"
+def test_an_empty_array(call: Call) -> None:
+    assert call("list", KAFKA, "-c", "0", "--format", "json")[1] == "[]\n"
 
 
 @pytest.mark.parametrize(
@@ -69,14 +63,13 @@ def test_an_empty_array() -> None:
         (["list", KAFKA, "--json", "--format", "csv"], "--json is short for --format ndjson"),
     ],
 )
-def test_what_is_refused_says_what_to_do(words: list[str], text: str) -> None:
-    done = call(words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert text in done.stderr
+def test_what_is_refused_says_what_to_do(words: list[str], text: str, call: Call) -> None:
+    status, printed, told = call(*words)
+    assert (status, printed) == (2, "")
+    assert text in told
 
 
-def test_an_export_of_json_is_what_list_prints(tmp_path: Path) -> None:
-    call(["export", KAFKA, "-Y", "kafka.Produce", "-o", str(tmp_path / "rows.json")])
-    assert (tmp_path / "rows.json").read_text() == call(
-        ["list", KAFKA, "-Y", "kafka.Produce", "--format", "json"]
-    ).stdout
+def test_an_export_of_json_is_what_list_prints(tmp_path: Path, call: Call) -> None:
+    call("export", KAFKA, "-Y", "kafka.Produce", "-o", str(tmp_path / "rows.json"))
+    printed = call("list", KAFKA, "-Y", "kafka.Produce", "--format", "json")[1]
+    assert (tmp_path / "rows.json").read_text() == printed

@@ -13,14 +13,10 @@ import pytest
 
 from analyzer.cli.front import SYNONYMS, unknown_command, with_command
 from analyzer.cli.program import COMMANDS
+from tests.analyzer.cli.conftest import Call
 
 ROOT = Path(__file__).parents[3]
 KAFKA = str(ROOT / "captures" / "kafka.pcap")
-
-
-def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "analyzer.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
 
 
 @pytest.mark.parametrize(
@@ -85,11 +81,11 @@ def test_every_synonym_is_for_a_command_and_is_none() -> None:
     assert not set(SYNONYMS) & set(COMMANDS)
 
 
-def test_as_tshark_users_type_it() -> None:
-    plain = call("list", KAFKA, "-Y", "kafka.Fetch", "-e", "number,latency", "-c", "60", "--format", "tsv")
-    assert plain.stdout.count("\n") > 2
+def test_as_tshark_users_type_it(call: Call) -> None:
+    _, plain, _ = call("list", KAFKA, "-Y", "kafka.Fetch", "-e", "number,latency", "-c", "60", "--format", "tsv")
+    assert plain.count("\n") > 2
     words = ["-r", KAFKA, "-Y", "kafka.Fetch", "-e", "number", "-e", "latency", "-c", "60", "-n"]
-    assert call(*words, "-d", "tcp.port==29092,kafka", "-T", "fields").stdout == plain.stdout
+    assert call(*words, "-d", "tcp.port==29092,kafka", "-T", "fields") == (0, plain, "")
 
 
 @pytest.mark.parametrize(
@@ -102,16 +98,16 @@ def test_as_tshark_users_type_it() -> None:
         ("json", ["--format", "json", "--fields"]),
     ],
 )
-def test_forms_of_tshark(value: str, options: list[str]) -> None:
-    assert call(KAFKA, "-c", "9", "-T", value).stdout == call("list", KAFKA, "-c", "9", *options).stdout
+def test_forms_of_tshark(value: str, options: list[str], call: Call) -> None:
+    assert call(KAFKA, "-c", "9", "-T", value) == call("list", KAFKA, "-c", "9", *options)
 
 
-def test_chosen_fields_take_the_place_of_bodies() -> None:
-    (first, *_) = json.loads(call(KAFKA, "-c", "9", "-T", "json", "-e", "number").stdout)
+def test_chosen_fields_take_the_place_of_bodies(call: Call) -> None:
+    (first, *_) = json.loads(call(KAFKA, "-c", "9", "-T", "json", "-e", "number")[1])
     assert first == {"number": 1}
 
 
-def test_other_forms_say_which_one_is_meant() -> None:
-    done = call(KAFKA, "-T", "pdml")
-    assert done.returncode == 2
-    assert "--format ndjson --fields" in done.stderr
+def test_other_forms_say_which_one_is_meant(call: Call) -> None:
+    status, printed, told = call(KAFKA, "-T", "pdml")
+    assert (status, printed) == (2, "")
+    assert "--format ndjson --fields" in told
