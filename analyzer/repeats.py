@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns import Array, Ints
+from analyzer.columns import Array, Ints, ranks
 from analyzer.messages import FROM_CLIENT
 from analyzer.session import Analysis
 
@@ -55,6 +55,31 @@ def retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -
         touches = (theirs + first < high) & (theirs + last > low) & (packet <= by)
         found[places[place]] = np.count_nonzero(touches)
     return found
+
+
+def packets(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[Ints, Ints]:
+    """The numbers of the packets in which bytes of `rows` lie, retransmissions among them, each once for a row.
+
+    Returns places among `rows` (int64, rising) and as many packet numbers (int64), which rise within a row.
+    streaming: as for retransmissions().
+    """
+    pieces, index = session.engine.pieces, session.rows
+    counts = index.column("count")[rows].astype(np.int64)
+    at = np.repeat(index.column("pieces")[rows].astype(np.int64), counts) + ranks(counts)
+    there = pieces.column("at")[at] >= 0  # what is negative was lost
+    found = [(np.repeat(np.arange(len(rows)), counts)[there], pieces.column("packet")[at[there]].astype(np.int64))]
+    for place in np.flatnonzero(retransmissions(session, rows, streaming=streaming)).tolist():
+        brought = session.packets_of(int(rows[place]))
+        closing = index.cell("last", int(rows[place]))
+        again = [int(each["number"]) for each in brought if each["retransmission"]]
+        again = [number for number in again if not streaming or number <= closing]
+        found.append((np.full(len(again), place), np.array(again, np.int64)))
+    places, numbers = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((numbers, places))
+    places, numbers = places[order], numbers[order]
+    once = np.ones(len(places), bool)
+    once[1:] = (places[1:] != places[:-1]) | (numbers[1:] != numbers[:-1])
+    return places[once], numbers[once]
 
 
 def _below(limits: Ints, places: Array) -> Ints:

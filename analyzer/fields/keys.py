@@ -54,9 +54,10 @@ FIELDS: Mapping[str, RowField] = {
     "length": RowField(N, "bytes on the wire, length prefix included"),
     "offset": RowField(N, "of its first byte in its direction"),
     "first_packet": RowField(N, "the packet that brought its first byte"),
-    "last_packet": RowField(N, "the packet that completed it", also=("frame.number",)),
+    "last_packet": RowField(N, "the packet that completed it"),
     "partner": RowField(N, "number of the other half of the exchange"),
     "latency_ns": RowField(Kind.DURATION, "of a response: time since its request", also=("latency",)),
+    "packets": RowField(N, "each packet that has bytes of it", True, also=("frame.number",)),
     "state": RowField(T, ", ".join(STATES), among=STATES),
     "error": RowField(Kind.ANY, "the first error that the message reports, by name or code"),
     "error.code": RowField(N, "its number"),
@@ -92,7 +93,7 @@ OF_ERROR = frozenset({"error", "error.code", "error.name"})
 OF_BODY = frozenset({"info", "findings", "findings.severity", "findings.text", "text"})
 """What is told by the whole of a decoded message."""
 
-APART = frozenset({"bytes", "comment"})
+APART = frozenset({"bytes", "comment", "packets"})
 """What is read neither as columns nor out of the body: see Reading."""
 
 NEEDS_MESSAGE = OF_ERROR | OF_BODY | {"bytes"}

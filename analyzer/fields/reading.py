@@ -21,6 +21,7 @@ from analyzer.fields.getting import Numbered
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, SharedField, ShortField, fields_in
 from analyzer.insight.errors import errors
 from analyzer.lore import Lore
+from analyzer.repeats import packets
 from analyzer.rows import Rows
 from dissectors.api import Role
 from dissectors.catalog import Alias, Short
@@ -90,6 +91,8 @@ class Reading:
             found = self._bodies.of(field, mine)
         elif name == "bytes":
             found = self._messages(mine)
+        elif name == "packets":
+            found = Values(*packets(self.reader.session, mine, streaming=self.reader.streaming))
         elif name == "comment":
             found = self._comments(mine)
         else:

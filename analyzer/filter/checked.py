@@ -87,6 +87,8 @@ class _Checker:
         if name in ("in", "not_in"):
             wanted = tuple(self._member(field, each) for each in comparison.operands)
             return Test(field, steps, "in", wanted, comparison.every or (negated and comparison.every is None), negated)
+        if name == "contains" and field.repeated and field.kind is Kind.NUMBER and field.label is None:
+            name = "eq"  # several numbers have one among them, where a text has another inside
         operator = OPERATORS[name]
         (operand,) = comparison.operands
         assert isinstance(operand, Literal)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyzer.filter import compiled
-from analyzer.repeats import retransmissions
+from analyzer.repeats import packets, retransmissions
 from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.analyzer import wire
@@ -47,6 +47,27 @@ def test_of_captures(case: str) -> None:
             compiled("retransmissions").rows(Rows(session), range(len(rows))).tolist()
             == np.flatnonzero(counts).tolist()
         )
+
+
+@pytest.mark.parametrize("case", CAPTURES)
+def test_each_packet_of_a_message(case: str) -> None:
+    path, _ = CAPTURES[case]
+    with Session([path]) as session:
+        session.load()
+        rows = np.arange(len(session.rows))
+        expected = [(row, number) for row in rows.tolist() for number in packets_of(session, row)]
+        places, numbers = packets(session, rows)
+        assert list(zip(places.tolist(), numbers.tolist(), strict=True)) == expected
+        reader = Rows(session)
+        several = next(row for row in rows.tolist() if len(packets_of(session, row)) > 1)
+        for number in packets_of(session, several):
+            kept = [row for row, packet in expected if packet == number]
+            for text in (f"frame.number == {number}", f"packets contains {number}", f"packets == {number}"):
+                assert compiled(text).rows(reader, rows).tolist() == kept
+
+
+def packets_of(session: Session, row: int) -> list[int]:
+    return sorted({int(packet["number"]) for packet in session.packets_of(row)})
 
 
 def test_of_a_capture_in_which_all_comes_again(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ KEYS = [
     ("latency", Kind.DURATION, False, "latency_ns"),
     ("latency_ns", Kind.DURATION, False, "latency_ns"),
     ("time", Kind.TIME, False, "time"),
-    ("frame.number", Kind.NUMBER, False, "last_packet"),
+    ("frame.number", Kind.NUMBER, True, "packets"),
     ("ip.addr", Kind.ADDRESS, True, "ip"),
     ("source.port", Kind.NUMBER, False, "source.port"),
     ("from_client", Kind.FLAG, False, "from_client"),

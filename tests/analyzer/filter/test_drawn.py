@@ -10,7 +10,7 @@ from tests.fuzz import test_filters as fuzz
 SAID_BY_OTHERS = {"comment", "name", "source.name", "destination.name"}
 """Fields of pcapng blocks that no bundled capture has: tests/analyzer/test_comments.py and test_hosts.py ask."""
 
-SAID_BY_STREAMS = {"retransmissions"}
+SAID_BY_STREAMS = {"retransmissions", "packets"}
 """What no printed row has, so that the oracle cannot know it: tests/analyzer/test_repeats.py asks."""
 
 DRAWN_BY_NAME = {"contains", IN, f"not_{IN}"}

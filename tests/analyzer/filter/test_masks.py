@@ -165,7 +165,7 @@ ALIASES = [
     ("kafka.api_key == Metadata", "kafka and code == 3"),
     ("kafka.api_key != Metadata", "kafka and code != 3"),
     ("kafka.api_key in {Metadata, Fetch}", "kafka and code in {1, 3}"),
-    ("frame.number == 40", "last_packet == 40"),
+    ("frame.number == 40", "packets == 40"),
     ("ip.addr == 127.0.0.1", "ip == 127.0.0.1"),
     ("tcp.port in {29092 29192}", "port in {29092, 29192}"),
     ("tcp.stream == 1", "stream == 1"),

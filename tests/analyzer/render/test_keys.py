@@ -16,7 +16,6 @@ from analyzer.rows import known_keys
     [
         ("time", "time"),
         ("latency", "latency_ns"),
-        ("frame.number", "last_packet"),
         ("tcp.stream", "stream"),
         ("_ws.col.info", "info"),
         ("fields", "fields"),
