@@ -34,9 +34,14 @@ def body(message: bytes | Window) -> Body:
 
 def line(session: Analysis, row: int, message: bytes | Window, said: Body) -> str:
     """How many, and what they are. said: their body."""
-    told = _asked(session, row, message, lambda reader, run: reader.line(run))
-    texts = [*(finding.text for finding in said.findings[:1]), *([] if told is None else [told])]
+    known = told(session, row, defects.whole(message))
+    texts = [*(finding.text for finding in said.findings[:1]), *([] if known is None else [known])]
     return f"{len(message)} bytes, {'; '.join(texts) or 'no protocol of ours'}"
+
+
+def told(session: Analysis, row: int, message: bytes) -> str | None:
+    """What a protocol of ours says of bytes that begin so; None where none knows them."""
+    return _asked(session, row, message, lambda reader, run: reader.line(run))
 
 
 def tree(session: Analysis, row: int, message: bytes) -> Tree:

@@ -10,7 +10,7 @@ Body.values has them; arrays on the way are implicit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -111,6 +111,10 @@ class Catalog(ABC):
     def aliases(self) -> Mapping[str, Alias]:
         """What others call things, by whole name (`kafka.api_key`); by default nothing."""
         return {}
+
+    def errors(self) -> Collection[str] | None:
+        """The names of the errors that messages report; None, the default, where nobody wrote them down."""
+        return None
 
 
 def merged(*lists: Iterable[Member]) -> list[Member]:

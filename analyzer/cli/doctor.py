@@ -16,6 +16,7 @@ from analyzer.capture.packets import Reader
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
+from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.columns import Ints
 from analyzer.counts import streams
@@ -79,11 +80,14 @@ def command(
         for _ in progress(session):
             pass
         chosen = None if wanted is None else wanted.rows(Rows(session), np.arange(len(session.rows)))
+        if chosen is not None:
+            tell_nothing_passes(len(chosen), len(session.rows))
         with patiently() as bar:
             found = (each for each in _checked(session, chosen, bar) if each.finding.severity >= least)
             worst = (
                 _print_summary(session, chosen, files, found) if form == "table" else _print_each(session, found, form)
             )
+        tell_unread(session)
     if fail_on is not None and worst is not None and worst >= Severity[fail_on.upper()]:
         raise SystemExit(FAILED)
 

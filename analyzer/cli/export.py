@@ -14,6 +14,7 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.export_forms import check_options, rows_of
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import Count, decode_as_option, limits_options
 from analyzer.cli.printing import time_format_option
 from analyzer.cli.settings import settings
@@ -103,6 +104,8 @@ def command(
     gc.freeze()  # see list
     with loaded(files, decode_as, reader) as session:
         rows = rows_of(session, wanted, stream, only, partners=partners)
+        if wanted is not None:
+            tell_nothing_passes(len(rows), len(session.rows))
         if (said := warning(FORMS[what.form])) is not None:
             click.echo(sentence(said), err=True)
         said = FORMS[what.form].write(what, session, rows)

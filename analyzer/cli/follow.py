@@ -14,6 +14,7 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.cli.streams import SIDES, find_stream
 from analyzer.columns import Ints
@@ -74,7 +75,8 @@ def command(
         sides = session.rows.column("side")[every]
         numbers = every if only is None else every[sides == SIDES[only]]
         if wanted is not None:
-            numbers = wanted.rows(Rows(session), numbers)
+            count, numbers = len(numbers), wanted.rows(Rows(session), numbers)
+            tell_nothing_passes(len(numbers), count)
         if form != "text":
             printer = Printer((), form, view == "fields", limits)
             printer.head()

@@ -15,6 +15,7 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
+from analyzer.cli.nothing import tell_unread
 from analyzer.cli.settings import settings, tell_no_names, with_names
 from analyzer.decode_as import StreamEnds, StreamNumber, Where, together
 from analyzer.errors import UserError
@@ -84,6 +85,7 @@ def loaded(files: Sequence[str], decode_as: Sequence[tuple[Where, str]], reader:
         _say_unmet(session, decode_as)
         yield session
         say(session.findings)
+        tell_unread(session)
 
 
 def is_pipe(name: str) -> bool:

@@ -10,6 +10,7 @@ import click
 from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress, say
 from analyzer.cli.memory import memory_option
+from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
@@ -59,6 +60,7 @@ def command(
             count = sum(len(rows) for rows in selection.read(progress(session)))
             _print_read(session, printer, selection, count)
             say(session.findings)
+            tell_unread(session)
 
 
 def _print_read(session: Session, printer: Printer, selection: Selection, count: int) -> None:
@@ -67,9 +69,13 @@ def _print_read(session: Session, printer: Printer, selection: Selection, count:
     asked, printed = (
         Rows(session, streaming=not session.ended, hindsight=late) for late in (False, printer.for_people)
     )
+    passing = 0
     for rows in selection.of(asked, count):
         printer.rows(printed, rows)
+        passing += len(rows)
     printer.end()
+    if selection.wanted is not None:
+        tell_nothing_passes(passing, count)
 
 
 def _print_growing(session: Session, printer: Printer, selection: Selection, memory: int | None) -> None:

@@ -13,6 +13,7 @@ from analyzer.capture.packets import Reader
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.reporting import SHOWN, Report
 from analyzer.decode_as import Told
@@ -87,6 +88,8 @@ def command(
     gc.freeze()  # what was imported stays: looking through it for cycles, again and again, takes a tenth of the time
     with loaded(files, decode_as, reader) as session:
         rows = None if wanted is None else wanted.rows(Rows(session), np.arange(len(session.rows)))
+        if rows is not None:
+            tell_nothing_passes(len(rows), len(session.rows))
         report = Report(session, rows, form, top)
         if view == "counts":
             report.counts()

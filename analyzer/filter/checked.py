@@ -7,12 +7,13 @@ has numbers only, a unit of time where nothing counts time, an unknown role. Whe
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import NoReturn, TypeAlias
 
 from analyzer.fields.catalog import UnknownField, find, near
-from analyzer.fields.keys import FIELDS
 from analyzer.fields.path import FieldPath, Key, Kind, names_of
+from analyzer.fields.possible import possible_values
 from analyzer.filter import units
 from analyzer.filter.errors import FilterError, Span
 from analyzer.filter.nodes import Call, Comparison, Cut, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
@@ -53,6 +54,15 @@ Checked: TypeAlias = Test | Both
 
 _NULLS = ("null", "none", "nil")
 """What people write who want to ask whether there is a value."""
+
+_LISTED = 8
+"""Values that an error lists."""
+
+_ANY_CASE = (Key("error"),)
+"""Fields whose names are compared without regard to case."""
+
+_NAMELESS = re.compile("UNKNOWN_-?[0-9]+")
+"""What an error is called that no release names."""
 
 _NUMERIC = frozenset({Kind.NUMBER, Kind.DURATION, Kind.TIME})
 
@@ -162,6 +172,8 @@ class _Checker:
         number = self._number(field, literal)
         if number is None and kind in _NUMERIC:
             self._named(field, literal)
+        elif number is None and isinstance(self._comparison.value, Name):
+            self._known(field, literal)
         return replace(found, number=number, flag=units.flag(literal.text))
 
     def _searched(self, field: FieldPath, literal: Literal, takes: str) -> Against:
@@ -228,13 +240,19 @@ class _Checker:
 
     def _known(self, field: FieldPath, literal: Literal) -> None:
         """Refuses a value that the field can never have."""
-        if not isinstance(field.origin, Key):
+        name = self._comparison.operator
+        asks_equal = name in ("in", "not_in") or (name is not None and OPERATORS[name].compares in ("eq", "ne"))
+        among = possible_values(field) if asks_equal and isinstance(field.origin, Key) else ()
+        text, known = literal.text, set(among)
+        if field.origin in _ANY_CASE:
+            text, known = text.lower(), {each.lower() for each in among}
+        if not among or text in known or _NAMELESS.fullmatch(literal.text):
             return
-        among = FIELDS[field.origin.name].among
-        if among and literal.text not in among:
-            meant = near(literal.text, among)
-            hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
+        meant = near(literal.text, among)
+        hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
+        if len(among) <= _LISTED:
             self._fail(literal.span, f"{field.name} is one of {', '.join(among)}{hint}")
+        self._fail(literal.span, f"{field.name} is never {literal.text}{hint}")
 
     def _named(self, field: FieldPath, literal: Literal) -> None:
         """Refuses a word that is no name of a number."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -15,6 +15,11 @@ from dissectors.wire.primitive import Label
 def _names(enum: str) -> dict[int, str]:
     rows = table("errors") if enum == "error" else table("enums")[enum]
     return {int(number): name for number, name in rows.items()}
+
+
+def error_names() -> Collection[str]:
+    """The names of all error codes."""
+    return _names("error").values()
 
 
 def error_name(code: int) -> str:

@@ -5,12 +5,13 @@ Theory. A command tells by itself how it is read, whoever sends it, so each has 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
 from dissectors.catalog import Catalog, Layout, Member, Short, merged
 from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, markers
+from dissectors.pulsar.labels import error_codes
 from dissectors.pulsar.tables import table
 from dissectors.wire.members import of_message
 from dissectors.wire.shorts import shorts_of
@@ -30,6 +31,10 @@ class PulsarCatalog(Catalog):
     def shorts(self) -> Sequence[Short]:
         """Topics, subscriptions, producers, and what information lines say beside."""
         return _shorts()
+
+    def errors(self) -> Collection[str]:
+        """The names of ServerError."""
+        return error_codes()
 
 
 @cache

@@ -5,14 +5,14 @@ Theory. A header is text under text; its class types what it knows. JSON bodies 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, Layout, Member, Short
 from dissectors.field import FieldSpec
 from dissectors.rocketmq.body import CHECKPOINT, body_kind
-from dissectors.rocketmq.codes import operations
+from dissectors.rocketmq.codes import operations, response_names
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.message import KEYS
 from dissectors.rocketmq.stored import item_plan, message_plan
@@ -40,6 +40,10 @@ class RocketMQCatalog(Catalog):
     def aliases(self) -> Mapping[str, Alias]:
         """What the list's columns tell."""
         return aliases_of("rocketmq", table("shorts")["shorts"])
+
+    def errors(self) -> Collection[str]:
+        """The names of response codes, in every release."""
+        return response_names()
 
 
 @cache

@@ -8,7 +8,7 @@ only the table tells which operation was meant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -85,6 +85,11 @@ def response_name(code: int, version: int | None = None) -> str | None:
     if version is not None and version < _versions()[1] and code in _names("responsesBefore5"):
         return _names("responsesBefore5")[code]
     return _names("responses").get(code)
+
+
+def response_names() -> Collection[str]:
+    """The names of all response codes, those before 5.0 among them."""
+    return {*_names("responses").values(), *_names("responsesBefore5").values()}
 
 
 def language(number: int) -> str | int:

@@ -11,14 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from analyzer.fields.catalog import UnknownField, find
-from analyzer.fields.keys import FIELDS
-from analyzer.fields.path import FieldPath, Key, Kind, names_of
+from analyzer.fields.path import FieldPath, Kind
+from analyzer.fields.possible import possible_values
 from analyzer.filter.expected import Expected, Wanted, expected, word_end
 from analyzer.filter.operators import FUNCTIONS, OPERATORS
 from analyzer.filter.scan import Scanner
-from dissectors import registry
 from tui.model.names import Names
 from tui.model.seen import Seen
+
+FEW = 40
+"""Values that a field can have, up to which all are offered beside those that the capture has."""
 
 MOST = 300
 """Things that are offered at one place."""
@@ -210,7 +212,8 @@ def _values(wants: Expected, word: str, known: Known) -> list[Offer]:
     found = {each.text: f"in {each.times:,} values" for each in known.values.get(name, ())}
     if word.startswith("r") and is_open(word):
         return []
-    for text in _possible(field):
+    possible = possible_values(field)
+    for text in possible if len(possible) <= FEW or not found else ():
         found.setdefault(text, "")
     lower = _said(word).lower()
     having = [Offer(*each) for each in found.items() if lower in _said(each[0]).lower()]
@@ -220,17 +223,6 @@ def _values(wants: Expected, word: str, known: Known) -> list[Offer]:
 def _sampled(wants: Expected) -> str | None:
     """The field whose values are to be offered."""
     return wants.field if wants.operator in _EQUAL else None
-
-
-def _possible(field: FieldPath) -> Sequence[str]:
-    """The values that a field can have, where few are possible."""
-    if field.kind is Kind.FLAG:
-        return ("true", "false")
-    if isinstance(field.origin, Key):
-        if field.origin.name == "protocol":
-            return (*registry.names(), "unknown")
-        return FIELDS[field.origin.name].among
-    return sorted(names_of(field.label) or ())
 
 
 def _found(name: str | None) -> FieldPath | None:

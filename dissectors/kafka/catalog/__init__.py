@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, Layout, Short
 from dissectors.kafka.catalog.bodies import body_members
+from dissectors.kafka.labels import error_names
 from dissectors.kafka.schemas import apis
 
 
@@ -29,6 +30,10 @@ class KafkaCatalog(Catalog):
         from dissectors.kafka.catalog.tshark import aliases  # the same
 
         return aliases()
+
+    def errors(self) -> Collection[str]:
+        """Those of every release."""
+        return error_names()
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from dissectors.api import Role
 from dissectors.catalog import Catalog, Layout, Member
@@ -28,6 +28,10 @@ class HACatalog(Catalog):
             Layout(HEARTBEAT, None, lambda: (*_placed(), _REST)),
             Layout(TRANSFER, None, _transfer),
         )
+
+    def errors(self) -> Collection[str]:
+        """None: these messages report no errors."""
+        return ()
 
 
 def _placed() -> tuple[Member, ...]:

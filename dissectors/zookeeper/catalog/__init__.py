@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
@@ -12,6 +12,7 @@ from dissectors.zookeeper.catalog.contents import ANSWER, configured
 from dissectors.zookeeper.catalog.records import ERR, REST, ZXID, body_members, record_members
 from dissectors.zookeeper.header import CONNECT
 from dissectors.zookeeper.inside import RECONFIG
+from dissectors.zookeeper.labels import names
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
 from dissectors.zookeeper.words import WORD, size_of, words
@@ -33,6 +34,10 @@ class ZooKeeperCatalog(Catalog):
     def aliases(self) -> Mapping[str, Alias]:
         """The session, which the list's column tells."""
         return aliases_of("zookeeper", table("shorts")["zookeeper"])
+
+    def errors(self) -> Collection[str]:
+        """Those of every release."""
+        return names("error").values()
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
@@ -31,6 +31,10 @@ class QuorumCatalog(Catalog):
         """Paths, sessions, transactions."""
         return _shorts()
 
+    def errors(self) -> Collection[str]:
+        """None: these messages report no errors."""
+        return ()
+
 
 class ElectionCatalog(Catalog):
     """Notifications, and what comes before them."""
@@ -39,6 +43,10 @@ class ElectionCatalog(Catalog):
         """All three."""
         initial = Layout(INITIAL, None, lambda: merged(*map(record_members, (INITIAL, LEGACY_INITIAL)), (REST,)))
         return initial, Layout(NOTIFICATION, None, lambda: (*record_members(NOTIFICATION), REST)), _AUTH
+
+    def errors(self) -> Collection[str]:
+        """None: these messages report no errors."""
+        return ()
 
 
 @cache

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.analyzer.cli.test_config import CAPTURE, Call, call, protocols
+from tests.analyzer.cli.conftest import Call
+from tests.analyzer.cli.test_config import CAPTURE, protocols
 from tests.analyzer.commented import commented
 from tests.analyzer.test_comments import COMMENTS, PACKETS
 from tests.analyzer.wire import frames

@@ -1,0 +1,123 @@
+"""Nothing is empty in silence: what passed no filter, and what a capture holds that nobody reads, is said on stderr."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.analyzer.cli.conftest import Call
+
+KAFKA = str(Path(__file__).parents[3] / "captures" / "kafka.pcap")
+NEVER = "kafka.Fetch and latency > 100s"
+
+
+def frame(protocol: int, payload: bytes) -> bytes:
+    """An Ethernet frame with an IPv4 packet from 10.0.0.1 to 10.0.0.2."""
+    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), 0, 0, 64, protocol, 0)
+    return bytes(12) + b"\x08\0" + header + b"\x0a\0\0\1\x0a\0\0\2" + payload
+
+
+def tcp(port: int, data: bytes, source: int = 40_000) -> bytes:
+    return frame(6, struct.pack(">HHIIBBHHH", source, port, 1, 1, 0x50, 0x18, 1000, 0, 0) + data)
+
+
+def udp(port: int) -> bytes:
+    return frame(17, struct.pack(">HHHH", 50_000, port, 9, 0) + b"x")
+
+
+def capture(path: Path, frames: Sequence[bytes]) -> str:
+    records = [struct.pack("<IIII", 1000 + at, 0, len(data), len(data)) + data for at, data in enumerate(frames)]
+    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1) + b"".join(records))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list", KAFKA, "-Y", NEVER],
+        ["list", KAFKA, "-Y", NEVER, "--format", "ndjson"],
+        ["list", KAFKA, "-Y", NEVER, "--sort", "time", "--tail", "3"],
+        ["stats", KAFKA, "-Y", NEVER, "--counts"],
+        ["doctor", KAFKA, "-Y", NEVER],
+        ["export", KAFKA, "-Y", NEVER, "-o", "-", "--as", "ndjson"],
+    ],
+)
+def test_a_filter_that_nothing_passes(arguments: list[str], call: Call) -> None:
+    status, _, told = call(*arguments)
+    assert status == 0
+    assert "wireanalyze: 0 of 648 messages pass the filter\n" in told
+
+
+def test_of_those_that_were_read(call: Call) -> None:
+    assert call("list", KAFKA, "-c", "9", "-Y", NEVER)[2] == "wireanalyze: 0 of 9 messages pass the filter\n"
+    status, _, told = call("follow", KAFKA, "3", "-Y", NEVER)
+    assert status == 0
+    assert " messages pass the filter" in told
+
+
+def test_something_passes_and_nothing_is_said(call: Call) -> None:
+    assert call("list", KAFKA, "-Y", "kafka.Fetch")[2] == ""
+
+
+@pytest.mark.parametrize("command", ["list", "stats", "doctor", "info"])
+def test_what_a_capture_has_that_nobody_reads(command: str, call: Call, tmp_path: Path) -> None:
+    frames = [udp(53)] * 5 + [frame(1, b"\x08\0\0\0")] * 2 + [bytes(12) + b"\x08\x06" + bytes(28)]
+    frames += [tcp(8080, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), tcp(7777, b"\xde\xad\xbe\xef" * 30)]
+    told = call(command, capture(tmp_path / "odd.pcap", frames))[2].splitlines()
+    assert told[-3:] == [
+        "wireanalyze: no message of a known protocol is in 10 packets",
+        (
+            "wireanalyze: the capture has 1 connection to port 7777 (120B); 1 connection to port 8080 (HTTP, 27B);"
+            " packets that are not TCP: 5 UDP port 53, 2 ICMP, 1 not IP"
+        ),
+        "wireanalyze: if one of these ports speaks a known protocol, say so: -d 7777=kafka",
+    ]
+
+
+def test_tls(call: Call, tmp_path: Path) -> None:
+    hello = b"\x16\x03\x01\x00\x40\x01\0\0\x3c" + bytes(60)
+    frames = [tcp(9093, hello, source) for source in range(40_000, 40_400)]
+    told = call("list", capture(tmp_path / "tls.pcap", frames))[2].splitlines()
+    assert told[-2:] == [
+        "wireanalyze: the capture has 400 connections to port 9093 (TLS, 27.0KiB)",
+        "wireanalyze: TLS cannot be read without its keys: capture where TLS ends, or on a listener without it",
+    ]
+
+
+def test_no_packets(call: Call, tmp_path: Path) -> None:
+    assert call("list", capture(tmp_path / "empty.pcap", []))[2] == "wireanalyze: the input has no packets\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("operation == Fech", "operation is never Fech; did you mean Fetch?"),
+        ("operation in {Fetch, Produc}", "operation is never Produc; did you mean Produce"),
+        ("operation != fetch", "operation is never fetch; did you mean Fetch"),
+        ("protocol == kafak", "did you mean kafka?"),
+        ("role == req", "did you mean request?"),
+        ("error == REBALANCE_IN_PROGRES", "did you mean REBALANCE_IN_PROGRESS"),
+        ("error.name == X", "error.name is never X"),
+        ("findings == crc-mismach", "did you mean crc-mismatch?"),
+        ("findings.severity == warn", "did you mean warning?"),
+    ],
+)
+def test_a_value_that_no_message_has_is_an_error(text: str, said: str, call: Call) -> None:
+    status, printed, told = call("list", KAFKA, "-Y", text)
+    assert (status, printed) == (2, "")
+    assert said in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("operation == Fetch", "error == rebalance_in_progress", "error == 27", "error == UNKNOWN_77"),
+        *("operation == ruok", "operation == SNAPSHOT", "operation >= M", "operation contains etch"),
+        *("error == TopicNotFound", "error == SYSTEM_BUSY", "error == NONODE", "findings == crc-mismatch"),
+    ],
+)
+def test_values_that_some_message_may_have(text: str, call: Call) -> None:
+    assert call("list", KAFKA, "-c", "1", "-Y", text)[0] == 0
