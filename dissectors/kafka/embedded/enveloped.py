@@ -60,7 +60,7 @@ class Message:
         """See fits.Content."""
         try:
             head, at = values_decoder(self.head)(data, 0, Budget())
-            values = {spec.name: value for spec, value in self.asked} | head
+            values: dict[str, Any] = {**{spec.name: value for spec, value in self.asked}, **head}
             values[_FIELDS.name], at = self._decode()(data, at, Budget())
         except FAILURES:
             return None
