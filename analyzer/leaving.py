@@ -22,7 +22,7 @@ from operator import attrgetter
 import numpy as np
 
 from analyzer.capture.store import Store
-from analyzer.columns import Array
+from analyzer.columns import Array, Bools
 from analyzer.connection import Connection
 from analyzer.engine import Engine
 from analyzer.framing import Framer
@@ -196,13 +196,18 @@ class Leaving:
         if len(engine.streams) < self._streams + LEAST:
             return
         self._streams = len(engine.streams)
+        kept = np.flatnonzero(self.staying(before))
+        engine.streams.keep_only(kept)
+        engine.over.keep_only(kept)
+
+    def staying(self, before: int) -> Bools:
+        """The streams that have rows from one on, or to which something can come."""
+        engine = self._engine
         used = np.zeros(len(engine.streams), bool)
         used[engine.rows.column("stream")[before:]] = True
         used[list(engine.connections)] = True
         used[engine.assigner.open] = True
-        kept = np.flatnonzero(used)
-        engine.streams.keep_only(kept)
-        engine.over.keep_only(kept)
+        return used
 
     # ---- connections
 

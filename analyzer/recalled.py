@@ -42,12 +42,29 @@ class Request(NamedTuple):
         return body._replace(request=self.values, asked=self.code)
 
 
+class Fields:
+    """Reads some fields of messages, each by itself."""
+
+    def __init__(self) -> None:
+        self._picks: dict[tuple[object, ...], Pick | None] = {}
+
+    def read(self, found: Readable, paths: frozenset[Path]) -> Mapping[str, Any]:
+        """The values of a message, with at least those at the paths; none of raw bytes."""
+        dissector, message, context = found
+        if dissector is None:
+            return {}
+        key = dissector, context.role, context.code, context.version, paths
+        if context.extra is None and key not in self._picks:
+            self._picks[key] = defects.picker(dissector, context, paths)
+        pick = None if context.extra is not None else self._picks[key]
+        return defects.picked(dissector, pick, message, context)
+
+
 class Recalled:
     """Reads fields of requests for the rows of a session."""
 
     def __init__(self, session: Analysis) -> None:
-        self._session = session
-        self._picks: dict[tuple[object, ...], Pick | None] = {}
+        self._session, self._fields = session, Fields()
 
     def of(self, rows: Ints, readable: Sequence[Readable]) -> Iterator[Request | None]:
         """For each of `rows`, which are `readable`, its request; None where nothing of it is wanted."""
@@ -80,17 +97,7 @@ class Recalled:
                 yield None
                 continue
             found = together.pop(place, None) or session.readable(np.array([row]))[0]
-            yield self._read(found, paths[place])
-
-    def _read(self, found: Readable, paths: frozenset[Path]) -> Request | None:
-        dissector, message, context = found
-        if dissector is None:
-            return None
-        key = dissector, context.role, context.code, context.version, paths
-        if context.extra is None and key not in self._picks:
-            self._picks[key] = defects.picker(dissector, context, paths)
-        pick = None if context.extra is not None else self._picks[key]
-        return Request(context.code, defects.picked(dissector, pick, message, context))
+            yield None if found[0] is None else Request(found[2].code, self._fields.read(found, paths[place]))
 
 
 def recalls(dissector: Dissector | None, context: Context) -> frozenset[Path]:
@@ -105,6 +112,12 @@ def requests(session: Analysis, rows: Ints) -> Ints:
     asked = session.rows.column("partner")[rows].astype(np.int64)
     usable = (asked >= session.first) & (asked < rows) & (session.rows.column("role")[rows] == Role.RESPONSE)
     return np.where(usable, asked, _NONE)
+
+
+def own_requests(session: Analysis, rows: Ints) -> Ints:
+    """The same, and of a request its own row."""
+    found: Ints = np.where(session.rows.column("role")[rows] == Role.REQUEST, rows, requests(session, rows))
+    return found
 
 
 def are_short(session: Analysis, asked: Ints) -> Bools:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import islice, takewhile
 from os import PathLike
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding
 from dissectors.registry import Ports
 from dissectors.wire.bulk import NULL
+
+if TYPE_CHECKING:
+    from analyzer.fields.sessions import Sessions
 
 Readable = tuple[Dissector | None, bytes | Window, Context]
 MakeTree = Callable[[Dissector, bytes, Context], Tree]
@@ -82,6 +85,7 @@ class Analysis:
         self.hosts = Hosts((), source.flows, self.engine.streams, self.rows)
         self._leaving = Leaving(self.engine, source.store)
         self.recalled = Recalled(self)
+        self._sessions: Sessions | None = None
         self.ended = False
 
     def __enter__(self) -> Self:
@@ -103,7 +107,7 @@ class Analysis:
             yield closed
             self._leaving.age()
             if self._leaving.has_nothing_before(self._gone):  # no row has to leave for that, so nobody is told
-                self._release(self._leaving.leave(self.first, self._gone))
+                self._leave(self.first)
         closed = self.engine.finish()
         self.ended = True
         yield closed
@@ -137,7 +141,12 @@ class Analysis:
         Of an exchange of which one half has left the other has no partner, and no latency.
         """
         if before > self.first:
-            self._release(self._leaving.leave(before, self._gone))
+            self._leave(before)
+
+    def _leave(self, before: int) -> None:
+        if self._sessions is not None:
+            self._sessions.leave(before, self._leaving.staying(before))
+        self._release(self._leaving.leave(before, self._gone))
 
     @property
     def _gone(self) -> int:
@@ -167,6 +176,15 @@ class Analysis:
             self.engine.finish(ends())
             self.ended = True
         return self
+
+    @property
+    def sessions(self) -> Sessions:
+        """What requests ask for that name only what has changed."""
+        if self._sessions is None:
+            from analyzer.fields.sessions import Sessions  # it reads fields of bodies, which hardly anybody asks for
+
+            self._sessions = Sessions(self)
+        return self._sessions
 
     @property
     def names(self) -> Names:

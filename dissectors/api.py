@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
     from dissectors.portion import Other, Portion
+    from dissectors.session_state import SessionKind
     from dissectors.story import Story
     from dissectors.watch import Watch
 
@@ -424,6 +425,10 @@ class Dissector(ABC):
         None, as by default, for a message that says all itself. Never raises.
         """
         return None
+
+    def sessions(self) -> Sequence[SessionKind]:
+        """The sessions in which requests name only what has changed (dissectors.session_state); by default none."""
+        return ()
 
     def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
         """What a message carries for others (dissectors.payload), in its order; by default nothing.

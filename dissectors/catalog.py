@@ -65,7 +65,8 @@ class Short(NamedTuple):
     paths: where it stands in messages of such a context; none where it is not. The same for equal contexts. kind: what
     messages may also carry ids of (dissectors.lesson), whose names are then meant too. inherited: an answer that says
     none of its own has its request's. places: where it stands if a field beside it says so. nothing: values that stand
-    for none.
+    for none. session: which part of what a session holds is meant, too ("topics", "partitions"; see
+    dissectors.session_state).
     """
 
     name: str
@@ -77,6 +78,7 @@ class Short(NamedTuple):
     about: str | None = None
     places: Callable[[Context], Sequence[Place]] | None = None
     nothing: frozenset[int | str] = frozenset()
+    session: str | None = None
 
 
 class Alias(NamedTuple):

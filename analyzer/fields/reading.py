@@ -18,9 +18,11 @@ from analyzer.fields.bodies import Bodies
 from analyzer.fields.dense import Chosen, Dense, Numbers
 from analyzer.fields.gathered import NO_VALUES, Values, chosen, joined, listed
 from analyzer.fields.getting import Numbered
+from analyzer.fields.held import with_held
 from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, SharedField, ShortField, fields_in
 from analyzer.insight.errors import errors
 from analyzer.lore import Lore
+from analyzer.recalled import own_requests
 from analyzer.repeats import packets
 from analyzer.rows import Rows
 from dissectors.api import Role
@@ -172,7 +174,28 @@ class Reading:
         return joined([found, Values(np.repeat(places[known], counts), chosen(asked, taken).values)])
 
     def _named(self, field: FieldPath, short: Short, rows: Ints) -> Values:
-        """What messages say themselves, each thing once, with names in the place of ids."""
+        """What messages say and what their sessions hold, each thing once, with names in the place of ids."""
+        found = self._said(field, short, rows)
+        if short.session is None:
+            return found
+        session = self.reader.session
+        reach = session.sessions.reach(short.session, own_requests(session, rows), self._until(rows))
+        if len(reach.lists) == 1:
+            return found
+        if short.kind is None:
+            return with_held(found, reach)
+        lore = self._learned(short.kind, rows)
+        if self.reader.streaming:
+            # What an id was called depends on the row.
+            held = reach.spread()
+            held = Values(held.rows, self._names(lore, short.kind, listed(held.values), rows[held.rows]))
+            return _once(joined([found, held]), short.nothing)
+        at_all = np.zeros(0, np.int64)
+        names = [self._names(lore, short.kind, list(each), at_all) for each in reach.lists]
+        return with_held(found, reach._replace(lists=[tuple(dict.fromkeys(each)) for each in names]))
+
+    def _said(self, field: FieldPath, short: Short, rows: Ints) -> Values:
+        """The same of what messages say themselves."""
         found = self._bodies.of(field, rows)
         if not len(found.rows):
             return found
@@ -189,8 +212,12 @@ class Reading:
         lore = self._lore.get(kind)
         if lore is None:
             lore = self._lore[kind] = Lore(self.reader.session, (kind,))
-        lore.learn(int(rows.max(initial=-1)) + 1 if self.reader.streaming else len(self.reader.session.rows))
+        lore.learn(self._until(rows))
         return lore
+
+    def _until(self, rows: Ints) -> int:
+        """The row before which others may tell something of these."""
+        return int(rows.max(initial=-1)) + 1 if self.reader.streaming else len(self.reader.session.rows)
 
     def _names(self, lore: Lore, kind: str, values: list[Any], rows: Ints) -> list[Any]:
         if any(type(value) is Numbered for value in values):

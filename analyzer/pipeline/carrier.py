@@ -115,6 +115,7 @@ class Carrier:
         self._written += back.written
         if state is not None:
             self._counts[back.stream] = state.counts
+            self.session.sessions.resume(back.stream, state.sessions, back.first, len(self.session.rows))
 
     def may_cut(self, connection: bytes) -> bool:
         """Whether a connection can go on in another part: its conversation may not tell what it speaks of."""

@@ -22,7 +22,7 @@ from analyzer.errors import UserError
 from analyzer.pipeline.suspended import Suspended
 from dissectors.api import Dissector
 
-VERSION = 2
+VERSION = 3
 """Of the layout of files and of all that is pickled in them: a change of a class that is counts it up."""
 
 _NAME = "wireanalyze state"
@@ -34,7 +34,7 @@ _MODULES = frozenset(
     f"analyzer.{name}"
     for name in (
         *("connection", "framing", "reassembly", "recognise", "decode_as", "messages", "streams"),
-        "pipeline.suspended",
+        *("fields.held", "pipeline.suspended"),
     )
 )
 _COLLECTIONS = frozenset(("Counter", "OrderedDict", "deque"))

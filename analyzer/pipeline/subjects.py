@@ -26,6 +26,7 @@ from analyzer.fields.getting import Numbered
 from analyzer.fields.path import ShortField
 from analyzer.lore import Lore
 from analyzer.packed import packed
+from analyzer.recalled import own_requests
 from analyzer.rows import Rows
 from analyzer.session import Analysis
 from dissectors.wire.bulk import NULL
@@ -113,7 +114,22 @@ class Subjects:
         self._of_row[missing] = np.array(named, np.int32)[keys]
 
     def _numbers(self, field: FieldPath, rows: Ints, pool: _Pool) -> Ints:
-        """For each row the number of its list in the pool."""
+        """For each row the number of its list in the pool, of what it says itself and what its session holds."""
+        numbers = self._said(field, rows, pool)
+        assert isinstance(field.origin, ShortField)
+        part = field.origin.short.session
+        if part is None:
+            return numbers
+        session = self._session
+        reach = session.sessions.reach(part, own_requests(session, rows), len(session.rows))
+        lists = [tuple(islice(each, MOST)) for each in reach.lists]
+        (own, held), keys = packed([numbers, reach.numbers])
+        both = zip(own.tolist(), held.tolist(), strict=True)
+        joined: Ints = np.array([pool.with_more(mine, lists[more]) for mine, more in both], np.int64)[keys]
+        return joined
+
+    def _said(self, field: FieldPath, rows: Ints, pool: _Pool) -> Ints:
+        """The same of what it says itself."""
         found = self._told(field, self._bodies.of(field, rows), rows)
         numbers = np.zeros(len(rows), np.int64)
         if not len(found.rows):
@@ -181,6 +197,10 @@ class _Pool(dict[Any, int]):
         number = self[key] = len(self._lists)
         self._lists.append(tuple(text.encode("utf-8", "backslashreplace").decode() for text in texts))
         return number
+
+    def with_more(self, number: int, more: tuple[str, ...]) -> int:
+        """The number of a list with more texts behind it."""
+        return self[(*self._lists[number], *more)] if more else number
 
     def lists_of(self, numbers: Ints) -> pa.Array:
         """The lists of these numbers."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from analyzer.capture.store import Store
 from analyzer.columns import Array, Ints
 from analyzer.connection import Connection, Early
+from analyzer.fields.held import Following
 from analyzer.messages import Messages
 from analyzer.messages import Pieces as PieceColumns
 from analyzer.reassembly import HalfStream, Piece, Repeat
@@ -66,7 +67,8 @@ class CarriedPackets:
 class Suspended:
     """lower: the flow's side a is its lower end. cells: of the current stream, whose protocol is `protocol`.
 
-    connection: None where the stream is over. data: the bytes, in which locations count.
+    connection: None where the stream is over. data: the bytes, in which locations count. sessions: by code of their
+    operation what requests have opened and changed; rows count among those that go along.
     """
 
     lower: bool
@@ -78,6 +80,7 @@ class Suspended:
     rows: CarriedRows
     packets: CarriedPackets
     data: bytes
+    sessions: Mapping[int, Following]
 
 
 def packed(numbers: npt.ArrayLike, kind: type[np.generic]) -> bytes:

@@ -55,11 +55,12 @@ class Depot(Protocol):
 
 
 class Back(NamedTuple):
-    """What has come back: a flow, its open stream or -1, and rows that were written before."""
+    """What has come back: a flow, its open stream or -1, rows that were written before, and the first row of all."""
 
     flow: int
     stream: int
     written: list[int]
+    first: int = 0
 
 
 class Fate(NamedTuple):
@@ -81,8 +82,10 @@ def suspended(
     connection = engine.connection(stream)
     handles = _handles(connection)
     asked = engine.rows_of(handles)
-    partners = engine.rows.column("partner")[asked].astype(np.int64)
-    rows = np.unique(np.concatenate((rows, asked, partners[partners != NULL])))
+    opened = session.sessions.carried(stream)
+    answered = np.concatenate((asked, np.array(opened, np.int64)))
+    partners = engine.rows.column("partner")[answered].astype(np.int64)
+    rows = np.unique(np.concatenate((rows, answered, partners[partners != NULL])))
     columns = {name: engine.rows.column(name)[rows] for name in KEPT}
     count = columns["count"].astype(np.int64)
     places = np.repeat(columns["pieces"].astype(np.int64), count) + ranks(count)
@@ -114,6 +117,7 @@ def suspended(
         _carried_rows(engine, columns, pieces, ~fate.waits[rows], handles, np.searchsorted(rows, asked)),
         _carried_packets(origins, told[told > 0]),
         data,
+        session.sessions.suspended(stream, rows),
     )
 
 
@@ -234,7 +238,7 @@ def resumed(
         columns[name] = renumbered(columns[name])
     first = _take_back(engine, state, stream, columns, pieces)
     written = np.flatnonzero(unpacked(state.rows.written, np.bool_)) + first
-    return Back(flow, stream, written.tolist())
+    return Back(flow, stream, written.tolist(), first)
 
 
 def _take_back(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
+    from dissectors.session_state import SessionKind
     from dissectors.watch import Watch
 
 
@@ -115,6 +116,12 @@ class Kafka(Dissector):
         from dissectors.kafka.fetch_sessions import FETCH, standing
 
         return standing(exchanges) if context.code == FETCH else None
+
+    def sessions(self) -> Sequence[SessionKind]:
+        """Sessions of Fetch and ShareFetch."""
+        from dissectors.kafka.fetch_sessions import SESSIONS
+
+        return SESSIONS
 
     def catalog(self) -> Catalog:
         """All fields of all APIs, and short names."""

@@ -1,23 +1,25 @@
-"""Fetch sessions (KIP-227): all that an incremental Fetch asks for, of which it names only what has changed.
+"""Fetch sessions (KIP-227) and share sessions (KIP-932): all that an incremental request asks for.
+
+An incremental request names only what has changed.
 
 Facts. A Fetch with epoch 0 names all partitions and asks for a session; its answer has the session's id, 0 for none.
 Epochs from 1 on are incremental: partitions that are named are added or changed, those in forgottenTopicsData removed,
 all others stay. Epoch -1 names all and ends the session. A request that is answered with an error changed nothing. From
-version 13 on topics have ids.
+version 13 on topics have ids. A ShareFetch counts its epochs in the same way. Its session is that of a group's member,
+and a partition that it acknowledges and forgets stands in both lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 from dissectors.lesson import Exchange, Held, Standing, Values
+from dissectors.session_state import Partition, SessionChange, SessionKind
 
-FETCH = 1
+FETCH, SHARE_FETCH = 1, 78
 MOST = 100_000
 """Partitions that are remembered of a session."""
-
-_Key = tuple[str, int]
 
 
 def standing(exchanges: Iterable[Exchange]) -> Standing | None:
@@ -46,7 +48,7 @@ def standing(exchanges: Iterable[Exchange]) -> Standing | None:
                 break  # this session ended here, and another one has the same id
             if not _failed(exchange.answer()):
                 changes.append(earlier)
-    held: dict[_Key, int | None] = {}
+    held: dict[Partition, int | None] = {}
     for change in reversed(changes):
         _apply(change, held)
     found = (Held(topic, partition, offset) for (topic, partition), offset in held.items())
@@ -61,7 +63,7 @@ def _failed(answer: Values | None) -> bool:
     return answer is not None and bool(answer.get("errorCode"))
 
 
-def _apply(request: Values, held: dict[_Key, int | None]) -> None:
+def _apply(request: Values, held: dict[Partition, int | None]) -> None:
     for topic, partition in _partitions(request, "forgottenTopicsData"):
         held.pop((topic, partition), None)
     for topic, partition in _partitions(request, "topics"):
@@ -76,3 +78,78 @@ def _partitions(request: Values, name: str) -> Iterator[tuple[str, Any]]:
         if isinstance(known, str):
             for partition in topic.get("partitions") or ():
                 yield known, partition
+
+
+def _change(request: Values) -> SessionChange:
+    """What a Fetch changes; a partition that it forgets and names stays."""
+    added = dict.fromkeys(_numbers(request, "topics", "partition"))
+    return SessionChange(
+        tuple(added), tuple(each for each in _numbers(request, "forgottenTopicsData") if each not in added)
+    )
+
+
+def _share_change(request: Values) -> SessionChange:
+    """What a ShareFetch changes; a partition that it forgets and names goes."""
+    return SessionChange(
+        tuple(_numbers(request, "topics", "partitionIndex")), tuple(_numbers(request, "forgottenTopicsData"))
+    )
+
+
+def _numbers(request: Values, name: str, number: str | None = None) -> Iterator[Partition]:
+    for topic, partition in _partitions(request, name):
+        found = partition if number is None else partition.get(number)
+        if isinstance(found, int):
+            yield topic, found
+
+
+def _session_of(key: tuple[Hashable, ...], answer: Values | None) -> tuple[Hashable, ...] | None:
+    """The session that the answer to a Fetch names."""
+    session = _opened(answer)
+    return (session,) if session else None
+
+
+def _share_session_of(key: tuple[Hashable, ...], answer: Values | None) -> tuple[Hashable, ...] | None:
+    """The session of a ShareFetch, which its request names."""
+    return None if _failed(answer) else key
+
+
+def _paths(*names: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(name.split(".")) for name in names)
+
+
+SESSIONS = (
+    SessionKind(
+        FETCH,
+        "Fetch",
+        (("sessionId",),),
+        ("sessionEpoch",),
+        (("topics", "topic"), ("topics", "topicId")),
+        ("topics", "partitions", "partition"),
+        (("forgottenTopicsData", "topic"), ("forgottenTopicsData", "topicId")),
+        _paths(
+            *("topics.topic", "topics.topicId", "topics.partitions.partition"),
+            *(f"forgottenTopicsData.{name}" for name in ("topic", "topicId", "partitions")),
+        ),
+        _change,
+        _paths("errorCode", "sessionId"),
+        _session_of,
+        _failed,
+    ),
+    SessionKind(
+        SHARE_FETCH,
+        "ShareFetch",
+        (("groupId",), ("memberId",)),
+        ("shareSessionEpoch",),
+        (("topics", "topicId"),),
+        ("topics", "partitions", "partitionIndex"),
+        (("forgottenTopicsData", "topicId"),),
+        _paths(
+            *("topics.topicId", "topics.partitions.partitionIndex"),
+            *(f"forgottenTopicsData.{name}" for name in ("topicId", "partitions")),
+        ),
+        _share_change,
+        _paths("errorCode"),
+        _share_session_of,
+        _failed,
+    ),
+)

@@ -3,7 +3,8 @@
 Theory. A request gives itself away: its key is one of ninety-odd, its version in a narrow range, and the length of
 its client id must fit into the frame. Two kinds of requests need a second look. One with a key or version that nobody
 knows may still be a client's mistake: a client id of printable text that fits is weak evidence. And zeros read like a
-Produce with an empty client id, as ZooKeeper's first frame does; so that one must also fit, or name a topic. A response
+Produce, as ZooKeeper's first frame and answers with small correlation ids do; so that one must also fit, or name a
+topic, before it says what a connection is. Behind a gap only one with an empty client id must. A response
 has nothing but a size and a correlation id, which any bytes may be, so it counts for little where the protocol is in
 question, and is just good enough to find the next frame in a stream that is known to be Kafka.
 """
@@ -32,6 +33,7 @@ _SANE = 0x0100_0000
 _UNFIT = frozenset({"malformed-body", "limit-exceeded", "trailing-bytes", "unsupported-version"})
 """What is found where a body does not fit its layout exactly."""
 
+PRODUCE = bytes(2)
 REQUEST = 95
 NEWER_REQUEST = 60
 GSSAPI = 40
@@ -42,6 +44,15 @@ SHORT = 15
 
 def request_evidence(prefix: bytes) -> int:
     """How sure the first bytes of a frame make us that it is a request."""
+    found = _header_evidence(prefix)
+    if found < NEWER_REQUEST or len(prefix) < _REQUEST.size or prefix[4:6] != PRODUCE:
+        return found
+    size, _, version = _BEGIN.unpack_from(prefix)
+    return min(found, _produce(prefix, size, version))
+
+
+def _header_evidence(prefix: bytes) -> int:
+    """The same by the header alone, but for a Produce with an empty client id."""
     if len(prefix) < 14:
         return _short_evidence(prefix)
     size, key, version, correlation, client = _REQUEST.unpack_from(prefix)
@@ -53,7 +64,7 @@ def request_evidence(prefix: bytes) -> int:
     if header_version(key, version, False) > 0 and not _client_fits(prefix, size, _least(key, version)):
         return _gssapi(prefix)
     if key == client == 0:
-        return _produce_of_zeros(prefix, size, version)
+        return _produce(prefix, size, version)
     if version not in api.versions:
         return NEWER_REQUEST
     return REQUEST if correlation >= 0 else REQUEST - 15
@@ -68,10 +79,10 @@ def _unknown_request(prefix: bytes) -> int:
     return UNKNOWN_REQUEST if _PRINTABLE.issuperset(text) else 0
 
 
-def _produce_of_zeros(prefix: bytes, size: int, version: int) -> int:
-    """A Produce with an empty client id is believed when its body fits exactly, or else for the first of its topics."""
+def _produce(prefix: bytes, size: int, version: int) -> int:
+    """A Produce is believed when its body fits exactly, or else for the first of its topics."""
     body = decode(prefix[: size + 4], Context(Role.REQUEST, 0, version))
-    if not any(finding.code in _UNFIT for finding in body.findings):
+    if version in apis()[0].versions and not any(finding.code in _UNFIT for finding in body.findings):
         return REQUEST
     topics = body.values.get("topicData")
     name = topics[0].get("name", topics[0].get("topicId")) if topics else None
@@ -89,11 +100,16 @@ def _least(key: int, version: int) -> int:
 
 
 def _client_fits(prefix: bytes, size: int, body: int) -> bool:
-    """Whether the client id is text, and it and at least `body` bytes more fit into the frame."""
+    """Whether the client id is text, and it and at least `body` bytes more fit into the frame.
+
+    Text has no zeros: the counts and lengths of an answer have many where a request would have its client id.
+    """
     length = _REQUEST.unpack_from(prefix)[4]
     if length < -1 or 10 + max(length, 0) + body > size:
         return False
     text = prefix[14 : 14 + max(length, 0)]
+    if b"\0" in text:
+        return False
     try:
         text.decode()
     except UnicodeDecodeError as error:
@@ -130,7 +146,7 @@ def response_evidence(prefix: bytes) -> int:
 
 def plausible_request(prefix: bytes) -> bool:
     """Whether a request of a known version can begin here."""
-    return len(prefix) >= 12 and request_evidence(prefix) > NEWER_REQUEST
+    return len(prefix) >= 12 and _header_evidence(prefix) > NEWER_REQUEST
 
 
 def plausible_response(prefix: bytes) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from analyzer.session import Session
 from tests.analyzer.wire import (
     CLIENT,
+    SERVER,
     Cut,
     Talk,
     byte_by_byte,
@@ -101,3 +102,24 @@ def test_what_is_foreign_is_named(data: bytes, text: str, tmp_path: Path) -> Non
         assert (row["role"], row["protocol"], row["state"]) == ("raw", "unknown", "undecoded")
         assert text in row["info"]
         assert [finding.code for finding in session.findings] == ["wrong-protocol"]
+
+
+LATE = {
+    "like a packet of a quorum": ("000000110000102b0000000000000009afbd7b0100", 0x102B),
+    "like one of the other side": ("00000012000000060000000000000e358c7600000000", 6),
+    "several of them": ("000000110000102b0000000000000009afbd7b0100000000110000102c0000000000000009afbd7b0100", 0x102B),
+    "like a Produce": ("0000002700000000000000000002066a74782d67000000020a3132372e302e302e31000072080000010000", 0),
+}
+
+
+@pytest.mark.parametrize(("data", "correlation"), LATE.values(), ids=LATE)
+@pytest.mark.parametrize("port", [9092, 29_194])
+def test_an_answer_alone_in_a_capture_that_begins_late(data: str, correlation: int, port: int, tmp_path: Path) -> None:
+    """Of real brokers; the connection's opening and the request are not there."""
+    late = on_port(Talk(((SERVER, bytes.fromhex(data)),)), port)
+    with Session([capture(tmp_path / "a.pcap", without_handshake(segments(late)), late)]).load() as session:
+        first, *rest = rows_of(session)
+        assert (first["protocol"], first["role"], first["correlation"]) == ("kafka", "response", correlation)
+        assert first["state"] == "guessed"
+        assert not first["from_client"]
+        assert {row["role"] for row in rest} <= {"response"}

@@ -24,6 +24,7 @@ def shorts() -> tuple[Short, ...]:
             row["about"],
             partial(places, "shorts", number) if "where" in row else None,
             frozenset(row.get("nothing", ())),
+            row.get("session"),
         )
         for number, row in enumerate(table("shorts")["rows"])
     )

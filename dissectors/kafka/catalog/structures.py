@@ -25,13 +25,14 @@ _NEWER = (
     Member("_rest", "bytes", about="bytes that a newer version adds"),
 )
 _FIELDS = Member("fields", "struct", open=True, about="the body of the message inside")
-_RESPONSE = (Member("correlation", "int32"), UNKNOWN_TAGS, _FIELDS)
-_REQUEST = (
+_RESPONSE = (
     Member("code", "int16", label=KAFKA.labels("api")),
     Member("version", "int16"),
-    Member("client", "string"),
-    *_RESPONSE,
+    Member("correlation", "int32"),
+    UNKNOWN_TAGS,
+    _FIELDS,
 )
+_REQUEST = (*_RESPONSE, Member("client", "string"))
 _JSON = "JSON object"
 
 

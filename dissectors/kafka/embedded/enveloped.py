@@ -1,7 +1,8 @@
 """What an Envelope holds: a request or a response as they stand in a frame, header and body.
 
 Facts (KIP-590). A broker forwards what a client asked of it to the controller, and the answer goes back the same way.
-What is inside is read as a message of its own, with all that its bytes fields and records hold. Nobody nests
+What is inside is read as a message of its own, with all that its bytes fields and records hold. A response has the
+code and version of its request, which its own bytes do not say: both are leaves without bytes. Nobody nests
 envelopes, so a few of them are read and no more: bytes of any length would be nested as deep as they are long.
 """
 
@@ -41,7 +42,10 @@ _NAMES = {
 
 @slotted(eq=False)
 class Message:
-    """A message within a bytes field (fits.Content): the steps of its header, and below `fields` its body."""
+    """A message within a bytes field (fits.Content): the steps of its header, and below `fields` its body.
+
+    asked: of a response what its request says of both, the code and the version.
+    """
 
     name: str
     head: Plan
@@ -49,12 +53,14 @@ class Message:
     key: int
     response: bool
     hints: Mapping[str, str]
+    asked: tuple[tuple[FieldSpec, int], ...] = ()
     inflates: bool = True
 
     def values(self, data: bytes) -> dict[str, Any] | None:
         """See fits.Content."""
         try:
-            values, at = values_decoder(self.head)(data, 0, Budget())
+            head, at = values_decoder(self.head)(data, 0, Budget())
+            values: dict[str, Any] = {**{spec.name: value for spec, value in self.asked}, **head}
             values[_FIELDS.name], at = self._decode()(data, at, Budget())
         except FAILURES:
             return None
@@ -67,6 +73,8 @@ class Message:
         """See fits.Content."""
         from dissectors.kafka.embedded.fields import unfold_bytes  # it unfolds envelopes, too
 
+        for spec, value in self.asked:
+            reader.leaf(spec, value, reader.at)
         read_members(reader, self.head.steps)
         reader.enter(_FIELDS)
         fields = reader.open[-1]
@@ -114,18 +122,31 @@ def _message(key: int, version: int, response: bool, depth: int, keys: str, vers
     api = apis().get(key)
     if api is None or version not in api.versions:
         return None
-    header = named_schema("ResponseHeader" if response else "RequestHeader")
-    head = resolve(header, header_version(key, version, response))
+    head = _head("ResponseHeader" if response else "RequestHeader", header_version(key, version, response))
     body = resolve(body_schema(key, response), version)
     told = {INNER_KEY: keys, INNER_VERSION: versions} if keys else {}
     return Message(
         body.name,
-        replace(head, steps=tuple(map(_renamed, head.steps))),
+        head,
         body,
         key,
         response,
         {DEPTH: str(depth), **told},
+        _asked(key, version) if response else (),
     )
+
+
+def _head(name: str, version: int) -> Plan:
+    """A header, with the names that a row has."""
+    head = resolve(named_schema(name), version)
+    return replace(head, steps=tuple(map(_renamed, head.steps)))
+
+
+def _asked(key: int, version: int) -> tuple[tuple[FieldSpec, int], ...]:
+    """Code and version of a request, as its header has them."""
+    head = _head("RequestHeader", header_version(key, version, False))
+    specs = {step.spec.name: step.spec for step in head.steps if isinstance(step, Leaf)}
+    return (specs["code"], key), (specs["version"], version)
 
 
 def _renamed(step: Step) -> Step:

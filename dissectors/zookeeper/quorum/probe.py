@@ -26,6 +26,7 @@ _OPEN = frozenset({"request", "sessions", "config"})
 """Parts of data that may be empty."""
 
 _TXN_HEADER = 32
+_SEVERAL = 3
 
 
 def evidence(prefix: bytes, from_client: bool) -> int:
@@ -46,10 +47,21 @@ def evidence(prefix: bytes, from_client: bool) -> int:
         return 0
     end = HEAD.size + max(data, 0)
     if len(prefix) < end + 4:
-        return BEGUN
+        return SHORT if _is_framed(prefix) else BEGUN
     if prefix[end : end + 4] != b"\xff\xff\xff\xff":
-        return 0 if prefix[end : end + 2] != b"\0\0" else BEGUN
+        return 0 if prefix[end : end + 2] != b"\0\0" or _is_framed(prefix) else BEGUN
     return 0 if decode(prefix[: end + 4], Context(role, code)).findings else WHOLE
+
+
+def _is_framed(prefix: bytes) -> bool:
+    """Whether the bytes are whole messages of another protocol, each behind its size: the type would be the first."""
+    at, messages = 0, 0
+    while at + 4 <= len(prefix):
+        size = int.from_bytes(prefix[at : at + 4])
+        if not size:
+            return False
+        at, messages = at + 4 + size, messages + 1
+    return at == len(prefix) or messages >= _SEVERAL
 
 
 @lru_cache(maxsize=64)

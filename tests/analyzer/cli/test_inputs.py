@@ -14,8 +14,6 @@ from tests.analyzer.commented import commented
 from tests.analyzer.test_comments import COMMENTS, PACKETS
 from tests.analyzer.wire import frames
 
-__all__ = ["call"]
-
 HOSTILE = b"scarlet\x1b[31m\nand \xe2\x80\xae more"
 ESCAPED = "scarlet\\x1b[31m\\nand \\u202e more"
 

@@ -153,6 +153,17 @@ def test_protocols(tmp_path: Path, name: str) -> None:
     in_batches(tmp_path, woven(GOLDEN / f"{name}.pcap.zst", effect, random), random)
 
 
+@pytest.mark.parametrize("name", ["k4_java_classic", "zk39_ibp_2.4"])
+def test_fetch_sessions_go_on(tmp_path: Path, name: str) -> None:
+    """A Fetch that names no topic has those of its session, also where an earlier batch has read what opened it."""
+    random = Random(name)
+    packets = woven(GOLDEN / "kafka" / f"{name}.pcap.zst", lambda talk, random: segments(talk), random)
+    run = in_batches(tmp_path, packets, random, random.sample(range(1, len(packets)), 12))
+    fetches = [row for row in map(json.loads, texts(run.found)["exchanges"]) if row["operation"] == "Fetch"]
+    assert len(fetches) > 90
+    assert all(row["topics"] for row in fetches)
+
+
 SILENT = [
     *frames(segments(talk(1, 2))),
     *frames([*opening(), Segment(CLIENT, 0, message(3))], replace(talk(), isn=(70_000, 90_000)), T0 + 10 * NS),

@@ -48,7 +48,7 @@ REQUESTS = [
     Case("produce v3, acks 0 behind a transaction", "00000018 0000 0003 00000000 ffff 0002 6162 0000 00000000 00000000",
          request("Produce", 0, 3, 0, None, role=Role.ONEWAY), 95),
     Case("produce v9, acks 0 behind header tags",
-         "00000018 0000 0009 00000000 ffff 01 07 01 ff 03 6162 0000 00000000 01 00",
+         "00000019 0000 0009 00000000 ffff 01 07 01 ff 03 6162 0000 00000000 01 00",
          request("Produce", 0, 9, 0, None, role=Role.ONEWAY), 95),
     Case("produce v9, transaction null", "00000014 0000 0009 00000000 ffff 00 00 0000 00000000 01 00",
          request("Produce", 0, 9, 0, None, role=Role.ONEWAY), 95),
@@ -105,6 +105,30 @@ REQUESTS = [
     Case("client id not text", "00000019 0003 0001 00000007 0003 ff6162 00000000",
          request("Metadata", 3, 1, 7, "\ufffdab"), 0),
 ]  # fmt: skip
+
+
+LONE_ANSWERS = {
+    "FindCoordinator v2":
+    "0000002700000000000000000002066a74782d67000000020a3132372e302e302e31000072080000010000",
+    "OffsetFetch v9":
+    "000000550000000a000000000002056a6e2d6702036a6e04000000000000000000000002000000000100000000000002"
+    "0000000000000005000000000100000000000001000000000000000200000000010000000000000000",
+    "Produce v2":
+    "0000003d000000060000000100077365676d656e74000000010000000000000000000000000004ffffffffffffffff00"
+    "0000000000000000000000ffff00000000",
+    "Metadata v13":
+    "0000005b00000001000000000003000000010a3132372e302e302e31000071a4067261636b3100000000020a3132372e"
+    "302e302e3100007208067261636b32001777416e416c797a4551376d5a336c6162346b61666b410000000101000000",
+}  # fmt: skip
+"""Of real brokers. Their correlation ids are small, so their first bytes are those of a Produce."""
+
+
+@pytest.mark.parametrize("answer", LONE_ANSWERS.values(), ids=LONE_ANSWERS)
+def test_an_answer_that_reads_like_a_produce(answer: str) -> None:
+    data = bytes.fromhex(answer)
+    assert data[4:6] == bytes(2)
+    assert KAFKA.probe(data, True) == 0
+    assert KAFKA.probe(data, False) >= 20
 
 
 @pytest.mark.parametrize("case", REQUESTS, ids=str)

@@ -84,7 +84,8 @@ def test_answers_come_back_in_the_same_envelopes() -> None:
     body, _ = both(answer, Context(header.role, header.code, header.version, outcome.extra))
     innermost = inner_of(body.values["responseData"], "responseData", 1)
     assert isinstance(innermost, Embedded)
-    assert innermost.value == {"correlation": 5, "fields": {"brokers": [], "topics": []}}
+    said = {"correlation": 5, "fields": {"brokers": [], "topics": []}}
+    assert innermost.value == {"code": 3, "version": 0, **said}
 
 
 def test_a_secret_in_one_is_secret_in_all_of_them() -> None:
