@@ -13,7 +13,7 @@ from itertools import chain
 from analyzer.connection import Connection, Row
 from analyzer.framing import Frame, Framer, Reader
 from analyzer.messages import Mark, marks_of
-from analyzer.reassembly import Piece
+from analyzer.reassembly import GAP, Piece
 from analyzer.recognise import Seen, recognise
 from dissectors.api import HEADLESS, PREFIX, Outcome, Role, State
 from dissectors.registry import Ports
@@ -93,7 +93,8 @@ class RowMaker:
     def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
         serial = self._serial()
         marks = marks_of(frame.pieces)
-        latest = max(chain((connection.latest[side],), ((piece.packet, piece.time) for piece in frame.pieces)))
+        brought = ((piece.packet, piece.time) for piece in frame.pieces if piece.at != GAP)
+        latest = max(chain((connection.latest[side],), brought))
         connection.latest[side] = latest
         outcome, ours = RAW, False
         dissector, conversation = connection.dissector, connection.conversation
