@@ -79,8 +79,10 @@ class Walker:
         other = connection.halves[1 - packet.side]
         if packet.flags & ACK and other.base is not None:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
-            if 0 < ahead <= WINDOW or connection.early[1 - packet.side]:
-                connection.needs[packet.number] = other.next + ahead
+            needed = other.next + ahead
+            held = connection.early[1 - packet.side] or connection.hunting_before(1 - packet.side, needed)
+            if 0 < ahead <= WINDOW or held:
+                connection.needs[packet.number] = needed
 
     def _open_by_ack(self, connection: Connection, packet: Packet) -> None:
         """What a side acknowledges between its SYN and its first byte is the other side's SYN."""
@@ -151,8 +153,11 @@ class Walker:
         left = [_arrivals(connection, side) for side in (0, 1)]
         while left[0] or left[1]:
             side = _next_left(connection, left)
-            if not left[1 - side] and (lost := _lost_rest(connection, 1 - side, left[side][0])):
+            if not left[1 - side]:
+                lost = _lost_rest(connection, 1 - side, left[side][0])
                 rows += self._maker.take(connection, 1 - side, lost, closed)
+                if connection.hunting_before(1 - side, left[side][0].needed):
+                    rows += self._maker.flush(connection, 1 - side, closed)
             rows += self._maker.take(connection, side, [left[side].popleft().piece], closed)
         connection.needs.clear()
         rows += self._maker.decide(connection, closed, final=True)
@@ -185,8 +190,8 @@ def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
         return 0 if first else 1
     side = 0 if first[0].latest <= second[0].latest else 1
     own, other = left[side][0], left[1 - side][0]
-    waits = other.piece.offset < own.needed and own.piece.offset >= other.needed
-    return 1 - side if waits or connection.hunting_before(1 - side, own.needed) else side
+    waits = other.piece.offset < own.needed or connection.hunting_before(1 - side, own.needed)
+    return 1 - side if waits and own.piece.offset >= other.needed else side
 
 
 def _lost_rest(connection: Connection, side: int, answer: Early | _Arrival) -> list[Piece]:
