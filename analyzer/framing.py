@@ -316,8 +316,6 @@ class Framer:
         while True:
             prefix = self.peek(at, PREFIX, reader)
             size = self._message(at, prefix, dissector, reader)
-            if size < -1 and messages and not proof:
-                return 0  # no more will come: what is cut begins behind a whole message
             if size < 0:
                 return at - size if size < -1 else -1
             rival |= not messages and self._unasked(prefix[:size])
