@@ -121,9 +121,10 @@ class Connection:
         return fin is not None and self.halves[side].next >= fin and not self.early[side]
 
     def reached(self, side: int, needed: int) -> bool:
-        """Whether all bytes of a side before offset `needed` were handed on; its FIN counts as one."""
+        """Whether all bytes of a side before offset `needed` were handed on, and read; its FIN counts as one."""
         early = self.early[side]
-        return (early[0].piece.offset if early else self.halves[side].next) >= needed or self.finished(side)
+        came = (early[0].piece.offset if early else self.halves[side].next) >= needed
+        return (came and not self.hunting_before(side, needed)) or self.finished(side)
 
     def hunting_before(self, side: int, needed: int) -> bool:
         """Whether a side's framer looks for the next message and has not passed offset `needed`."""

@@ -5,9 +5,9 @@ message does no harm, for its end is known. We fall out of step when a length ma
 one: then we hunt for the next place where a message plausibly begins, and what was passed over is a raw run. A place
 counts when the dissector finds it plausible and what follows confirms it: other plausible beginnings behind the
 message, or an end where a segment ends. How many must follow depends on what they prove: two requests are enough,
-answers look like much. Some places claim more than has come, and may wait for long; behind such a rival a place
-counts only with a proof, not with an end. What never comes is no message: at a gap and at the end the places that
-still wait are given up, and the first of the others is taken.
+answers look like much. Some places claim more than has come, and may wait for long; behind such a rival a place counts
+only with a proof, not with an end; so does an answer to nothing that was asked. What never comes is no message: at a
+gap and at the end the places that still wait are given up, and the first of the others is taken.
 
 How long a message is says its length prefix, or the dissector's Measure where a protocol has none, or begins without.
 
@@ -23,7 +23,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
 from analyzer.reassembly import Piece
-from dissectors.api import PREFIX, Dissector, Measure
+from dissectors.api import PREFIX, Conversation, Dissector, Measure
 
 HUNT_BYTES = 64 * 1024
 """How far into an unbroken run every byte is tried; beyond, only the beginnings of segments are."""
@@ -64,14 +64,15 @@ class Framer:
     """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw.
 
     preamble: bytes at the front that a proxy put before the conversation. measure: what says how long messages are
-    while we are in step; None: the dissector's framing. While we hunt, `tried` is the next place to look at, `open` are
-    the places that wait for more bytes, `due` up to where.
+    while we are in step; None: the dissector's framing. conversation: knows what was asked. While we hunt, `tried` is
+    the next place to look at, `open` are the places that wait for more bytes, `due` up to where.
     """
 
     from_client: bool
     synced: bool = False
     measure: Measure | None = None
     preamble: int = 0
+    conversation: Conversation | None = None
     pieces: list[Piece] = field(default_factory=list)
     gaps: int = 0
     wanted: int = 0
@@ -166,10 +167,7 @@ class Framer:
         if framing is None:
             return 0
         head = self.peek(self.position, framing.width, reader)
-        if len(head) < framing.width:
-            return -framing.width
-        size = int.from_bytes(head, "big")
-        return framing.width + size if framing.minimum <= size <= framing.maximum else 0
+        return framing.size(head) if len(head) == framing.width else -framing.width
 
     def _across(self, dissector: Dissector, reader: Reader) -> int:
         """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
@@ -232,7 +230,7 @@ class Framer:
         for place in self._candidates(dissector, reader):
             needed = self._needed(place, dissector, reader)
             if not needed:
-                return self._sync(place, dissector)
+                return self._sync(place, dissector, reader)
             if needed > 0 and not ended:
                 insort(self.open, place)
                 heappush(self.due, (needed, place))
@@ -258,7 +256,7 @@ class Framer:
         for proof in (PROOF, 0):
             for place in waiting:
                 if self._needed(place, dissector, reader, proof) == 0:
-                    return self._sync(place, dissector)
+                    return self._sync(place, dissector, reader)
         return self._until_gap()
 
     def _last_hunt(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
@@ -273,10 +271,11 @@ class Framer:
             if frame.length:
                 yield frame
 
-    def _sync(self, place: int, dissector: Dissector) -> Frame:
-        begin = self.position
+    def _sync(self, place: int, dissector: Dissector, reader: Reader) -> Frame:
+        begin, framing = self.position, dissector.framing
         self.synced = True
-        self.measure = dissector.measure(self.from_client, False) if dissector.framing is None else None
+        measured = framing is None or not framing.size(self.peek(place, framing.width, reader))
+        self.measure = dissector.measure(self.from_client, False) if measured else None
         self.wanted = place
         self._look_from(place)
         return self._claim(place, raw=True) if place > begin else Frame(begin, 0, ())
@@ -319,6 +318,7 @@ class Framer:
             size = self._message(at, prefix, dissector, reader)
             if size < 0:
                 return at - size if size < -1 else -1
+            rival |= not messages and self._unasked(prefix[:size])
             evidence += max(dissector.probe(prefix[:size], self.from_client), LEAST_EVIDENCE)
             if messages and evidence >= proof:
                 return 0
@@ -327,6 +327,9 @@ class Framer:
             messages, at = messages + 1, at + size
             if at == self.end or self._at_gap(at):
                 return self._needed_at_end(place, at, rival)
+
+    def _unasked(self, prefix: bytes) -> bool:
+        return self.conversation is not None and self.conversation.unasked(prefix, self.from_client)
 
     def _needed_at_end(self, place: int, end: int, rival: bool) -> int:
         """The same where the messages end with the bytes: at the end of a segment, or of all there is between gaps."""
@@ -344,9 +347,9 @@ class Framer:
         if framing is None:
             return self._measured(at, prefix, dissector, reader)
         if len(prefix) >= framing.width:
-            size = framing.width + int.from_bytes(prefix[: framing.width], "big")
-            if not framing.minimum <= size - framing.width <= framing.maximum:
-                return -1
+            size = framing.size(prefix[: framing.width])
+            if not size:
+                return self._measured(at, prefix, dissector, reader)
             if dissector.plausible(prefix[:size], self.from_client):
                 return size
             enough = min(size, JUDGED_BYTES)

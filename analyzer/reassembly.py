@@ -148,12 +148,20 @@ class HalfStream:
             ready += self._give_up()
         return ready
 
-    def lost_before(self, fin: int, packet: int, time: int) -> list[Piece]:
-        """At the end: the gap before the FIN that `packet` brought, if there is one."""
-        gap = Piece(self.next, GAP, fin - self.next, packet, time)
+    def lose(self, end: int, packet: int, time: int) -> list[Piece]:
+        """All before offset `end` that has not come is lost, as `packet` says; what waits behind it follows."""
+        ready: list[Piece] = []
+        while self.next < end:
+            hidden = self.waiting and self.waiting[0].offset <= end
+            ready += self._give_up() if hidden else self.lost_before(end, packet, time)
+        return ready
+
+    def lost_before(self, end: int, packet: int, time: int) -> list[Piece]:
+        """The gap before offset `end`, which `packet` tells of, if there is one; nothing waits."""
+        gap = Piece(self.next, GAP, end - self.next, packet, time)
         if gap.length <= 0:
             return []
-        self.next = fin
+        self.next = end
         self.gaps.append(gap)
         return [gap]
 

@@ -111,7 +111,8 @@ def _decide(seen: Seen, known: Ports) -> Decision | None:
 
 def _enough(seen: Seen) -> bool:
     """Whether it is no use to wait for more bytes."""
-    return seen.final or seen.segments >= ENOUGH_SEGMENTS or max(map(len, seen.prefixes)) >= ENOUGH_BYTES
+    telling = seen.prefixes if seen.client < 0 else (seen.prefixes[seen.client],)
+    return seen.final or seen.segments >= ENOUGH_SEGMENTS or max(map(len, telling)) >= ENOUGH_BYTES
 
 
 def _obey(order: Order, seen: Seen, orientations: tuple[int, ...], known: Ports) -> Decision | None:
@@ -162,10 +163,11 @@ def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> 
     """
     prefix = prefixes[client]
     score = dissector.probe(prefix, True) if prefix else 0
-    if score >= WEAK:
+    if score >= SURE:
         return score
     answers = dissector.probe(prefixes[1 - client], False)
-    return score if answers < SURE and len(prefix) >= TELLING_BYTES else max(score, answers)
+    tells = score >= WEAK or len(prefix) >= TELLING_BYTES
+    return score if answers < SURE and tells else max(score, answers)
 
 
 def _by_port(ports: tuple[int, int], known: Ports) -> int:

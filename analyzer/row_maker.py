@@ -13,9 +13,9 @@ from itertools import chain
 from analyzer.connection import Connection, Row
 from analyzer.framing import Frame, Framer, Reader
 from analyzer.messages import Mark, marks_of
-from analyzer.reassembly import Piece
+from analyzer.reassembly import GAP, Piece
 from analyzer.recognise import Seen, recognise
-from dissectors.api import HEADLESS, PREFIX, Outcome, Role, State
+from dissectors.api import HEADLESS, PREFIX, SURE, Outcome, Role, State
 from dissectors.registry import Ports
 
 RAW = Outcome(HEADLESS)
@@ -60,7 +60,7 @@ class RowMaker:
             return []
         held = connection.undecided
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
-        prefixes = (self._first_bytes(first, PREFIX), self._first_bytes(second, PREFIX))
+        prefixes = (self._beginning(first), self._beginning(second))
         late = not any(half.by_syn for half in connection.halves)
         seen = Seen(prefixes, len(held), connection.ports, connection.client, final, late, connection.order)
         decision = recognise(seen, self._known)
@@ -75,6 +75,16 @@ class RowMaker:
         connection.undecided = []
         return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
 
+    def _beginning(self, pieces: list[Piece]) -> bytes:
+        """The first bytes of a side; where they are lost, those of a later segment that begin with a message."""
+        if not pieces or not pieces[0].lost:
+            return self._first_bytes(pieces, PREFIX)
+        for index in range(1, len(pieces)):
+            found = self._first_bytes(pieces[index:], PREFIX)
+            if any(dissector.probe(found, None) >= SURE for dissector in self._known.dissectors):
+                return found
+        return b""
+
     def _opened(self, connection: Connection, prefix: bytes) -> bool:
         """Whether the client's first bytes in a capture without SYN say that they are its first of all."""
         dissector, decision = connection.dissector, connection.decision
@@ -88,12 +98,13 @@ class RowMaker:
         synced = connection.halves[side].by_syn or opened
         measure = dissector.measure(from_client, True) if dissector is not None and synced else None
         preamble = connection.decision.preamble if connection.decision is not None and from_client else 0
-        return Framer(from_client, synced, measure, preamble)
+        return Framer(from_client, synced, measure, preamble, connection.conversation)
 
     def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
         serial = self._serial()
         marks = marks_of(frame.pieces)
-        latest = max(chain((connection.latest[side],), ((piece.packet, piece.time) for piece in frame.pieces)))
+        brought = ((piece.packet, piece.time) for piece in frame.pieces if piece.at != GAP)
+        latest = max(chain((connection.latest[side],), brought))
         connection.latest[side] = latest
         outcome, ours = RAW, False
         dissector, conversation = connection.dissector, connection.conversation

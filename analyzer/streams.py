@@ -28,7 +28,8 @@ SPARSE = 1 << 14
 class Streams(Columns):
     """One row a stream. `client` is the flow's side that opened it; `reuse` counts earlier streams of the same flow.
 
-    `closer` is the side that sent the first FIN or RST, UNKNOWN_SIDE while there is none.
+    `closer` is the side that sent the first FIN or RST, UNKNOWN_SIDE while there is none. `sides` has a bit for each
+    side that sent a packet.
 
     `protocol` is a number of the engine's dissectors (NO_PROTOCOL while nothing is known); times in ns.
     """
@@ -43,6 +44,7 @@ class Streams(Columns):
         "begin": np.int64,
         "end": np.int64,
         "closer": np.int8,
+        "sides": np.int8,
     }
     PAGED: ClassVar[int] = SPARSE
 
@@ -222,12 +224,15 @@ class StreamAssigner:
         self._flows.uses[flow] += 1
         time = int(block.time[packet])
         reuse, number = int(self._flows.uses[flow]) - 1, int(block.number[packet])
-        return flow, reuse, client, -1, number, 0, time, time, UNKNOWN_SIDE
+        return flow, reuse, client, -1, number, 0, time, time, UNKNOWN_SIDE, 0
 
     def _count(self, block: PacketBlock, by_flow: Ints, stream: Ints) -> None:
         packets, end = self._streams.column("packets"), self._streams.column("end")
         np.add.at(packets, stream, 1)
         np.maximum.at(end, stream, block.time[by_flow])
+        sides, direction = self._streams.column("sides"), block.direction[by_flow]
+        for side in (0, 1):
+            sides[stream[direction == side]] |= 1 << side
         closer = self._streams.column("closer")
         closing = np.flatnonzero(block.flags[by_flow] & (FIN | RST) != 0)[::-1]  # the first one stays
         closing = closing[closer[stream[closing]] == UNKNOWN_SIDE]

@@ -11,12 +11,12 @@ that the capture has not shown yet is early, and waits for them as it would wait
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from analyzer.connection import AT_END, NO_FIN, Connection, Early, Packet, Row
 from analyzer.framing import Reader
-from analyzer.reassembly import HALF, HOLE_AGE_NS, HOLE_AGE_PACKETS, WINDOW, Piece
+from analyzer.reassembly import GAP, HALF, HOLE_AGE_NS, HOLE_AGE_PACKETS, WINDOW, Piece
 from analyzer.row_maker import RowMaker
 from analyzer.streams import ACK, FIN, RST, SYN
 from dissectors.registry import Ports
@@ -79,8 +79,10 @@ class Walker:
         other = connection.halves[1 - packet.side]
         if packet.flags & ACK and other.base is not None:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
-            if 0 < ahead <= WINDOW or connection.early[1 - packet.side]:
-                connection.needs[packet.number] = other.next + ahead
+            needed = other.next + ahead
+            held = connection.early[1 - packet.side] or connection.hunting_before(1 - packet.side, needed)
+            if 0 < ahead <= WINDOW or held:
+                connection.needs[packet.number] = needed
 
     def _open_by_ack(self, connection: Connection, packet: Packet) -> None:
         """What a side acknowledges between its SYN and its first byte is the other side's SYN."""
@@ -94,12 +96,11 @@ class Walker:
         if not early and not connection.needs:
             return self._maker.take(connection, side, ready, packet.number)
         for count, piece in enumerate(ready):
-            needed = connection.needs.pop(piece.packet, 0)
+            needed = _need(connection, piece)
             if early or not connection.reached(1 - side, needed):
                 early.append(Early(needed, piece, packet.time, connection.ticks))
-                needs = connection.needs
                 early += [
-                    Early(needs.pop(each.packet, 0), each, packet.time, connection.ticks) for each in ready[count + 1 :]
+                    Early(_need(connection, each), each, packet.time, connection.ticks) for each in ready[count + 1 :]
                 ]
                 return self._maker.take(connection, side, ready[:count], packet.number)
         return self._maker.take(connection, side, ready, packet.number)
@@ -108,11 +109,14 @@ class Walker:
         """Takes what is early no longer, or has waited long enough.
 
         What has waited long enough goes piece by piece, and only where nothing is reached: each may be what the other
-        side has waited for.
+        side has waited for. The rest of a message that it acknowledged is lost then.
         """
         rows: list[Row] = []
         connection.ticks += 1
         while (side := self._next_early(connection, packet)) is not None:
+            if lost := _lost_rest(connection, 1 - side, connection.early[side][0]):
+                rows += self._hand_on(connection, 1 - side, lost, packet)
+                continue
             rows += self._maker.take(connection, side, [connection.early[side].popleft().piece], packet.number)
         if not (
             connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
@@ -148,9 +152,12 @@ class Walker:
         rows: list[Row] = []
         left = [_arrivals(connection, side) for side in (0, 1)]
         while left[0] or left[1]:
-            side = 0 if not left[1] or (left[0] and left[0][0].latest <= left[1][0].latest) else 1
-            if left[1 - side] and connection.hunting_before(1 - side, left[side][0].needed):
-                side = 1 - side
+            side = _next_left(connection, left)
+            if not left[1 - side]:
+                lost = _lost_rest(connection, 1 - side, left[side][0])
+                rows += self._maker.take(connection, 1 - side, lost, closed)
+                if connection.hunting_before(1 - side, left[side][0].needed):
+                    rows += self._maker.flush(connection, 1 - side, closed)
             rows += self._maker.take(connection, side, [left[side].popleft().piece], closed)
         connection.needs.clear()
         rows += self._maker.decide(connection, closed, final=True)
@@ -176,11 +183,37 @@ class _Arrival(NamedTuple):
     piece: Piece
 
 
+def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
+    """The side that goes on at the end: that of the earlier packet, unless it waits for bytes that the other has."""
+    first, second = left
+    if not first or not second:
+        return 0 if first else 1
+    side = 0 if first[0].latest <= second[0].latest else 1
+    own, other = left[side][0], left[1 - side][0]
+    waits = other.piece.offset < own.needed or connection.hunting_before(1 - side, own.needed)
+    return 1 - side if waits and own.piece.offset >= other.needed else side
+
+
+def _lost_rest(connection: Connection, side: int, answer: Early | _Arrival) -> list[Piece]:
+    """What a side lost of a message that has begun, where `answer` acknowledges it, and what came behind it."""
+    framer = None if connection.framers is None or connection.dissector is None else connection.framers[side]
+    if framer is None or not framer.synced or not framer.pieces or connection.early[side]:
+        return []
+    fin = connection.fin[side]  # which is acknowledged, too, and is no byte
+    end = answer.needed if fin is None else min(answer.needed, fin)
+    return connection.halves[side].lose(end, answer.piece.packet, answer.piece.time)
+
+
+def _need(connection: Connection, piece: Piece) -> int:
+    """Up to where the packet of a piece acknowledged what had not come, once; a gap has come in no packet."""
+    return 0 if piece.at == GAP else connection.needs.pop(piece.packet, 0)
+
+
 def _arrivals(connection: Connection, side: int) -> deque[_Arrival]:
     """What one side still holds, in order, with its gaps."""
     half, early, fin = connection.halves[side], connection.early[side], connection.fin[side]
     pieces = [(each.piece, each.needed) for each in early]
-    pieces += [(piece, connection.needs.get(piece.packet, 0)) for piece in half.end()]
+    pieces += [(piece, _need(connection, piece)) for piece in half.end()]
     if fin is not None:
         pieces += [(piece, 0) for piece in half.lost_before(fin, *connection.fin_seen[side])]
     early.clear()

@@ -153,6 +153,11 @@ class LengthPrefixed:
     minimum: int
     maximum: int
 
+    def size(self, head: bytes) -> int:
+        """Length of a message with these first `width` bytes, which it counts; 0 where it is out of bounds."""
+        size = int.from_bytes(head, "big")
+        return self.width + size if self.minimum <= size <= self.maximum else 0
+
 
 class Window(Protocol):
     """The bytes of a message that have come so far, from its first one on, without a gap."""
@@ -214,6 +219,13 @@ class Conversation(ABC):
 
     def lost(self, from_client: bool) -> None:  # noqa: B027 - most protocols repeat a number, and need not know
         """Bytes of a direction are missing behind what step() was given of it; by default no matter. Never raises."""
+
+    def unasked(self, prefix: bytes, from_client: bool) -> bool:
+        """Whether what may be a message behind a gap would answer none of the requests that wait. Never raises.
+
+        prefix: its first bytes, as `plausible` gets them. By default, and where no request waits, nobody knows: False.
+        """
+        return False
 
     @property
     def beginning(self) -> bool:
@@ -291,8 +303,8 @@ class Dissector(ABC):
     def measure(self, from_client: bool, opening: bool) -> Measure | None:
         """What cuts messages out of a direction before, or instead of, `framing`; None where that is all.
 
-        opening: the direction is seen from its first byte on. False behind a gap, where it is asked only if `framing`
-        is None: it then begins at a message that `plausible` was asked about.
+        opening: the direction is seen from its first byte on. False behind a gap, where it is asked only for
+        what `framing` refuses, or if that is None: it then begins at a message that `plausible` was asked about.
         """
         return None
 

@@ -34,6 +34,7 @@ CODES: dict[str, str] = {
     "early-access-layout": "the layout is one that only some early releases wrote under this version",
     "closed-unanswered": "the other side closed the connection instead of answering",
     "unanswered": "a request that expects an answer has none in the capture",
+    "one-direction": "the capture has only one direction of connections, so their answers cannot be paired",
     "clock-went-back": "the capture's clock went back between request and response",
     "damaged-capture": "the capture file ends or breaks before its end",
     "packets-not-kept": "packets came faster than they could be captured (only doctor counts these)",

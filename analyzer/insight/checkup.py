@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
-from analyzer.insight import reused
+from analyzer.insight import one_way, reused
 from analyzer.insight.errors import EMPTY
 from analyzer.insight.said import About, Saying
 from analyzer.insight.watching import Watching
@@ -57,20 +57,23 @@ def of_rows(
     """
     watching = Watching(session)
     saying = Saying(session, watching.paths)
-    done = session.first
+    done, alone = session.first, one_way.one_way(session)
     numbers = deque(Found(*each) for each in reused.findings(session, max(count, done), watching.losses))
     for rows in chunks(session, range(done, max(count, done)), *portion):
         for about in saying.about(rows):
             while numbers and _before(numbers[0], about.row):
                 yield numbers.popleft()
             if about.findings or about.error is not None:
-                yield from (Found(about.row, finding) for finding in (*about.findings, *_error(session, about)))
+                every = (*about.findings, *_error(session, about))
+                lone = bool(alone[session.rows.cell("stream", about.row)])
+                yield from (Found(about.row, each) for each in every if not (lone and each.code in one_way.LONE))
             yield from [Found(about.row, finding) for finding in watching.findings(about)]
         done += len(rows)
         while numbers and _before(numbers[0], done - 1):
             yield numbers.popleft()
         if session.ended and done == len(session.rows):
             yield from (Found(row, finding) for row, finding in watching.closed())
+            yield from (Found(None, finding) for finding in one_way.findings(session))
         looked(done)
 
 

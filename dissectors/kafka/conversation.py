@@ -112,6 +112,12 @@ class KafkaConversation(Conversation):
         self.sasl.ask(body.values.get("mechanism"))
         return self.sasl.handshake()
 
+    def unasked(self, prefix: bytes, from_client: bool) -> bool:
+        """A response has the correlation id of a request; a token has none."""
+        if from_client or not self.waiting or self.tokens:
+            return False
+        return not self.asked[KAFKA.header(prefix, False).correlation]
+
     def handles(self) -> Iterable[int]:
         """See Conversation.handles."""
         return [*(request.handle for request in self.waiting), *self.waiting_tokens]

@@ -21,6 +21,7 @@ from dissectors.rocketmq.stored import batch_items, inflated, stored_messages
 from dissectors.rocketmq.stored_fields import can_be_item, can_be_stored, read_batch, read_messages, uncompressed
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json, space
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.secret import Secret
@@ -37,20 +38,25 @@ _SECRET_BYTES = FieldSpec(_NAME, "bytes", secret=True)
 CHECKPOINT = "checkpoint"
 """A kind of body that is bytes in the values; a tree has what is in them (inside/contents.py)."""
 
+UNDECLARED = "undeclared"
+"""That of an answer whose operation declares no body: JSON, where it is some, else bytes."""
+
 
 def body_kind(code: int | None, response: bool) -> str | None:
     """How the body of an operation's request or answer is written; None for bytes."""
     operation = operations().get(code) if code is not None else None
     if operation is None:
         return None
-    return operation.response_body if response else operation.request_body
+    return (operation.response_body or UNDECLARED) if response else operation.request_body
 
 
-def as_sent(kind: str | None, header: Mapping[str, object]) -> str | None:
+def as_sent(kind: str | None, header: Mapping[str, object], body: bytes) -> str | None:
     """The kind of a body behind its header: what calls itself a batch is one, whatever code sends it.
 
-    Brokers ask the header alone (SendMessageProcessor.processRequest).
+    Brokers ask the header alone (SendMessageProcessor.processRequest). What is undeclared tells itself.
     """
+    if kind == UNDECLARED:
+        return "json" if body.lstrip(b" \t\r\n")[:1] in _JSON_BEGINS and is_json(body) else None
     return "batch" if kind == "payload" and header.get("batch") is True else kind
 
 
@@ -64,12 +70,12 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
     """
     if at == len(message):
         return {"body": None}
-    kind = as_sent(kind, header)
+    data = message[at:]
+    kind = as_sent(kind, header, data)
     if kind == "messages":
         return {"body": {"messages": stored_messages(message, at, Budget())}}
     if kind == "batch":
         return {"body": {"messages": batch_items(message, at, Budget())}}
-    data = message[at:]
     if kind == "json" or (kind == "registration" and data[:1] != ZLIB):
         return {"body": json_body(data)}
     if kind == "text":
@@ -91,7 +97,7 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
 
 def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, object]) -> None:
     """Reads the body up to the reader's end; it goes to `stop`, should fewer bytes have been captured."""
-    kind = as_sent(kind, header)
+    kind = as_sent(kind, header, reader.data[reader.at : reader.end])
     if kind == "payload":
         _read_payload(reader, header)
     elif kind == "text":

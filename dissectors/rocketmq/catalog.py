@@ -11,7 +11,7 @@ from functools import cache, partial
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, Layout, Member, Short
 from dissectors.field import FieldSpec
-from dissectors.rocketmq.body import CHECKPOINT, body_kind
+from dissectors.rocketmq.body import CHECKPOINT, UNDECLARED, body_kind
 from dissectors.rocketmq.codes import operations, response_names
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.message import KEYS
@@ -96,6 +96,7 @@ def _messages(members: Callable[[], Sequence[Member]]) -> tuple[Member, ...]:
 
 _BODIES: Mapping[str | None, tuple[Member, ...]] = {
     None: (Member("body", "bytes"),),
+    UNDECLARED: (Member("body", "bytes", open=True),),
     CHECKPOINT: (Member("body", "bytes"),),
     "payload": (Member("body", "bytes"), _UNCOMPRESSED),
     "text": (Member("body", "string"),),

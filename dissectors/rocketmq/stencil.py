@@ -140,9 +140,11 @@ class _Frame:
         code, number, version, opaque, flag, size = FIXED.unpack_from(shape.data, at)
         shape.free(at + _OPAQUE_AT, at + _OPAQUE_AT + _SIZE)
         at += FIXED.size
+        if size < 0:
+            raise Shapeless
         remark = self._text(Extent(Term(at - _SIZE, _SIZE, "i"), 0, at, at + size)) or None
         at += size + _SIZE
-        if size < 0 or at > stop:
+        if at > stop:
             raise Shapeless
         shape.encloses(Term(at - _SIZE, _SIZE, "i"), 0, at, stop)
         ext: dict[str, Any] = {}
@@ -208,7 +210,7 @@ class _Frame:
         if at == self._end:
             return {"body": None}
         shape, context = self._shape, self._context
-        kind = as_sent(body_kind(context.code, context.role is Role.RESPONSE), self._header)
+        kind = as_sent(body_kind(context.code, context.role is Role.RESPONSE), self._header, shape.data[at : self._end])
         if kind == "payload":
             return self._payload(self._rest(at), self._header.get("sysFlag", 0))
         if kind in _READ:

@@ -71,6 +71,13 @@ class ZooKeeperConversation(Unanswered, Conversation):
         """What a server's missing bytes have answered is forgotten once something later is answered."""
         self.gapped |= not from_client and _PINGS in self.waiting
 
+    def unasked(self, prefix: bytes, from_client: bool) -> bool:
+        """A reply has the xid of a request; an event answers nobody."""
+        if from_client or not self.waiting:
+            return False
+        xid = reply_header(prefix, None).correlation
+        return xid is not None and xid != EVENT and (True, None, xid) not in self.waiting
+
     def handles(self) -> Iterable[int]:
         """See Conversation.handles."""
         opening = () if self.opening is None else (self.opening.handle,)

@@ -51,6 +51,8 @@ class ZooKeeper(Dissector):
 
     def measure(self, from_client: bool, opening: bool) -> Measure | None:
         """A connection may open with a word and its answer, which have no length."""
+        if not opening:
+            return None
         return ClientOpening() if from_client else ServerOpening()
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.watches.produced import PRODUCE, of_batch, produced
+from dissectors.kafka.watches.produced import INNER_TIMES, PRODUCE, of_batch, produced, structs
 from dissectors.watch import Seen, Watch
 
 _HOUR = 3_600_000
@@ -27,7 +27,7 @@ class Clocks(Watch):
     """See the module."""
 
     wants = frozenset({(PRODUCE, Role.REQUEST), (PRODUCE, Role.ONEWAY)})
-    paths = of_batch("baseTimestamp", "maxTimestamp", "timestamp")
+    paths = of_batch("baseTimestamp", "maxTimestamp", "timestamp") | INNER_TIMES
 
     def see(self, seen: Seen) -> Iterator[Finding]:
         """The first batch of a request that is far off, in each direction."""
@@ -46,9 +46,13 @@ class Clocks(Watch):
 
 
 def _times(batch: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """The first and the last time in a batch or in one message; None where there is none."""
-    first, last = (batch.get(name, batch.get("timestamp")) for name in ("baseTimestamp", "maxTimestamp"))
-    return (None if first is None or first < 0 else first), (None if last is None or last < 0 else last)
+    """The first and the last time in a batch, or in a message and those that it wraps; None where there is none."""
+    inner = [each.get("timestamp") for each in structs(batch.get("messages"))]
+    first, last = (
+        [time for time in (batch.get(name, batch.get("timestamp")), *inner) if time is not None and time >= 0]
+        for name in ("baseTimestamp", "maxTimestamp")
+    )
+    return min(first, default=None), max(last, default=None)
 
 
 def _span(milliseconds: int) -> str:

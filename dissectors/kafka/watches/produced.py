@@ -14,6 +14,9 @@ _RECORDS = (_DATA, "partitionData", "records")
 WHERE = frozenset({(_DATA, "name"), (_DATA, "topicId"), (_DATA, "partitionData", "index")})
 """The fields that tell topic and partition."""
 
+INNER_TIMES: frozenset[Path] = frozenset({(*_RECORDS, "messages", "timestamp")})
+"""The times of messages that are compressed in a message of version 1."""
+
 
 def of_batch(*names: str) -> frozenset[Path]:
     """The paths of a batch's fields, and of WHERE."""
@@ -36,15 +39,15 @@ class Produced(NamedTuple):
 
 def produced(values: Mapping[str, Any]) -> Iterator[Produced]:
     """The entries of all partitions, as far as they could be read."""
-    for topic in _structs(values.get(_DATA)):
+    for topic in structs(values.get(_DATA)):
         name = topic.get("name", topic.get("topicId"))
-        for partition in _structs(topic.get("partitionData")) if isinstance(name, str) else ():
+        for partition in structs(topic.get("partitionData")) if isinstance(name, str) else ():
             index = partition.get("index")
             if index is not None:
-                for entry in _structs(partition.get("records")):
+                for entry in structs(partition.get("records")):
                     yield Produced(name, index, entry, "name" not in topic)
 
 
-def _structs(value: object) -> list[Mapping[str, Any]]:
+def structs(value: object) -> list[Mapping[str, Any]]:
     """The structs of an array; nothing of what is none, or was not read."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

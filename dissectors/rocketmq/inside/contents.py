@@ -116,9 +116,16 @@ class Contents:
         return quoted(data[node.offset + node.head : node.offset + node.length], node.value)
 
     def _take_apart(self, node: Field, parts: tuple[Part, ...], path: tuple[int, ...]) -> None:
-        """What is before the value becomes a leaf, too; parts of the value's bits stay before it."""
-        content = node.offset + node.head
+        """What is before the value becomes a leaf, too; what a header class calls the text has the parts below it."""
+        content, end = node.offset + node.head, node.offset + node.length
+        typed = node.children.pop() if node.children else None
         self._cover_head(node)
+        if typed is not None:
+            spec = typed.spec
+            inner = Parted(spec.name, spec.type, spec.label, spec.secret)
+            path = (*path, len(node.children))
+            node.children.append(Field(inner, typed.value, content, end - content, node.source))
+            node = node.children[-1]
         add_parts(self.tree, node, path, parts, node.source, content)
 
     def _cover_head(self, node: Field) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dissectors.api import WEAK, Body, Context, Dissector, LengthPrefixed, Measure, MessageHeader
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
+from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.body import decode, read
 from dissectors.zookeeper.election.header import LEAST, MAXIMUM, header
 from dissectors.zookeeper.election.info import info_line
@@ -43,8 +44,8 @@ class ZooKeeperElection(Dissector):
         return server_evidence(prefix) if from_client is False else client_evidence(prefix)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Behind a gap there are only notifications."""
-        return notification_evidence(prefix) >= WEAK
+        """Behind a gap there are only notifications and SASL packets."""
+        return sasl.is_packet(prefix) or notification_evidence(prefix) >= WEAK
 
     def opens(self, prefix: bytes) -> bool:
         """An initial message; one of eight bytes if a notification follows."""
@@ -52,7 +53,7 @@ class ZooKeeperElection(Dissector):
 
     def measure(self, from_client: bool, opening: bool) -> Measure | None:
         """What comes before the first notification."""
-        return Opening(from_client)
+        return Opening(from_client and opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The name of a message."""

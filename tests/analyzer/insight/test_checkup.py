@@ -16,7 +16,7 @@ from analyzer.session import Session
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.finding import Finding, Severity
 from dissectors.watch import Seen, Watch
-from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
+from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 
 BUNDLED = Path(__file__).parents[3] / "captures"
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
@@ -132,6 +132,18 @@ class Answers(Watch):
 
     def kept(self, seen: Seen) -> object:
         return seen.values.get("producer_name", "nobody")
+
+
+@pytest.mark.parametrize(("side", "direction"), [(CLIENT, "client to server"), (SERVER, "server to client")])
+def test_one_direction_alone_is_told_once(tmp_path: Path, side: int, direction: str) -> None:
+    packets = segments(Talk(((CLIENT, REQUEST), (SERVER, ANSWER)) * 5))
+    lone = {"unanswered", "closed-unanswered", "orphan-response", "one-direction"}
+    assert not lone & {code for _, code in found(capture(tmp_path / "a.pcap", packets))}
+    path = capture(tmp_path / "b.pcap", [each for each in packets if each.side == side])
+    assert [each for each in found(path) if each[1] in lone] == [(None, "one-direction")]
+    with Session([path]).load() as session:
+        text = f"only one direction of 1 connection was captured ({direction}): answers cannot be paired"
+        assert text in [each.finding.text for each in checkup(session)]
 
 
 def test_a_request_that_is_answered_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,16 @@ def read(data: bytes, role: Role = Role.REQUEST, code: int | None = 10) -> dict[
     return decoded(data, role, code)[0].values
 
 
+def test_an_answer_whose_operation_declares_no_body() -> None:
+    """JSON is told by itself; what only begins like it stays bytes."""
+    for error in (0, 1):
+        refused = command(error, b'{"brokerName":"b","queues":[1]}', flag=1)
+        assert read(refused, Role.RESPONSE, 42)["body"] == {"brokerName": "b", "queues": [1]}
+        assert read(command(error, b"{no", flag=1), Role.RESPONSE, 42)["body"] == b"{no"
+        assert read(command(error, b"12", flag=1), Role.RESPONSE, 42)["body"] == b"12"
+    assert read(command(1, b"{}", flag=1), Role.RESPONSE, None)["body"] == b"{}"
+
+
 # ---- headers
 
 SEND = {"a": "g", "b": "t", "d": "4", "g": "1700000000000", "k": "TRUE", "m": "maybe", "lo": "false", "MSG_REGION": "r"}

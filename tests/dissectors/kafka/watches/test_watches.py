@@ -61,6 +61,11 @@ def times(first: int, last: int) -> Seen:
     return produce({**batch(0), "baseTimestamp": first, "maxTimestamp": last})
 
 
+def wrapped(own: int, *inner: int) -> Seen:
+    """Messages of version 1 compressed in one."""
+    return produce({"magic": 1, "timestamp": own, "messages": [{"magic": 1, "timestamp": each} for each in inner]})
+
+
 CASES: dict[str, tuple[type[Watch], list[Seen], str | None]] = {
     "numbers go on": (Sequences, [produce(batch(0)), produce(batch(10))], None),
     "the first one is taken as it is": (Sequences, [produce(batch(500))], None),
@@ -135,6 +140,9 @@ CASES: dict[str, tuple[type[Watch], list[Seen], str | None]] = {
     "seconds": (Clocks, [times(NOW // 1000, NOW // 1000)], "56 years before"),
     "no time": (Clocks, [times(-1, -1)], None),
     "one message": (Clocks, [produce({"timestamp": NOW + 9 * DAY})], "9 days ahead"),
+    "compressed messages": (Clocks, [wrapped(NOW, NOW - 400 * DAY, NOW)], "400 days before"),
+    "compressed messages ahead": (Clocks, [wrapped(NOW, NOW, NOW + 3 * DAY)], "3 days ahead"),
+    "compressed messages in time": (Clocks, [wrapped(NOW, NOW - DAY, -1)], None),
     "no times in its format": (Clocks, [produce({"magic": 0})], None),
 }
 

@@ -37,7 +37,8 @@ def ext(found: Tree, name: str) -> Field:
 
 def parts(field: Field) -> list[tuple[str, Any, str | None]]:
     """Names, values and texts of what a node was taken apart into, without what stands before the value."""
-    return [(each.spec.name, each.value, each.text) for each in field.children if each.bits is None][1:]
+    inner = field.children[-1] if field.children and field.children[-1].children else field
+    return [(each.spec.name, each.value, each.text) for each in inner.children if each.bits is None][inner is field :]
 
 
 # ---- texts in headers
@@ -56,17 +57,22 @@ def test_properties_of_a_header(text: str) -> None:
     in_binary = ext(tree(binary(310, pair(b"i", text.encode())), SENT), "i")
     assert parts(in_json) == parts(in_binary) == PROPERTIES
     assert in_binary.value == text
-    assert [each.value for each in in_binary.children if each.bits is not None] == [text]
+    assert [(each.spec.name, each.offset) for each in in_binary.children] == [
+        ("name", in_binary.offset),
+        ("properties", in_binary.offset + in_binary.children[0].length),
+    ]
+    assert in_binary.children[1].value == text
+    assert all(each.bits is None for each in in_binary.children)
 
 
 def test_places_of_properties() -> None:
     message = binary(310, pair(b"i", TEXT.encode()))
-    for each in ext(tree(message, SENT), "i").children[2:]:
+    for each in ext(tree(message, SENT), "i").children[1].children:
         raw = message[each.offset : each.offset + each.length]
         assert raw[: each.head] == f"{each.spec.name}\x01".encode()
         assert raw[each.head :].decode().rstrip("\x02") == each.value
     message = command(310, i="a\x01b\x02c\x01d")
-    a, c = ext(tree(message, SENT), "i").children[2:]
+    a, c = ext(tree(message, SENT), "i").children[1].children
     assert message[a.offset : a.offset + a.length] == rb'"a\u0001b\u0002'
     assert message[c.offset : c.offset + c.length] == rb'c\u0001d"'
 
