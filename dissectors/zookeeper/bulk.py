@@ -89,10 +89,11 @@ class ZooKeeperTwin(Twin):
         return Look(header, key if takes_part else None, None, header.state is State.UNDECODED and takes_part)
 
     def steady(self, conversation: Conversation) -> bool:
-        """Both sides have begun, with frames; no answer to a ping is lost, and no request needs its error explained."""
+        """Both sides have begun, with frames; no answer is missing, and no request needs its error explained."""
         assert isinstance(conversation, ZooKeeperConversation)
         if (
             conversation.gapped
+            or conversation.doubtful
             or conversation.begun != (True, True)
             or conversation.worded
             or OPENING in conversation.waiting

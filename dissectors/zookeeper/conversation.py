@@ -5,7 +5,8 @@ but some repeat them, and a few are set aside: -2 for pings (a ping may come und
 for auth, -8 for watches. The same xid is answered in the order of asking. Xid -1 is an event and answers nobody.
 
 Pings repeat one number, and a client sends the next one seconds later. So where bytes of the server are missing, an
-answer to a ping is that of the latest one, and those before it were answered in what is missing.
+answer to a ping is that of the latest one, and those before it were answered in what is missing. Where other requests
+wait under one xid, the answer to the first may be missing; then nobody knows whose the next answer is.
 
 A connection begins with a ConnectRequest and its answer, which names the session; or it is one word and its answer.
 Some clients send another ConnectRequest later, on the same connection. A server answers in the order of asking, so a
@@ -58,7 +59,8 @@ class ZooKeeperConversation(Unanswered, Conversation):
 
     `client` is the session, which is in every row once it is known. latest, in_turn: the handles of the latest request
     that is answered, and of the latest one that had to wait for its turn. gapped: bytes of the server are missing while
-    a ping waited.
+    a ping waited. missed: requests with a lower handle may have been answered in what is missing; `holed`: so may all
+    up to the next message.
     """
 
     client: str | None = None
@@ -67,10 +69,14 @@ class ZooKeeperConversation(Unanswered, Conversation):
     latest: int = -1
     in_turn: int = -1
     gapped: bool = False
+    missed: int = -1
+    holed: bool = False
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """The first message each way may be a word or its answer; all others but connects have xids."""
         client, server = self.begun
+        if self.holed:
+            self.missed, self.holed = handle, False
         if from_client:
             self.begun = True, server
             return self._from_client(handle, prefix, not client)
@@ -82,14 +88,15 @@ class ZooKeeperConversation(Unanswered, Conversation):
     def lost(self, from_client: bool) -> None:
         """What a server's missing bytes have answered is forgotten once something later is answered."""
         self.gapped |= not from_client and _PINGS in self.waiting
+        self.holed |= not from_client and bool(self.waiting)
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """See Conversation.renumber; of what was answered only its place among what waits counts."""
         Unanswered.renumber(self, numbers)
         known = sorted(numbers)
-        self.latest, self.in_turn = (
+        self.latest, self.in_turn, self.missed = (
             numbers[known[before - 1]] + 1 if (before := bisect_left(known, handle)) else -1
-            for handle in (self.latest, self.in_turn)
+            for handle in (self.latest, self.in_turn, self.missed)
         )
 
     def _from_client(self, handle: int, prefix: bytes, first: bool) -> Outcome:
@@ -164,6 +171,8 @@ class ZooKeeperConversation(Unanswered, Conversation):
         request = self.claim(key)
         while request is not None and key in self.waiting and (self._is_over(request) or self._is_gapped(key)):
             request = self.claim(key)
+        if request is not None and key in self.waiting and self._may_be_missed(request):
+            return None
         if request is not None:
             self.latest = max(self.latest, request.handle)
             if request.header.code not in OVERTAKING:
@@ -172,6 +181,14 @@ class ZooKeeperConversation(Unanswered, Conversation):
                 self._forget_pings()
             self._forget_connects()
         return request
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the answer to a request that waits may be missing."""
+        return self.holed or any(self._may_be_missed(queue[0]) for queue in self.waiting.values())
+
+    def _may_be_missed(self, request: Waiting) -> bool:
+        return request.handle < self.missed and request.header.code != PING_CODE and not self._is_over(request)
 
     def _is_gapped(self, key: Key) -> bool:
         return self.gapped and key == _PINGS

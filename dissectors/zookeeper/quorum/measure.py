@@ -47,7 +47,7 @@ class Packets(Measure):
             return size
         return self._packet(message)
 
-    def across(self, message: Window, lost: range) -> int:
+    def across(self, message: Window, lost: range, ended: bool) -> int:
         """The end of a snapshot is searched for; a packet's follows from its head."""
         if self.snapshot is not None:
             self.search = self.search or SnapshotSearch(lost.start)

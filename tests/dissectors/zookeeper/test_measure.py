@@ -133,7 +133,7 @@ ACROSS: dict[str, tuple[bytes, range, int, int]] = {
 def test_a_packet_that_has_lost_some_bytes(case: str) -> None:
     stream, lost, end, expected = ACROSS[case]
     damaged = stream[: lost.start] + bytes(len(lost)) + stream[lost.stop :]
-    assert QUORUM.measure(True, False).across(Bytes(damaged[:end]), lost) == expected
+    assert QUORUM.measure(True, False).across(Bytes(damaged[:end]), lost, False) == expected
 
 
 NEWLEADER = packet("NEWLEADER", 5 << 32, b"server.1=a")
@@ -153,7 +153,7 @@ def test_a_snapshot_that_has_lost_some_bytes(size: int, step: int) -> None:
         for end in ends:
             measure = pickle.loads(pickle.dumps(measure))
             assert measure.length(Bytes(damaged[: lost.start]), False) < 0
-            found = measure.across(Bytes(damaged[:end]), lost)
+            found = measure.across(Bytes(damaged[:end]), lost, False)
             if found >= 0:
                 break
         assert found == len(TREE)
@@ -166,8 +166,8 @@ def test_a_snapshot_whose_end_is_lost(behind: bytes) -> None:
     assert measure.length(Bytes(packet("SNAP")), False) == 20
     damaged = TREE[:-9] + bytes(9)
     lost = range(len(TREE) - 9, len(TREE))
-    assert measure.across(Bytes(damaged), lost) == -len(TREE) - 1
-    assert measure.across(Bytes(damaged + behind), lost) == len(TREE)
+    assert measure.across(Bytes(damaged), lost, False) == -len(TREE) - 1
+    assert measure.across(Bytes(damaged + behind), lost, False) == len(TREE)
 
 
 def test_the_search_of_a_snapshots_end_looks_at_bytes_once() -> None:
@@ -176,7 +176,7 @@ def test_the_search_of_a_snapshots_end_looks_at_bytes_once() -> None:
     tree, asked = bytes(1_000_000), 0
     for end in range(2000, len(tree), 1448):
         window = Bytes(tree[:end])
-        assert measure.across(window, range(1000, 2000)) < 0
+        assert measure.across(window, range(1000, 2000), False) < 0
         asked += window.asked
     assert asked < 2 * len(tree)
 
