@@ -20,6 +20,9 @@ from dissectors.registry import Ports
 TELLING_BYTES = 16
 """Fewer bytes of the client (a gap may follow them) speak neither for a protocol nor against it."""
 
+HEADER_BYTES = 12
+"""So many bytes of the client tell more than weak evidence in the server's."""
+
 ENOUGH_BYTES = 256
 ENOUGH_SEGMENTS = 64
 
@@ -165,7 +168,7 @@ def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> 
     if score >= WEAK:
         return score
     answers = dissector.probe(prefixes[1 - client], False)
-    return score if answers < SURE and len(prefix) >= TELLING_BYTES else max(score, answers)
+    return score if answers < SURE and len(prefix) >= HEADER_BYTES else max(score, answers)
 
 
 def _by_port(ports: tuple[int, int], known: Ports) -> int:

@@ -83,14 +83,15 @@ CASES: dict[str, tuple[Measure | None, bytes, list[int | None]]] = {
     "a line's end": (ZooKeeper().measure(False, True), b"\n", [1]),
     "no text": (ZooKeeper().measure(False, True), connected(1), [None]),
     "an election of 3.5": (ZooKeeperElection().measure(True, True), initial() + notification(),
-                           [len(initial()), None]),
-    "an election of 3.4": (ZooKeeperElection().measure(True, True), bytes(7) + b"\4" + notification(36), [8, None]),
+                           [len(initial()), 48]),
+    "an election of 3.4": (ZooKeeperElection().measure(True, True), bytes(7) + b"\4" + notification(36), [8, 40]),
     "an election with SASL": (ZooKeeperElection().measure(True, True),
-                              initial() + sasl() + sasl(b"abc") + notification(), [len(initial()), 16, 19, None]),
-    "the other side": (ZooKeeperElection().measure(False, True), notification(), [None]),
-    "the other side with SASL": (ZooKeeperElection().measure(False, True), sasl(b"abc") + notification(), [19, None]),
+                              initial() + sasl() + sasl(b"abc") + notification(), [len(initial()), 16, 19, 48]),
+    "the other side": (ZooKeeperElection().measure(False, True), notification(), [48]),
+    "the other side with SASL": (ZooKeeperElection().measure(False, True), sasl(b"abc") + notification(), [19, 48]),
     "a strange initial message": (ZooKeeperElection().measure(True, True), b"\xff" * 8, [0]),
     "an address too long": (ZooKeeperElection().measure(True, True), initial(address="a" * 3000), [0]),
+    "frames of another protocol": (ZooKeeperElection().measure(False, True), bytes(3) + b"\x28" + b"x" * 40, [0]),
     "packets": (QUORUM.measure(True, True), b"".join(PACKETS), [len(each) for each in PACKETS]),
     "a packet of no type": (QUORUM.measure(True, True), packet(0), [0]),
     "a packet with identities": (QUORUM.measure(True, True), packet("ACK", ids=vector(ustring("a") + ustring(None))),
@@ -110,6 +111,22 @@ CASES: dict[str, tuple[Measure | None, bytes, list[int | None]]] = {
 def test_lengths(case: str, step: int) -> None:
     measure, stream, expected = CASES[case]
     assert lengths(pickle.loads(pickle.dumps(measure)), stream, step=step) == expected
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        (b"", 21),
+        (b"non", -25),
+        (b"none", 0),
+        (packet("ACK"), 21),
+        (packet(77), 21),
+        (sasl(), 21),
+        (b"GET / HTTP/1.1", 0),
+    ],
+)
+def test_a_packet_of_an_unknown_type_is_confirmed_by_what_follows(behind: bytes, expected: int) -> None:
+    assert QUORUM.measure(True, True).length(Bytes(packet(77, data=b"?") + behind), False) == expected
 
 
 SETTING = packet("PROPOSAL", 9, bytes(40))
