@@ -20,7 +20,7 @@ from dissectors.registry import Ports
 TELLING_BYTES = 16
 """Fewer bytes of the client (a gap may follow them) speak neither for a protocol nor against it."""
 
-HEADER_BYTES = 12
+HEADER_BYTES = 14
 """So many bytes of the client tell more than weak evidence in the server's."""
 
 ENOUGH_BYTES = 256
