@@ -13,6 +13,7 @@ from analyzer.columns import Array, Ints
 from analyzer.exchanges import Headers, pair
 from analyzer.lengths import Bytes
 from analyzer.messages import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Mark
+from analyzer.row_maker import named
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.bulk import NULL, Named, Twin, Wire
 
@@ -171,7 +172,7 @@ class BulkRows:
         first, last = np.searchsorted(headers.owner, [owner, owner + 1]).tolist()
         for row in range(first, last):
             outcome = conversation.step(headers.serial + row, self._prefix(row), bool(self._from_client[row]))
-            headers.put_outcome(row, outcome, self._desk.name)
+            headers.put_outcome(row, named(outcome, conversation.client), self._desk.name)
 
     def _note(self, headers: Headers, stepped: Ints) -> None:
         """Lets the conversations that were paired in bulk see what decoding will need of their messages."""

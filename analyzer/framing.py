@@ -169,13 +169,13 @@ class Framer:
         head = self.peek(self.position, framing.width, reader)
         return framing.size(head) if len(head) == framing.width else -framing.width
 
-    def _across(self, dissector: Dissector, reader: Reader) -> int:
+    def _across(self, dissector: Dissector, reader: Reader, ended: bool = False) -> int:
         """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
         if self.measure is None:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)
         lost = range(gap.offset - self.position, gap.end - self.position)
-        size = self.measure.across(Across(self, self.position, reader), lost)
+        size = self.measure.across(Across(self, self.position, reader), lost, ended)
         behind = self.position + size
         if size > 0 and self.end >= behind + JUDGED_BYTES:
             prefix = self.peek(behind, PREFIX, reader)
@@ -198,7 +198,7 @@ class Framer:
         while self.measure is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
             size = self._size(dissector, reader, ended=not self.gaps)
             if size < 0 and self.gaps:
-                size = self._across(dissector, reader)
+                size = self._across(dissector, reader, ended=True)
                 if size <= 0 and (frame := self._until_gap(raw=False)) is not None:
                     yield frame  # where it ends will not be known any more
                     self._fall_out()

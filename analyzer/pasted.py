@@ -146,9 +146,9 @@ def _is_told_answer(dissector: Dissector, data: bytes) -> bool:
 
 
 def responses_to(
-    dissector: Dissector, messages: Iterator[Cut], operation: str, code: int, version: int | None
+    dissector: Dissector, messages: Iterator[Cut], operation: str, code: int | None, version: int | None
 ) -> Iterator[Pasted]:
-    """Each message as a response to the operation that the user names."""
+    """Each message as a response to the operation that the user names; one without a number is known by its bytes."""
     for message in messages:
         header = dissector.header(message.data[: dissector.prefix], False)
         if header.role is Role.RESPONSE:

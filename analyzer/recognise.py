@@ -20,6 +20,9 @@ from dissectors.registry import Ports
 TELLING_BYTES = 16
 """Fewer bytes of the client (a gap may follow them) speak neither for a protocol nor against it."""
 
+HEADER_BYTES = 14
+"""So many bytes of the client tell more than weak evidence in the server's."""
+
 ENOUGH_BYTES = 256
 ENOUGH_SEGMENTS = 64
 
@@ -166,7 +169,7 @@ def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> 
     if score >= SURE:
         return score
     answers = dissector.probe(prefixes[1 - client], False)
-    tells = score >= WEAK or len(prefix) >= TELLING_BYTES
+    tells = score >= WEAK or len(prefix) >= HEADER_BYTES
     return score if answers < SURE and tells else max(score, answers)
 
 

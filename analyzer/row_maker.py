@@ -114,8 +114,8 @@ class RowMaker:
             ours = outcome.header.role is not Role.RAW or outcome.header.state is State.COMPLETE
             if frame.cut or marks:
                 outcome, ours = partial(outcome, from_client), True
-        if conversation is not None and outcome.header.client is None and conversation.client is not None:
-            outcome = replace(outcome, header=replace(outcome.header, client=conversation.client))
+        if conversation is not None:
+            outcome = named(outcome, conversation.client)
         if not outcome.owed:
             marks |= Mark.NOTHING_OWED
         return Row(serial, side, frame, outcome, ours, marks, *latest, closed)
@@ -129,6 +129,13 @@ class RowMaker:
             parts.append(self._reader.read(piece.at, min(piece.length, left)))
             left -= len(parts[-1])
         return b"".join(parts)
+
+
+def named(outcome: Outcome, client: str | None) -> Outcome:
+    """A message that names no client has that of its conversation."""
+    if client is None or outcome.header.client is not None:
+        return outcome
+    return replace(outcome, header=replace(outcome.header, client=client))
 
 
 def partial(outcome: Outcome, from_client: bool) -> Outcome:

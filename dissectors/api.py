@@ -190,10 +190,10 @@ class Measure(ABC):
         """Whether it remembers nothing, so that a new one would say the same of the next message; for speed alone."""
         return False
 
-    def across(self, message: Window, lost: range) -> int:
+    def across(self, message: Window, lost: range, ended: bool) -> int:
         """The same of a message that has lost bytes, which read as zeros; the first of them are at offsets `lost`.
 
-        0, as by default: nobody knows; then the message ends with what is known.
+        0, as by default: nobody knows; then the message ends with what is known. ended: as in length().
         """
         return 0
 

@@ -18,7 +18,7 @@ from analyzer.render.lines import print_lines
 from analyzer.render.objects import write_objects
 from analyzer.render.tree_json import tree_object
 from dissectors import registry
-from dissectors.api import Dissector
+from dissectors.api import Dissector, Role
 
 NOTHING_FITS = 3
 
@@ -78,8 +78,8 @@ def command(
     return NOTHING_FITS
 
 
-def find_operation(dissector: Dissector, api: str) -> tuple[int, str]:
-    """Number and name of an operation given by either; names without regard to case."""
+def find_operation(dissector: Dissector, api: str) -> tuple[int | None, str]:
+    """Number and name of an operation given by either; names without regard to case. None: it has no number."""
     operations = registry.operations(dissector)
     if api.isdecimal():
         known = operations.get(int(api))
@@ -87,11 +87,15 @@ def find_operation(dissector: Dissector, api: str) -> tuple[int, str]:
     for code, operation in operations.items():
         if operation.name.lower() == api.lower():
             return code, operation.name
+    catalog = dissector.catalog()
+    for layout in () if catalog is None else catalog.layouts():
+        if layout.role is Role.RESPONSE and layout.operation.lower() == api.lower():
+            return None, layout.operation
     raise UserError(f"{dissector.name} has no operation {api!r}; wireanalyze protocols {dissector.name} lists them")
 
 
-def _check_version(dissector: Dissector, code: int, version: int | None) -> None:
-    operation = registry.operations(dissector).get(code)
+def _check_version(dissector: Dissector, code: int | None, version: int | None) -> None:
+    operation = None if code is None else registry.operations(dissector).get(code)
     versioned = operation is not None and operation.versions is not None
     if versioned and version is None:
         raise UserError(f"the layouts of {dissector.name} depend on the version: say --version N too")

@@ -23,6 +23,7 @@ from analyzer.fields.path import AliasField, BodyField, FieldPath, Key, SharedFi
 from analyzer.insight.errors import errors
 from analyzer.lore import Lore
 from analyzer.recalled import own_requests
+from analyzer.render.masking import secret_spans
 from analyzer.repeats import packets
 from analyzer.rows import Rows
 from dissectors.api import Role
@@ -131,7 +132,8 @@ class Reading:
         messages: list[Any] = list(session.messages(rows))
         if self._masked:
             for place, row in enumerate(rows.tolist()):
-                if holds_secret(session.body(row).values):
+                body = session.body(row)
+                if holds_secret(body.values) or (body.findings and secret_spans(session.tree(row))):
                     messages[place] = Secret(messages[place])
         return Values(np.arange(len(rows)), messages)
 

@@ -34,15 +34,20 @@ def hide_broken(tree: Tree, body: Field | None, message: bytes, *, newer: bool =
     """
     whole = int.from_bytes(message[:4]) + 4 <= len(message)
     if whole and body is not None and any(_is_broken(node, newer) for node in tree.fields):
-        at = next(index for index, node in enumerate(tree.fields) if node is body)
-        tree.fields[at:] = [Field(HIDDEN, Secret(message[body.offset :]), body.offset, len(message) - body.offset)]
-        del tree.sources[1:]
+        hide_body(tree, body, message)
         return
     hide_unread(tree.fields)
     hide_rest(tree.fields)
     if not whole and tree.fields and not tree.fields[-1].spec.secret:
         # What was captured behind a gap is not ours to read, but the last leaf says whether it is to be shown.
         tree.fields.append(Field(_UNREAD, None, len(message), 0))
+
+
+def hide_body(tree: Tree, body: Field, message: bytes) -> None:
+    """Makes all of a message from its body on a secret."""
+    at = next(index for index, node in enumerate(tree.fields) if node is body)
+    tree.fields[at:] = [Field(HIDDEN, Secret(message[body.offset :]), body.offset, len(message) - body.offset)]
+    del tree.sources[1:]
 
 
 def _is_broken(node: Field, newer: bool) -> bool:

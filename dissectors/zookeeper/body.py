@@ -22,8 +22,9 @@ from dissectors.zookeeper import notices, words
 from dissectors.zookeeper.connects import add_notices, connect_plan
 from dissectors.zookeeper.forms import Form, form
 from dissectors.zookeeper.guessing import NOTHING, Guess
+from dissectors.zookeeper.header import has_absurd_error, lacks_path
 from dissectors.zookeeper.inside import OPENED, RECONFIG
-from dissectors.zookeeper.inside.hidden import hide_framed, is_delicate
+from dissectors.zookeeper.inside.hidden import hide_framed, is_delicate, resembles_connect
 from dissectors.zookeeper.inside.opened import open_tree, open_values
 from dissectors.zookeeper.jute import INT, LONG
 from dissectors.zookeeper.labels import error_name, transaction
@@ -75,7 +76,8 @@ def read(message: bytes, context: Context) -> Tree:
     tree = framed(message, INT, partial(_content, context=context, guess=found), _doubts(message, context, found))
     add_notices(tree, context)
     if _is_delicate(message, context):
-        hide_framed(tree, next((node for node in tree.fields if node.spec is _BODY), None), message)
+        body = next((node for node in tree.fields if node.spec is _BODY), None)
+        hide_framed(tree, body, message, misread=context.role is Role.REQUEST and lacks_path(message))
     return open_tree(tree, answers_reconfig=RECONFIG in (context.code, found.opcode))
 
 
@@ -111,6 +113,8 @@ def _doubts(message: bytes, context: Context, guess: Guess) -> Iterator[Finding]
 
 def _recipe_of(message: bytes, context: Context, guessed: int | None) -> Recipe | None:
     """What reads a message fast; None where nothing does."""
+    if context.role is Role.RESPONSE and context.code is not None and has_absurd_error(message):
+        return None
     if guessed is not None:
         return reply_recipe(guessed, message, read)
     if context.code is None:
@@ -132,6 +136,10 @@ def _content(reader: Reader, context: Context, guess: Guess) -> None:
         _request(reader, context.code)
     elif context.role is Role.RAW:
         _payload(reader)
+    elif context.role is Role.RESPONSE and has_absurd_error(reader.data):
+        reader.enter(_BODY)
+        _payload(reader)
+        reader.leave()
     else:
         _reply(reader, context.code if guess.opcode is None else guess.opcode, guess.secret)
 
@@ -176,7 +184,7 @@ def _body(reader: Reader, form: Form) -> None:
 def _payload(reader: Reader, secret: bool = False) -> None:
     if reader.at < reader.end:
         content = reader.data[reader.at : reader.end]
-        if secret:
+        if secret or resembles_connect(reader.data):
             reader.leaf(_SECRET_PAYLOAD, Secret(content), reader.end)
         else:
             reader.leaf(_PAYLOAD, content, reader.end)

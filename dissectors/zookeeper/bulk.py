@@ -1,7 +1,8 @@
 """ZooKeeper's headers for many messages at once: the bulk twin of ZooKeeper.header and ZooKeeperConversation.
 
 tests/dissectors/zookeeper/test_bulk.py holds the twins equal. Behind its size a request has xid and opcode, a reply
-xid, zxid and err, at fixed offsets. Connects and words open a connection and are over when it is steady.
+xid, zxid and err, at fixed offsets. Words open a connection and are over when it is steady. A connect looks like a
+message with xid 0; the conversation takes one that comes later.
 """
 
 from __future__ import annotations
@@ -27,8 +28,20 @@ from dissectors.wire.bulk import (
     Wire,
     be,
 )
-from dissectors.zookeeper.conversation import OVERTAKING, PING_CODE, ZooKeeperConversation
-from dissectors.zookeeper.header import EVENT, PING, REFUSED_XID, REPLY_SIZE, REQUEST, reply_header, request_header
+from dissectors.zookeeper.conversation import OPENING, OVERTAKING, PING_CODE, ZooKeeperConversation
+from dissectors.zookeeper.header import (
+    EVENT,
+    PING,
+    REFUSED_XID,
+    REPLY_SIZE,
+    REQUEST,
+    client_header,
+    is_connect_request,
+    is_connect_response,
+    reply_header,
+    request_header,
+    server_header,
+)
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import names
 from dissectors.zookeeper.schemas import operations, plan_of
@@ -67,20 +80,23 @@ class ZooKeeperTwin(Twin):
         )
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
-        """A ping waits under a number of its own."""
+        """A ping waits under a number of its own; connects are the conversation's."""
+        if is_connect_request(prefix) if from_client else is_connect_response(prefix):
+            return Look(client_header(prefix) if from_client else server_header(prefix), stepped=True)
         header = request_header(prefix, None) if from_client else reply_header(prefix, None)
         takes_part = header.role in (Role.REQUEST, Role.RESPONSE)
         key = PING if header.code == PING_CODE else header.correlation
         return Look(header, key if takes_part else None, None, header.state is State.UNDECODED and takes_part)
 
     def steady(self, conversation: Conversation) -> bool:
-        """Both sides have begun, with frames; no answer to a ping is lost, and no request needs its error explained."""
+        """Both sides have begun, with frames; no answer is missing, and no request needs its error explained."""
         assert isinstance(conversation, ZooKeeperConversation)
         if (
             conversation.gapped
+            or conversation.doubtful
             or conversation.begun != (True, True)
             or conversation.worded
-            or conversation.opening is not None
+            or OPENING in conversation.waiting
         ):
             return False
         queues = conversation.waiting.values()

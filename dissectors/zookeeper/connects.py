@@ -1,7 +1,7 @@
 """The frames that open a session, a ConnectRequest and its answer: in which version they are, and what they tell.
 
-Theory. Only their own bytes say what they are (header.py), and only the length whether the last field is there:
-readOnly, from 3.4 on.
+Theory. Their own bytes say what they are (header.py), or Context.extra where few of them were captured. Only the length
+tells whether the last field is there: readOnly, from 3.4 on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dissectors.field import Tree
 from dissectors.wire.plan import Plan
 from dissectors.wire.specs import members
 from dissectors.zookeeper import notices
-from dissectors.zookeeper.header import password_of
+from dissectors.zookeeper.header import CUT_CONNECT, PASSWORD_AT, password_of
 from dissectors.zookeeper.schemas import plan_by_size
 
 ANSWER = "ConnectResponse"
@@ -23,9 +23,12 @@ def connect_plan(message: bytes, context: Context) -> Plan | None:
     if context.code is not None or not (asks or context.role is Role.RESPONSE):
         return None
     password = password_of(message, asks)
+    size = int.from_bytes(message[:4])
     if password is None:
-        return None
-    return plan_by_size("ConnectRequest" if asks else ANSWER, int.from_bytes(message[:4]) - max(password, 0))
+        if context.extra != CUT_CONNECT:
+            return None
+        password = (size - PASSWORD_AT[asks]) & ~1
+    return plan_by_size("ConnectRequest" if asks else ANSWER, size - max(password, 0))
 
 
 def add_notices(tree: Tree, context: Context) -> None:

@@ -5,15 +5,18 @@ but some repeat them, and a few are set aside: -2 for pings (a ping may come und
 for auth, -8 for watches. The same xid is answered in the order of asking. Xid -1 is an event and answers nobody.
 
 Pings repeat one number, and a client sends the next one seconds later. So where bytes of the server are missing, an
-answer to a ping is that of the latest one, and those before it were answered in what is missing.
+answer to a ping is that of the latest one, and those before it were answered in what is missing. Where other requests
+wait under one xid, the answer to the first may be missing; then nobody knows whose the next answer is.
 
 A connection begins with a ConnectRequest and its answer, which names the session; or it is one word and its answer.
+Some clients send another ConnectRequest later, on the same connection. A server answers in the order of asking, so a
+connect waits no longer once a request behind it has its answer.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dissectors.api import HEADLESS, Conversation, MessageHeader, Outcome, Role, State
@@ -21,13 +24,17 @@ from dissectors.pairing import Key, Unanswered, Waiting
 from dissectors.zookeeper import words
 from dissectors.zookeeper.header import (
     CONNECT,
+    CUT_CONNECT,
     EVENT,
+    PASSWORD_AT,
+    PASSWORDS,
     PING,
     REFUSED_XID,
     REPLY,
-    is_connect_request,
-    is_connect_response,
+    answers_connect,
     is_refusal,
+    opens_session,
+    password_of,
     reply_header,
     request_header,
     session_of,
@@ -35,101 +42,123 @@ from dissectors.zookeeper.header import (
 
 PING_CODE = 11
 _PINGS: Key = (True, None, PING)
+_ZEROTH: Key = (True, None, REFUSED_XID)
+OPENING: Key = (True, "opening", 0)
+"""Under which connects and words wait."""
+
+_USUAL_PASSWORDS = PASSWORDS | {None}
+"""The same, and None for one that was not captured."""
+
 OVERTAKING = frozenset({PING_CODE, 100, 102})
 """Ping, auth and sasl are answered before what was asked earlier; all else comes in the order of asking."""
 
 
 @dataclass(slots=True)
 class ZooKeeperConversation(Unanswered, Conversation):
-    """`opening` is what came first, a connect or a word, while it is unanswered; `begun` by side, the client's first.
+    """`worded`: the client began with a word; `begun` by side, the client's first.
 
     `client` is the session, which is in every row once it is known. latest, in_turn: the handles of the latest request
     that is answered, and of the latest one that had to wait for its turn. gapped: bytes of the server are missing while
-    a ping waited.
+    a ping waited. missed: requests with a lower handle may have been answered in what is missing; `holed`: so may all
+    up to the next message.
     """
 
     client: str | None = None
-    opening: Waiting | None = None
     worded: bool = False
     begun: tuple[bool, bool] = (False, False)
     latest: int = -1
     in_turn: int = -1
     gapped: bool = False
+    missed: int = -1
+    holed: bool = False
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """The first message each way may be a connect or a word; all others have xids."""
+        """The first message each way may be a word or its answer; all others but connects have xids."""
         client, server = self.begun
+        if self.holed:
+            self.missed, self.holed = handle, False
         if from_client:
-            outcome = self._from_client(handle, prefix) if client else self._first_of_client(handle, prefix)
             self.begun = True, server
-        else:
-            outcome = self._from_server(prefix) if server and not self.worded else self._first_of_server(prefix)
-            self.begun = client, True
-        return outcome
+            return self._from_client(handle, prefix, not client)
+        self.begun = client, True
+        if self.worded or (not server and words.is_text(prefix)):
+            return self._text(prefix)
+        return self._from_server(prefix)
 
     def lost(self, from_client: bool) -> None:
         """What a server's missing bytes have answered is forgotten once something later is answered."""
         self.gapped |= not from_client and _PINGS in self.waiting
+        self.holed |= not from_client and bool(self.waiting)
 
     def unasked(self, prefix: bytes, from_client: bool) -> bool:
-        """A reply has the xid of a request; an event answers nobody."""
-        if from_client or not self.waiting:
+        """A reply has the xid of a request; an event answers nobody, and a connect may wait for any answer."""
+        if from_client or not self.waiting or OPENING in self.waiting:
             return False
         xid = reply_header(prefix, None).correlation
         return xid is not None and xid != EVENT and (True, None, xid) not in self.waiting
 
-    def handles(self) -> Iterable[int]:
-        """See Conversation.handles."""
-        opening = () if self.opening is None else (self.opening.handle,)
-        return [*opening, *Unanswered.handles(self)]
-
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """See Conversation.renumber; of what was answered only its place among what waits counts."""
         Unanswered.renumber(self, numbers)
-        if self.opening is not None:
-            self.opening = self.opening.renumbered(numbers)
         known = sorted(numbers)
-        self.latest, self.in_turn = (
+        self.latest, self.in_turn, self.missed = (
             numbers[known[before - 1]] + 1 if (before := bisect_left(known, handle)) else -1
-            for handle in (self.latest, self.in_turn)
+            for handle in (self.latest, self.in_turn, self.missed)
         )
 
-    def _first_of_client(self, handle: int, prefix: bytes) -> Outcome:
-        header = words.request(prefix)
-        self.worded = header is not None
-        if header is None and is_connect_request(prefix):
-            self.client = session_of(prefix, True)
-            header = MessageHeader(Role.REQUEST, CONNECT, client=self.client)
-        if header is None:
-            return self._from_client(handle, prefix)
-        self.opening = Waiting(handle, header)
-        return Outcome(header)
-
-    def _from_client(self, handle: int, prefix: bytes) -> Outcome:
+    def _from_client(self, handle: int, prefix: bytes, first: bool) -> Outcome:
         if self.worded:
             return Outcome(HEADLESS)  # nobody reads what comes behind a word
+        word = words.request(prefix) if first else None
+        if word is not None:
+            self.worded = True
+            self.remember(OPENING, Waiting(handle, word))
+            return Outcome(word)
+        opens = opens_session(prefix)
+        if opens is None:
+            return Outcome(MessageHeader(Role.REQUEST, client=self.client))
+        if opens and (first or password_of(prefix, True) in _USUAL_PASSWORDS):
+            return self._connect(handle, prefix)
         header = request_header(prefix, self.client)
         xid = header.correlation
         if xid is not None:
             self.remember((True, None, PING if header.code == PING_CODE else xid), Waiting(handle, header))
         return Outcome(header)
 
-    def _first_of_server(self, prefix: bytes) -> Outcome:
-        opening, self.opening = self.opening, None
-        if words.is_text(prefix) or self.worded:
-            if opening is None or not self.worded:
-                return Outcome(words.answer(prefix, None))
-            return Outcome(words.answer(prefix, opening.header.operation), opening.handle)
-        if is_connect_response(prefix):
-            self.client = session_of(prefix, False) or self.client
-            header = MessageHeader(Role.RESPONSE, CONNECT, client=self.client)
-            return Outcome(header, None if opening is None else opening.handle)
-        if opening is not None and is_refusal(prefix):
-            header = MessageHeader(Role.RESPONSE, CONNECT, correlation=REFUSED_XID, client=self.client)
-            return Outcome(header, opening.handle)
-        return self._from_server(prefix)
+    def _connect(self, handle: int, prefix: bytes) -> Outcome:
+        self.client = session_of(prefix, True)
+        header = MessageHeader(Role.REQUEST, CONNECT, client=self.client)
+        self.remember(OPENING, Waiting(handle, header))
+        return Outcome(header, extra=_extra_of(prefix, True))
+
+    def _text(self, prefix: bytes) -> Outcome:
+        word = self.claim(OPENING) if self.worded else None
+        if word is None:
+            return Outcome(words.answer(prefix, None))
+        return Outcome(words.answer(prefix, word.header.operation), word.handle)
+
+    def _answers_connect(self, prefix: bytes) -> bool | None:
+        """Whether a frame is a ConnectResponse; what waits decides where its own bytes leave a doubt."""
+        opening, zeroth = OPENING in self.waiting, _ZEROTH in self.waiting
+        found = answers_connect(prefix)
+        if found is None:
+            return None if opening == zeroth else opening
+        is_reply = zeroth and not opening and prefix[16:20] == bytes(4)  # where an error would stand
+        return found and not is_reply
 
     def _from_server(self, prefix: bytes) -> Outcome:
+        connected = self._answers_connect(prefix)
+        if connected is None:
+            return Outcome(MessageHeader(Role.RESPONSE, client=self.client, state=State.GUESSED))
+        if connected:
+            self.client = session_of(prefix, False) or self.client
+            header = MessageHeader(Role.RESPONSE, CONNECT, client=self.client)
+            opening = self.claim(OPENING)
+            return Outcome(header, None if opening is None else opening.handle, _extra_of(prefix, False))
+        if OPENING in self.waiting and _ZEROTH not in self.waiting and is_refusal(prefix):
+            opening = self.claim(OPENING)
+            header = MessageHeader(Role.RESPONSE, CONNECT, correlation=REFUSED_XID, client=self.client)
+            return Outcome(header, None if opening is None else opening.handle)
         header = reply_header(prefix, self.client)
         if header.correlation is None or header.correlation == EVENT:
             return Outcome(header)
@@ -149,13 +178,24 @@ class ZooKeeperConversation(Unanswered, Conversation):
         request = self.claim(key)
         while request is not None and key in self.waiting and (self._is_over(request) or self._is_gapped(key)):
             request = self.claim(key)
+        if request is not None and key in self.waiting and self._may_be_missed(request):
+            return None
         if request is not None:
             self.latest = max(self.latest, request.handle)
             if request.header.code not in OVERTAKING:
                 self.in_turn = max(self.in_turn, request.handle)
             if self.gapped:
                 self._forget_pings()
+            self._forget_connects()
         return request
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the answer to a request that waits may be missing."""
+        return self.holed or any(self._may_be_missed(queue[0]) for queue in self.waiting.values())
+
+    def _may_be_missed(self, request: Waiting) -> bool:
+        return request.handle < self.missed and request.header.code != PING_CODE and not self._is_over(request)
 
     def _is_gapped(self, key: Key) -> bool:
         return self.gapped and key == _PINGS
@@ -166,6 +206,16 @@ class ZooKeeperConversation(Unanswered, Conversation):
             self.claim(_PINGS)
         self.gapped = _PINGS in self.waiting
 
+    def _forget_connects(self) -> None:
+        """Those that were sent before what is answered now: their answers are missing."""
+        while (connects := self.waiting.get(OPENING)) and connects[0].handle < self.in_turn:
+            self.claim(OPENING)
+
     def _is_over(self, request: Waiting) -> bool:
         """Whether something is answered already that this request's answer cannot come behind."""
         return request.handle < (self.latest if request.header.code in OVERTAKING else self.in_turn)
+
+
+def _extra_of(prefix: bytes, request: bool) -> Mapping[str, str] | None:
+    """What decoding a connect needs to know that its own bytes do not tell."""
+    return None if len(prefix) >= PASSWORD_AT[request] + 4 else CUT_CONNECT

@@ -33,14 +33,16 @@ _MULTI, _ERROR = "operations", "error"
 _ALL_IS_WELL, _NOT_TRIED = 0, -2
 
 
-@lru_cache(maxsize=128)
 def recalled(context: Context) -> frozenset[Path]:
     """The fields of a request that the line of its answer is made of."""
-    if context.role is not Role.RESPONSE:
-        return frozenset()
-    if context.code is None:
+    return _recalled(context.code) if context.role is Role.RESPONSE else frozenset()
+
+
+@lru_cache(maxsize=128)
+def _recalled(code: int | None) -> frozenset[Path]:
+    if code is None:
         return frozenset((name,) for name in _OF_CONNECT)
-    known = operations().get(context.code)
+    known = operations().get(code)
     if known is None or known.request is None:
         return frozenset()
     if known.request in MULTIS:

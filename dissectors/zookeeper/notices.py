@@ -10,13 +10,12 @@ notices.json has the sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Context, Role
 from dissectors.finding import Finding, Severity
 from dissectors.zookeeper.header import MAXIMUM, REQUEST
-from dissectors.zookeeper.schemas import operations, record
+from dissectors.zookeeper.schemas import begins_with_path
 from dissectors.zookeeper.tables import table
 
 MAXBUFFER = 0xFFFFF
@@ -35,7 +34,7 @@ def of_size(message: bytes, context: Context) -> Iterator[Finding]:
     if not NEAR < size <= MAXIMUM or len(message) < REQUEST.size or context.role is Role.RAW:
         return
     asks = context.role is Role.REQUEST
-    path = _path(message) if asks and _begins_with_path(context.code) else ""
+    path = _path(message) if asks and begins_with_path(context.code) else ""
     sentences = table("notices")
     if size > MAXBUFFER:
         text, severity = sentences["beyond"]["request" if asks else "response"], Severity.WARNING
@@ -57,15 +56,6 @@ def of_word(text: bytes) -> tuple[Finding, ...]:
     if text.find(_REFUSED, 0, 64) > 0:
         return (Finding(Severity.NOTE, "word-refused", table("notices")["refused"]),)
     return ()
-
-
-@lru_cache(maxsize=128)
-def _begins_with_path(code: int | None) -> bool:
-    known = operations().get(code) if code is not None else None
-    if known is None or known.request not in table("records")["records"]:
-        return False
-    fields = record(known.request).fields
-    return bool(fields) and fields[0].name == "path"
 
 
 def _path(message: bytes) -> str:

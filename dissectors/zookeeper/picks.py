@@ -17,7 +17,7 @@ from dissectors.wire.plan import Plan
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.header import REQUEST
 from dissectors.zookeeper.inside import OPENED
-from dissectors.zookeeper.inside.hidden import names_scheme
+from dissectors.zookeeper.inside.hidden import is_delicate
 from dissectors.zookeeper.schemas import operations, plan_of
 
 _LEFT = OPENED | {0}
@@ -54,7 +54,7 @@ def _plain(read: Pick) -> Pick:
     """Of a message with a secret in it more may have to be hidden where it breaks, which may be behind what is read."""
 
     def picked(message: bytes) -> dict[str, Any] | None:
-        return None if names_scheme(message) else read(message)
+        return None if is_delicate(message, None, connects=False) else read(message)
 
     return picked
 

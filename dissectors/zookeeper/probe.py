@@ -28,7 +28,7 @@ from dissectors.zookeeper.header import (
     password_of,
 )
 from dissectors.zookeeper.labels import names
-from dissectors.zookeeper.schemas import operations
+from dissectors.zookeeper.schemas import begins_with_path, operations
 
 CONNECT, ODD_CONNECT, CONNECT_BEGUN = 96, 60, 30
 WHOLE = 97
@@ -108,6 +108,8 @@ def _whole(message: bytes, code: int) -> int:
 
 def _begun(prefix: bytes, size: int) -> int:
     """A request that goes on behind the prefix: a path fits, or a small one of those that have none."""
+    if len(prefix) <= _PATH_AT and begins_with_path(int.from_bytes(prefix[8:12], signed=True)):
+        return SHORT
     length = int.from_bytes(prefix[12:_PATH_AT], signed=True)
     if prefix[_PATH_AT : _PATH_AT + 1] == b"/" and 0 < length <= size - 12:
         return BEGUN

@@ -73,6 +73,16 @@ def plan_by_size(name: str, size: int) -> Plan:
     return resolve(schema, next(fitting, 0))
 
 
+@lru_cache(maxsize=128)
+def begins_with_path(code: int | None) -> bool:
+    """Whether the body of a request of this opcode begins with a path."""
+    known = operations().get(code) if code is not None else None
+    if known is None or known.request not in table("records")["records"]:
+        return False
+    fields = record(known.request).fields
+    return bool(fields) and fields[0].name == "path"
+
+
 def width(plan: Plan) -> int:
     """The fewest bytes of a record, which for one of fixed width are all."""
     return sum(step.minimum for step in plan.steps)

@@ -16,7 +16,7 @@ from dissectors.wire.message import error_of
 from dissectors.wire.plan import Plan
 from dissectors.wire.stencil import Cursor, stencil_members
 from dissectors.zookeeper.forms import MULTIS
-from dissectors.zookeeper.header import REPLY, REQUEST
+from dissectors.zookeeper.header import REPLY, REQUEST, has_absurd_error
 from dissectors.zookeeper.inside import OPENED
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.notices import NEAR
@@ -60,7 +60,7 @@ def _values(shape: Shape, begin: int, end: int, context: Context) -> tuple[dict[
         del values[_NO_ERR]
     elif context.role is Role.RESPONSE:
         err = REPLY.unpack_from(shape.data, begin)[3]
-        if err and known.response_on_error:
+        if err and (known.response_on_error or has_absurd_error(shape.data[begin:end])):
             raise Shapeless
         values, stop = _members(shape, begin + _BEHIND_XID, end, _reply(None if err else _record(known.response)))
         shape.pin(begin + REPLY.size - 4, begin + REPLY.size)

@@ -37,7 +37,7 @@ class Frames(Measure):
         self.kind = kind
         return found.size
 
-    def across(self, message: Window, lost: range) -> int:
+    def across(self, message: Window, lost: range, ended: bool) -> int:
         """As long as its head says, if that is there."""
         found = frame(message.read(0, min(lost.start, HEAD)), self.from_slave, self.kind or Kind.CLASSIC)
         return found.size if isinstance(found, Frame) else 0

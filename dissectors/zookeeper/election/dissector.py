@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dissectors.api import WEAK, Body, Context, Dissector, LengthPrefixed, Measure, MessageHeader
+from dissectors.api import WEAK, Body, Context, Dissector, Measure, MessageHeader
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
-from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.body import decode, read
-from dissectors.zookeeper.election.header import LEAST, MAXIMUM, header
+from dissectors.zookeeper.election.header import header, is_versioned
 from dissectors.zookeeper.election.info import info_line
-from dissectors.zookeeper.election.measure import Opening
+from dissectors.zookeeper.election.measure import Messages
 from dissectors.zookeeper.election.probe import (
     INITIAL,
     LEGACY_AND_MORE,
@@ -24,6 +23,7 @@ from dissectors.zookeeper.election.probe import (
     notification_evidence,
     server_evidence,
 )
+from dissectors.zookeeper.sasl import is_packet
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
@@ -36,7 +36,7 @@ class ZooKeeperElection(Dissector):
 
     name = "zookeeper-election"
     ports = (3888,)
-    framing = LengthPrefixed(4, LEAST, MAXIMUM)
+    framing = None
     conversation = pair_by_key
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -44,16 +44,17 @@ class ZooKeeperElection(Dissector):
         return server_evidence(prefix) if from_client is False else client_evidence(prefix)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Behind a gap there are only notifications and SASL packets."""
-        return sasl.is_packet(prefix) or notification_evidence(prefix) >= WEAK
+        """Any message whose first bytes nothing else begins with."""
+        initial = from_client and is_versioned(prefix)
+        return initial or is_packet(prefix) or notification_evidence(prefix) >= WEAK
 
     def opens(self, prefix: bytes) -> bool:
         """An initial message; one of eight bytes if a notification follows."""
         return client_evidence(prefix) in (INITIAL, LEGACY_AND_MORE)
 
-    def measure(self, from_client: bool, opening: bool) -> Measure | None:
-        """What comes before the first notification."""
-        return Opening(from_client and opening)
+    def measure(self, from_client: bool, opening: bool) -> Measure:
+        """An initial message first, then notifications."""
+        return Messages(from_client and opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The name of a message."""

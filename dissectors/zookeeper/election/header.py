@@ -20,12 +20,23 @@ INITIAL, LEGACY_INITIAL, NOTIFICATION = "InitialMessage", "LegacyInitialMessage"
 INITIAL_HEAD = Struct(">qqi")
 LEGACY = 8
 LONGEST_ADDRESS = 2048
+CONFIG_AT = 48
+"""Where the configuration begins in a notification of 3.5 or later."""
+
+_MOST_SERVERS = 1 << 16
+_OBSERVER = (1 << 63) - 1
 _NOTIFICATION = MessageHeader(Role.ONEWAY, NOTIFICATION)
 
 
 def is_versioned(prefix: bytes) -> bool:
     """Whether an initial message of 3.5 or later begins here."""
     return len(prefix) >= LEGACY and int.from_bytes(prefix[:LEGACY], signed=True) in names("electionProtocol")
+
+
+def is_sid(head: bytes) -> bool:
+    """Whether eight bytes are the number of a server; observers of old versions share one."""
+    sid = int.from_bytes(head, signed=True)
+    return 0 <= sid < _MOST_SERVERS or sid == _OBSERVER
 
 
 def is_legacy(message: bytes) -> bool:

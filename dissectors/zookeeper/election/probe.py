@@ -11,6 +11,7 @@ from struct import Struct
 
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.header import (
+    CONFIG_AT,
     INITIAL_HEAD,
     LEAST,
     LEGACY,
@@ -31,7 +32,6 @@ WITHOUT = 85
 PART = 15
 
 _NOTIFICATION = Struct(">iiqqq")
-_CONFIG_AT = 48
 _SIZES = frozenset({28, 36, 40})
 _STATES = range(4)
 _NOBODY = -1 << 63
@@ -77,7 +77,7 @@ def notification_evidence(prefix: bytes) -> int:
         return 0
     if size in _SIZES:
         return WITHOUT
-    if not 44 <= size <= MAXIMUM or len(prefix) < _CONFIG_AT:
+    if not 44 <= size <= MAXIMUM or len(prefix) < CONFIG_AT:
         return 0
-    config = int.from_bytes(prefix[_CONFIG_AT - 4 : _CONFIG_AT], signed=True)
+    config = int.from_bytes(prefix[CONFIG_AT - 4 : CONFIG_AT], signed=True)
     return WITH_CONFIG if max(config, 0) == size - 44 else 0

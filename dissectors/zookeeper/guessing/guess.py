@@ -27,7 +27,7 @@ from dissectors.wire.emit import FAILURES
 from dissectors.zookeeper.forms import MULTIS, form
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.guessing.plausible import answers, plausible
-from dissectors.zookeeper.header import AUTH, PING, REPLY, REPLY_SIZE, SET_WATCHES, is_connect_response
+from dissectors.zookeeper.header import AUTH, CUT_CONNECT, PING, REPLY, REPLY_SIZE, SET_WATCHES, is_connect_response
 from dissectors.zookeeper.labels import numbers
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
@@ -67,7 +67,7 @@ def is_orphan(message: bytes, context: Context) -> bool:
     """Whether a message is a reply of which nothing else says what it answers."""
     if context.role is not Role.RESPONSE or context.code is not None or len(message) < REPLY.size:
         return False
-    return not is_text(message) and not is_connect_response(message)
+    return context.extra != CUT_CONNECT and not is_text(message) and not is_connect_response(message)
 
 
 def guess(message: bytes) -> Guess:

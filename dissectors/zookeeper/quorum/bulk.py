@@ -27,7 +27,7 @@ from dissectors.wire.bulk import (
 )
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.conversation import ASKS, JOINS, QuorumConversation, answering, key_of
-from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES, header
+from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, header
 from dissectors.zookeeper.quorum.packets import code_of, packets
 from dissectors.zookeeper.quorum.snapshot_measure import LONGEST
 
@@ -44,9 +44,9 @@ class QuorumTwin(Twin):
     RULES = Rules(taken=(), volunteers=(code_of("ACK"),))
 
     def lengths(self, wire: Wire) -> Column:
-        """By the length of the data, and the ids behind it."""
+        """By the length of the data, and the ids behind it; a packet of an unknown type is the measure's."""
         code, data = be(wire.view, 0, "i4"), be(wire.view, 12, "i4")
-        sound = (code > 0) & (code < MOST_TYPES) & (code != code_of("SNAP")) & (data >= -1) & (data <= MAXIMUM)
+        sound = np.isin(code, _codes()) & (code != code_of("SNAP")) & (data >= -1) & (data <= MAXIMUM)
         length = np.where(sound, HEAD.size + np.maximum(data, 0).astype(np.int64), 0)
         some = np.flatnonzero(sound)
         length[some] = _behind_ids(wire, some, length[some])

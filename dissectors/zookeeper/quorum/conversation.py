@@ -81,6 +81,8 @@ class QuorumConversation(Unanswered, Conversation):
             while request is not None and key in self.waiting:
                 request = self.claim(key)
         if found.code == code_of("ACK"):
+            if self.gapped and key in self.waiting:
+                request = None  # the ACK of the first PROPOSAL may be missing
             return Outcome(volunteered(found)) if request is None else Outcome(found, request.handle)
         if request is None:
             return Outcome(replace(found, state=State.GUESSED))

@@ -6,6 +6,8 @@ that comes behind a SNAP.
 
 Where bytes are lost, a packet whose head is there is as long as it says, for nearly all end in a null. A REQUEST does
 not; where its end is lost, it goes as far as the loss.
+
+The first bytes of many protocols read as a packet of an unknown type. One is believed only if something confirms it.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from dataclasses import dataclass
 from dissectors.api import Measure, Window
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES
-from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.quorum.packets import code_of, packets
 from dissectors.zookeeper.quorum.snapshot_measure import LONGEST, Ints, SnapshotMeasure
 from dissectors.zookeeper.quorum.snapshot_search import SnapshotSearch
+
+MOST_UNKNOWN = 1 << 16
+"""Bytes of a packet of an unknown type."""
 
 CHUNK = 256
 """What is read at once of a packet's end."""
@@ -47,7 +52,7 @@ class Packets(Measure):
             return size
         return self._packet(message)
 
-    def across(self, message: Window, lost: range) -> int:
+    def across(self, message: Window, lost: range, ended: bool) -> int:
         """The end of a snapshot is searched for; a packet's follows from its head."""
         if self.snapshot is not None:
             self.search = self.search or SnapshotSearch(lost.start)
@@ -74,6 +79,8 @@ class Packets(Measure):
         if not _is_packet(code, data):
             return 0
         size = _behind_ids(Ints(message, CHUNK), HEAD.size + max(data, 0))
+        if code not in packets():
+            return _confirmed(message, code, size)
         if size > 0 and self.from_leader and code == code_of("SNAP"):
             self.snapshot = SnapshotMeasure()
         return size
@@ -81,6 +88,19 @@ class Packets(Measure):
 
 def _is_packet(code: int, data: int) -> bool:
     return 0 < code < MOST_TYPES and -1 <= data <= MAXIMUM
+
+
+def _confirmed(message: Window, code: int, size: int) -> int:
+    """The size of a packet of an unknown type, if the bytes end with it or another packet follows; else 0."""
+    if not 0 < size <= len(message):
+        return size if abs(size) <= MOST_UNKNOWN else 0
+    behind = message.read(size, len(sasl.magic()))
+    if sasl.magic().startswith(behind):
+        return size
+    if len(behind) < 4:
+        return -size - 4
+    following = int.from_bytes(behind[:4], signed=True)
+    return size if following == code or following in packets() else 0
 
 
 def _behind_ids(ints: Ints, at: int) -> int:

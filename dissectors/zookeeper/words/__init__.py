@@ -93,6 +93,12 @@ class ClientOpening(Measure):
         self._worded = True
         return size
 
+    def across(self, message: Window, lost: range, ended: bool) -> int:
+        """What follows a word goes on behind what is lost."""
+        if not self._worded:
+            return 0
+        return len(message) if ended else -1
+
 
 class ServerOpening(Measure):
     """Of what a server sends: a text that only the end of the stream ends, or frames."""
@@ -102,6 +108,10 @@ class ServerOpening(Measure):
         prefix = message.read(0, 1)
         if prefix and not is_text(prefix):
             return None
+        return len(message) if ended else -1
+
+    def across(self, message: Window, lost: range, ended: bool) -> int:
+        """A text goes on behind what is lost."""
         return len(message) if ended else -1
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.dissectors.zookeeper.messages import connected
+
 
 def framed(body: str) -> str:
     """A body, given as hex, behind its size."""
@@ -76,6 +78,15 @@ def test_every_way_in(form: str, tmp_path: Path) -> None:
 def test_several_back_to_back() -> None:
     shown = objects(run("decode", API_VERSIONS + METADATA_V1, "--json"))
     assert [(each["operation"], each["correlation"]) for each in shown] == [("ApiVersions", 1), ("Metadata", 5)]
+
+
+@pytest.mark.parametrize("api", ["connect", "CONNECT"])
+def test_a_response_to_an_operation_without_a_number(api: str) -> None:
+    answer = connected(0x1234).hex()
+    named = run("decode", answer, "--response", "-p", "zookeeper", "--api", api, "--json")
+    assert named.returncode == 0
+    assert named.stdout == run("decode", answer, "--response", "-p", "zookeeper", "--json").stdout
+    assert json.loads(named.stdout)["operation"] == "connect"
 
 
 @pytest.mark.parametrize("api", ["Metadata", "metadata", "3"])

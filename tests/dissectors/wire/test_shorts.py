@@ -62,7 +62,7 @@ REAL = [
     ("rocketmq", "topic", Role.REQUEST, 310, "header.topic"),
     ("rocketmq", "topic", Role.RESPONSE, 11, "body.messages.topic"),
     ("rocketmq", "group", Role.REQUEST, 34, "body.consumerDataSet.groupName body.producerDataSet.groupName"),
-    ("rocketmq", "group", Role.RESPONSE, 34, ""),
+    ("rocketmq", "group", Role.RESPONSE, 34, "body.consumerDataSet.groupName body.producerDataSet.groupName"),
 ]
 
 

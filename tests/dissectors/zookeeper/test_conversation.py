@@ -10,6 +10,7 @@ from dissectors.api import Outcome, Role, State
 from dissectors.pairing import MOST_WAITING
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.conversation import ZooKeeperConversation
+from dissectors.zookeeper.header import opens_session
 from tests.dissectors.zookeeper.messages import connect, connected, event, get_data, reply, request, ustring
 
 Talk = list[tuple[bool, bytes]]
@@ -73,6 +74,15 @@ CASES: dict[str, tuple[Talk, list[int | None]]] = {
     "text that nobody asked for": ([(TELL, b"imok")], [None]),
     "connect": (OPENING, [None, 0]),
     "connect, refused by a bare header": ([(ASK, connect()), (TELL, reply(0, err=-119))], [None, 0]),
+    "two connects at once": ([OPENING[0], OPENING[0], OPENING[1], OPENING[1]], [None, None, 0, 1]),
+    "a connect whose answer is lost": (
+        [OPENING[0], (ASK, get_data(1)), (TELL, reply(1)), OPENING[0], OPENING[1]],
+        [None, None, 1, None, 3],
+    ),
+    "an error under xid 0 behind a connect whose answer is lost": (
+        [OPENING[0], (ASK, get_data(0)), (TELL, reply(0, err=-101))],
+        [None, None, 1],
+    ),
     "an answer to a connect that was not seen": (
         [(TELL, connected(5)), (ASK, get_data(1)), (TELL, reply(1))],
         [None, None, 1],
@@ -148,10 +158,65 @@ def test_what_comes_behind_a_word_is_raw() -> None:
     assert (header.role, header.state, header.operation) == (Role.RAW, State.UNDECODED, None)
 
 
-def test_a_later_frame_is_no_connect() -> None:
-    """These bytes would be one; as a request they have xid 0 and an opcode that nobody knows."""
-    header = stepped([(ASK, get_data(1)), (ASK, connect(zxid=5 << 32))])[1].header
-    assert (header.operation, header.code, header.correlation) == ("setData", 5, 0)
+def test_a_later_frame_may_be_a_connect() -> None:
+    again = [(ASK, connect(zxid=5 << 32, session=9)), (TELL, connected(9)), (ASK, get_data(2)), (TELL, reply(2))]
+    found = stepped([*OPENING, (ASK, request(1, "closeSession")), *again])
+    assert [outcome.header.operation for outcome in found[3:5]] == ["connect", "connect"]
+    assert [outcome.partner for outcome in found] == [None, 0, None, None, 3, None, 5]
+    assert [outcome.header.client for outcome in found[3:]] == ["0x9"] * 4
+
+
+@pytest.mark.parametrize("operation", ["delete", "check"])
+@pytest.mark.parametrize("version", [-1, 0])
+def test_a_path_of_twelve_bytes_is_no_connect(operation: str, version: int) -> None:
+    """With xid 0 such a request has the length of a ConnectRequest, and the version where the password's length is."""
+    asked = request(0, operation, ustring("/twelve-long") + version.to_bytes(4, signed=True))
+    found = stepped([*OPENING, (ASK, asked), (TELL, reply(0))])
+    assert [(each.header.operation, each.partner) for each in found[2:]] == [(operation, None), (operation, 2)]
+
+
+def test_what_has_no_path_and_the_version_of_a_connect_is_unknown() -> None:
+    """A connect whose password has another length than it says; the lower half of its zxid reads as that of a path."""
+    damaged = connect(zxid=1 << 32 | 24, session=7)
+    found = stepped([*OPENING, (ASK, damaged[:31] + b"\x55" + damaged[32:]), (TELL, reply(0))])
+    assert [(each.header.operation, each.header.code, each.partner) for each in found[2:]] == [(None, None, None)] * 2
+
+
+# What is left of a frame, and whether it is a connect: True, False, or None where nobody knows.
+@pytest.mark.parametrize(
+    ("message", "kept", "expected"),
+    [
+        (connect(), 7, False),
+        (connect(), 12, True),
+        (connect(), 31, True),
+        (connect(tail=b""), 30, True),
+        (connect(password=None, tail=b""), 30, True),
+        (connect(zxid=1 << 32 | 7), 14, None),
+        (connect(zxid=1 << 32 | 7), 17, True),
+        (connect(zxid=14 << 32 | 7), 30, None),
+        (connect(zxid=99 << 32 | 7), 30, None),
+        (request(0, "delete", ustring("/twelve-long") + bytes(4)), 30, False),
+        (request(0, "delete", ustring("/twelve-long") + bytes(4)), 16, None),
+        (request(0, "getData", ustring("/a") + bytes(1)), 14, False),
+        (request(1, "delete", ustring("/twelve-long") + bytes(4)), 14, False),
+    ],
+)
+def test_a_connect_that_was_cut(message: bytes, kept: int, expected: bool | None) -> None:
+    found = stepped([(ASK, message[:kept])])[0].header.operation
+    assert opens_session(message[:kept]) is expected
+    assert (found == "connect") is (expected is True)
+    assert expected is not None or found is None
+
+
+@pytest.mark.parametrize("kept", range(8, 24))
+def test_an_answer_to_a_connect_that_was_cut(kept: int) -> None:
+    """What waits says what it is; where both may, and where neither is known, nothing is said."""
+    answer = (TELL, connected(0x1234)[:kept])
+    asked = (ASK, get_data(0))
+    assert [each.partner for each in stepped([(ASK, connect()), answer, asked, (TELL, reply(0))])] == [None, 0, None, 2]
+    assert stepped([(ASK, connect()), asked, answer])[-1].header.operation is None
+    assert stepped([answer])[-1].header.operation is None
+    assert stepped([asked, (TELL, reply(0, bytes(20))[:kept])])[-1].partner == 0
 
 
 def test_what_waits_is_bounded() -> None:

@@ -83,14 +83,15 @@ CASES: dict[str, tuple[Measure | None, bytes, list[int | None]]] = {
     "a line's end": (ZooKeeper().measure(False, True), b"\n", [1]),
     "no text": (ZooKeeper().measure(False, True), connected(1), [None]),
     "an election of 3.5": (ZooKeeperElection().measure(True, True), initial() + notification(),
-                           [len(initial()), None]),
-    "an election of 3.4": (ZooKeeperElection().measure(True, True), bytes(7) + b"\4" + notification(36), [8, None]),
+                           [len(initial()), 48]),
+    "an election of 3.4": (ZooKeeperElection().measure(True, True), bytes(7) + b"\4" + notification(36), [8, 40]),
     "an election with SASL": (ZooKeeperElection().measure(True, True),
-                              initial() + sasl() + sasl(b"abc") + notification(), [len(initial()), 16, 19, None]),
-    "the other side": (ZooKeeperElection().measure(False, True), notification(), [None]),
-    "the other side with SASL": (ZooKeeperElection().measure(False, True), sasl(b"abc") + notification(), [19, None]),
+                              initial() + sasl() + sasl(b"abc") + notification(), [len(initial()), 16, 19, 48]),
+    "the other side": (ZooKeeperElection().measure(False, True), notification(), [48]),
+    "the other side with SASL": (ZooKeeperElection().measure(False, True), sasl(b"abc") + notification(), [19, 48]),
     "a strange initial message": (ZooKeeperElection().measure(True, True), b"\xff" * 8, [0]),
     "an address too long": (ZooKeeperElection().measure(True, True), initial(address="a" * 3000), [0]),
+    "frames of another protocol": (ZooKeeperElection().measure(False, True), bytes(3) + b"\x28" + b"x" * 40, [0]),
     "packets": (QUORUM.measure(True, True), b"".join(PACKETS), [len(each) for each in PACKETS]),
     "a packet of no type": (QUORUM.measure(True, True), packet(0), [0]),
     "a packet with identities": (QUORUM.measure(True, True), packet("ACK", ids=vector(ustring("a") + ustring(None))),
@@ -110,6 +111,22 @@ CASES: dict[str, tuple[Measure | None, bytes, list[int | None]]] = {
 def test_lengths(case: str, step: int) -> None:
     measure, stream, expected = CASES[case]
     assert lengths(pickle.loads(pickle.dumps(measure)), stream, step=step) == expected
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        (b"", 21),
+        (b"non", -25),
+        (b"none", 0),
+        (packet("ACK"), 21),
+        (packet(77), 21),
+        (sasl(), 21),
+        (b"GET / HTTP/1.1", 0),
+    ],
+)
+def test_a_packet_of_an_unknown_type_is_confirmed_by_what_follows(behind: bytes, expected: int) -> None:
+    assert QUORUM.measure(True, True).length(Bytes(packet(77, data=b"?") + behind), False) == expected
 
 
 SETTING = packet("PROPOSAL", 9, bytes(40))
@@ -133,7 +150,7 @@ ACROSS: dict[str, tuple[bytes, range, int, int]] = {
 def test_a_packet_that_has_lost_some_bytes(case: str) -> None:
     stream, lost, end, expected = ACROSS[case]
     damaged = stream[: lost.start] + bytes(len(lost)) + stream[lost.stop :]
-    assert QUORUM.measure(True, False).across(Bytes(damaged[:end]), lost) == expected
+    assert QUORUM.measure(True, False).across(Bytes(damaged[:end]), lost, False) == expected
 
 
 NEWLEADER = packet("NEWLEADER", 5 << 32, b"server.1=a")
@@ -153,7 +170,7 @@ def test_a_snapshot_that_has_lost_some_bytes(size: int, step: int) -> None:
         for end in ends:
             measure = pickle.loads(pickle.dumps(measure))
             assert measure.length(Bytes(damaged[: lost.start]), False) < 0
-            found = measure.across(Bytes(damaged[:end]), lost)
+            found = measure.across(Bytes(damaged[:end]), lost, False)
             if found >= 0:
                 break
         assert found == len(TREE)
@@ -166,8 +183,8 @@ def test_a_snapshot_whose_end_is_lost(behind: bytes) -> None:
     assert measure.length(Bytes(packet("SNAP")), False) == 20
     damaged = TREE[:-9] + bytes(9)
     lost = range(len(TREE) - 9, len(TREE))
-    assert measure.across(Bytes(damaged), lost) == -len(TREE) - 1
-    assert measure.across(Bytes(damaged + behind), lost) == len(TREE)
+    assert measure.across(Bytes(damaged), lost, False) == -len(TREE) - 1
+    assert measure.across(Bytes(damaged + behind), lost, False) == len(TREE)
 
 
 def test_the_search_of_a_snapshots_end_looks_at_bytes_once() -> None:
@@ -176,7 +193,7 @@ def test_the_search_of_a_snapshots_end_looks_at_bytes_once() -> None:
     tree, asked = bytes(1_000_000), 0
     for end in range(2000, len(tree), 1448):
         window = Bytes(tree[:end])
-        assert measure.across(window, range(1000, 2000)) < 0
+        assert measure.across(window, range(1000, 2000), False) < 0
         asked += window.asked
     assert asked < 2 * len(tree)
 

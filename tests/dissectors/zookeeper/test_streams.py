@@ -257,3 +257,16 @@ def test_a_secret_is_masked_in_rows(tmp_path: Path) -> None:
     found = rows(path, ("fields",))
     assert "00000000" not in str(found)
     assert str(found[0]["fields"]["passwd"]) == "<secret, 16 long>"
+
+
+def test_a_connect_in_a_connection_that_is_in_use(tmp_path: Path) -> None:
+    """Both paths read it; the session of what follows is the new one."""
+    asked = [write for xid in range(1, 301) for write in ((CLIENT, get_data(xid)), (SERVER, reply(xid, bytes(72))))]
+    again = [(CLIENT, connect(session=0x99)), (SERVER, connected(0x99))]
+    talk = Talk(((CLIENT, connect()), (SERVER, connected(0x1234)), *asked, *again, *asked), CLIENT_ENDS)
+    path = capture(tmp_path / "a.pcap", segments(talk), talk)
+    found = rows(path)
+    assert found == rows(path, use_bulk=False)
+    assert [row["operation"] for row in found].count("connect") == 4
+    assert [row["client"] for row in found] == ["0x1234"] * 602 + ["0x99"] * 602
+    assert all(row["partner"] is not None for row in found)
