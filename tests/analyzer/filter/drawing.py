@@ -341,7 +341,8 @@ def _of_error(draw: Draw[Any], path: str, value: Any) -> Comparison:
         return Comparison(Value(path), "contains", (Literal(_part(draw, value["name"])),))
     if draw(st.booleans()):
         return _asking(draw, path, (*_EQUAL, *_ORDER), lambda: draw(_numbers(path, value["code"])))
-    return _asking(draw, path, _EQUAL, lambda: draw(_texts(value["name"])))
+    name = st.sampled_from((value["name"], value["name"].swapcase()))
+    return _asking(draw, path, _EQUAL, lambda: Literal(draw(name)))
 
 
 @st.composite
