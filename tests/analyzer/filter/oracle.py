@@ -332,7 +332,8 @@ def _asked(symbol: str) -> Callable[[Any, Literal, str, Callable[[int], str | No
             return _beside(symbol, value, literal.text)
         if path == "error" and isinstance(value, dict):
             number = _number(literal, path)
-            return ask(value["name"], literal.text) if number is None else ask(value["code"], number)
+            named = (value["name"].lower(), literal.text.lower())
+            return ask(*named) if number is None else ask(value["code"], number)
         if isinstance(value, bool):
             flag = {"true": True, "1": True, "false": False, "0": False}.get(literal.text.lower())
             return otherwise if flag is None else ask(value, flag)
