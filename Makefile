@@ -8,7 +8,8 @@ READY := .venv/ready
 SPARK := .venv/ready-for-spark
 BROKERS := .venv/ready-for-brokers
 CAPTURE ?= captures/mixed.pcapng
-JOBS ?= auto
+# One more than there are processors: many tests wait for a clock or another process.
+JOBS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 # Tests that share something dear (a Spark session) stay together in one process.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 

@@ -1,7 +1,7 @@
 """What `make test` runs of what `make test-full` runs whole.
 
-Of each property 150 seeded cases, in full 20,000 fresh ones; of a table of cases that is marked `sampled(n)` some n of
-them, always the same.
+Of each property 100 seeded cases, in full 1,000 fresh ones (`--hypothesis-profile=exhaustive`: 20,000); of a table of
+cases that is marked `sampled(n)` some n of them, always the same.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ os.environ["TEXTUAL_FPS"] = "250"
 
 _SLOW_HERE = (HealthCheck.too_slow,)
 
-settings.register_profile("quick", max_examples=100, deadline=None, suppress_health_check=_SLOW_HERE)
-settings.register_profile("test", max_examples=150, derandomize=True, deadline=None, suppress_health_check=_SLOW_HERE)
-settings.register_profile("full", max_examples=20_000, deadline=None, suppress_health_check=_SLOW_HERE)
+settings.register_profile("quick", max_examples=50, deadline=None, suppress_health_check=_SLOW_HERE)
+settings.register_profile("test", max_examples=100, derandomize=True, deadline=None, suppress_health_check=_SLOW_HERE)
+settings.register_profile("full", max_examples=1_000, deadline=None, suppress_health_check=_SLOW_HERE)
+settings.register_profile("exhaustive", max_examples=20_000, deadline=None, suppress_health_check=_SLOW_HERE)
 settings.load_profile("quick")
 
 

@@ -51,7 +51,7 @@ MOST_WRITES = 24
 
 BATCH = 100
 QUICK = 2_000
-LONG = int(os.environ.get("WIREANALYZE_MUTATIONS", "100000"))
+LONG = int(os.environ.get("WIREANALYZE_MUTATIONS", "20000"))
 PER_PROCESS = 2_000
 SECONDS = 10.0
 """Of CPU: a case takes 0.01, the longest 0.2."""

@@ -15,7 +15,7 @@ from tests.dissectors.trees import assert_tiles
 
 ROCKETMQ = RocketMQ()
 FRAMES = captured()
-SHORT = 800
+SHORT = 100
 """Bytes of a frame that is damaged at each of them; of longer ones a sample is."""
 
 CHANGES = (0x01, 0x20, 0x80, 0xFF)
