@@ -75,7 +75,7 @@ class Report:
         with _looking() as looked:
             reader = Rows(self._session)
             found = statistics(reader, by, self._rows, with_errors=with_errors, interval=interval, looked=looked)
-        groups = _sorted(found, sort)[: self._top if by == ["time"] else self._most]
+        groups = _sorted(found, by, sort)[: self._top if by == ["time"] else self._most]
         if self._form == "json":
             _write_json(statistics_object(found, groups))
         elif self._form != "table":
@@ -125,13 +125,30 @@ def _looking() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar("messages examined", done, lambda: total)
 
 
-def _sorted(found: Statistics, sort: str | None) -> Sequence[Group]:
-    """The groups by a figure, those without it last."""
-    if sort is None:
+def order_of(sort: str, by: Sequence[str]) -> tuple[str, bool] | None:
+    """The key of --by or the figure that --sort names, and whether the largest come first; None if it is neither."""
+    name = sort.removeprefix("-")
+    if name in by:
+        return name, sort != name
+    return next(((each, True) for each in FIGURES if name in (each, each.removesuffix("_ns"))), None)
+
+
+def _sorted(found: Statistics, by: Sequence[str], sort: str | None) -> Sequence[Group]:
+    """The groups by a figure or a key, those without it last."""
+    order = None if sort is None else order_of(sort, by)
+    if order is None:
         return found.groups
-    known = [group for group in found.groups if getattr(group.figures, sort) is not None]
-    others = [group for group in found.groups if getattr(group.figures, sort) is None]
-    return [*sorted(known, key=lambda group: -getattr(group.figures, sort)), *others]
+    name, descending = order
+
+    def value(group: Group) -> Any:
+        return group.key[by.index(name)] if name in by else getattr(group.figures, name)
+
+    known = [group for group in found.groups if value(group) is not None]
+    if name in by:  # values may be of several kinds
+        known.sort(key=lambda group: (str(type(value(group))), value(group)), reverse=descending)
+    else:
+        known.sort(key=lambda group: -value(group))
+    return [*known, *(group for group in found.groups if value(group) is None)]
 
 
 def _write_json(found: dict[str, Any]) -> None:

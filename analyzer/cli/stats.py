@@ -15,7 +15,7 @@ from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import decode_as_option, decompression_option
-from analyzer.cli.reporting import SHOWN, Report
+from analyzer.cli.reporting import SHOWN, Report, order_of
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.insight.figures import FIGURES
@@ -55,7 +55,11 @@ class Duration(click.ParamType[int]):
 @click.option("--endpoints", "view", flag_value="endpoints", help="Addresses and ports, and what each sent.")
 @click.option("--counts", "view", flag_value="counts", help="Only count messages, from the index alone.")
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help=f"Groups to print.  [default: {SHOWN}, or all]")
-@click.option("--sort", type=click.Choice(FIGURES), help="The figure whose largest come first.  [default: messages]")
+@click.option(
+    "--sort",
+    metavar="FIGURE|KEY",
+    help="The figure whose largest come first, such as p99, or a key of --by; -KEY: the last first.  [default: messages]",
+)
 @click.option("--errors/--no-errors", default=True, show_default=True, help="Look into answers for errors.")
 @format_options(*ROWS, short="json")
 @filter_option
@@ -111,6 +115,9 @@ def _check(by: Sequence[str], view: str | None, **options: object) -> None:
         raise UserError("--interval is the length of what --by time counts: add --by time, or leave it out")
     if options["sort"] is not None and not by:
         raise UserError("--sort orders the groups of --by: add --by KEY, or leave it out")
+    if isinstance(options["sort"], str) and order_of(options["sort"], by) is None:
+        names = ", ".join((*by, *FIGURES))
+        raise UserError(f"--sort {options['sort']}: that is neither a figure nor a key of --by; there are {names}")
     if options["top"] is not None and not by and view in (None, "counts"):
         raise UserError("--top is for --by, --conversations and --endpoints: add one of them, or leave it out")
     if "error" in by and not options["errors"]:

@@ -144,10 +144,19 @@ def test_groups_are_those_of_statistics_in_all_forms() -> None:
 
 
 def test_sorted_by_a_figure_what_has_none_comes_last() -> None:
-    found = [group["p99_ns"] for group in told(MIXED, "--by", "operation", "--sort", "p99_ns")["groups"]]
+    found = [group["p99_ns"] for group in told(MIXED, "--by", "operation", "--sort", "p99")["groups"]]
     known = [value for value in found if value is not None]
     assert known == sorted(known, reverse=True)
     assert found == [*known, *[None] * (len(found) - len(known))]
+
+
+def test_sorted_by_a_key() -> None:
+    rising, falling = (
+        [group["topic"] for group in told(MIXED, "--by", "topic", "--sort", sort)["groups"]]
+        for sort in ("topic", "-topic")
+    )
+    assert rising[:-1] == sorted(rising[:-1])
+    assert falling == [*rising[-2::-1], None]
 
 
 def test_a_filter_chooses_what_is_counted() -> None:
@@ -183,6 +192,7 @@ def test_traffic_in_all_forms(view: str) -> None:
         (["--by", "time", "--interval", "soon"], "no length of time"),
         (["--by", "time", "--interval", "0s"], "no length of time"),
         (["--sort", "bytes"], "--by"),
+        (["--by", "topic", "--sort", "paths"], "neither a figure nor a key of --by; there are topic, messages"),
         (["--top", "3"], "--top is for"),
         (["--by", "error", "--no-errors"], "--no-errors"),
         (["-Y", "nonsense == 1"], "nonsense"),
