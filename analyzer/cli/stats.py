@@ -58,7 +58,7 @@ class Duration(click.ParamType[int]):
 @click.option(
     "--sort",
     metavar="FIGURE|KEY",
-    help="The figure whose largest come first, such as p99, or a key of --by; -KEY: the last first.  [default: messages]",
+    help="The figure whose largest come first, such as p99, or a key of --by; -KEY: in falling order.",
 )
 @click.option("--errors/--no-errors", default=True, show_default=True, help="Look into answers for errors.")
 @format_options(*ROWS, short="json")
