@@ -226,7 +226,7 @@ def test_a_secret_is_not_saved_as_bytes() -> None:
 
 def test_while_reading_only_what_needs_no_end() -> None:
     with Session([KAFKA]) as session:
-        assert exports.forms(session, reading=True) == ["ndjson", "csv", "tsv", "raw"]
+        assert exports.forms(session, reading=True) == ["ndjson", "json", "csv", "tsv", "raw"]
         assert "pcapng" in exports.forms(session, reading=False)
 
 

@@ -58,7 +58,7 @@ CASES: Sequence[tuple[Sequence[str], str]] = [
     (("s", "2"), "operation == SEND_RECEIPT"),
     (("s", "2", "j"), "operation == SEND_RECEIPT and latency >= 4ms and latency < 8ms"),
     (("s", "tab", "tab"), 'time >= "2026-11-21 14:35:00.2" and time < "2026-11-21 14:35:00.4"'),
-    (("s", "4"), "rocketmq.topic == lab_base"),
+    (("s", "4"), "kafka.topic == jg"),
     (("s", "5"), 'zookeeper.path == "/kz"'),
     (("s", "6", "j"), "kafka.group == jg-RangeAssignor"),
     (("s", "7"), "client == Pulsar-Java-v4.2.4"),
