@@ -78,7 +78,7 @@ def command(
 
     \b
     ndjson, csv, tsv  lines, as list prints them
-    parquet           tables in a folder: OUT/messages, OUT/exchanges, ...
+    parquet           tables in a folder: OUT/messages, OUT/exchanges, ...; needs wireanalyze[parquet] (55 MB)
     pcapng            the packets that brought the messages
     raw               their bytes, one after the other, or a file each (--split)
     objects           what they carry, a file each: keys and values of records, bodies, data of nodes

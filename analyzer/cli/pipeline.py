@@ -98,7 +98,7 @@ def command(
     """Turn captures into Parquet tables, below DIR.
 
     A SOURCE is a file, a folder, a pattern, or a URI that Spark reads. The files of one folder are one capture:
-    connections go on from file to file. Needs the extra wireanalyze[pipeline].
+    connections go on from file to file. Needs the extra wireanalyze[pipeline] (570 MB).
 
     A ring capture, from cron: wireanalyze pipeline /var/ring -o /data/tables --state /data/state. Each run adds what is
     finished; run it more often than the ring turns round, with the same options each time. DIR and the state lie
