@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import tomllib
+import venv
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -30,11 +35,25 @@ def tracked() -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist."""
+    folder = tmp_path_factory.mktemp("built")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=120)
-    return zipfile.ZipFile(next(folder.glob("wireanalyze-*.whl")))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(next(built.glob("wireanalyze-*.whl")))
+
+
+@pytest.fixture(scope="module")
+def unpacked(built: Path) -> Path:
+    """The sdist as a folder."""
+    with tarfile.open(next(built.glob("wireanalyze-*.tar.gz"))) as archive:
+        archive.extractall(built, filter="data")
+    return built / f"wireanalyze-{PROJECT['version']}"
 
 
 def test_the_wheel_carries_the_three_packages_whole(wheel: zipfile.ZipFile) -> None:
@@ -60,6 +79,57 @@ def test_the_wheel_has_command_and_license(wheel: zipfile.ZipFile) -> None:
     assert "License-Expression: Apache-2.0" in metadata
 
 
+def test_the_metadata_says_where_the_project_is(wheel: zipfile.ZipFile) -> None:
+    metadata = wheel.read(f"wireanalyze-{PROJECT['version']}.dist-info/METADATA").decode()
+    assert set(re.findall(r"^Project-URL: (\w+), https://", metadata, re.MULTILINE)) == set(PROJECT["urls"])
+    assert set(re.findall(r"^Provides-Extra: (\w+)", metadata, re.MULTILINE)) == set(PROJECT["optional-dependencies"])
+
+
+def test_the_pictures_of_the_readme_show_on_a_package_index() -> None:
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert pictures
+    for address in pictures:
+        assert address.startswith("https://")
+        assert (ROOT / address.partition("/main/")[2]).is_file()
+
+
+@pytest.mark.skipif(find_spec("pip") is None, reason="installs the wheel with pip")
+def test_the_wheel_runs_in_a_fresh_environment(built: Path, tmp_path: Path) -> None:
+    """Outside of the checkout. Dependencies come from the environment of the tests: no package index is asked."""
+    home = tmp_path / "env"
+    venv.create(home, symlinks=True)
+    python = home / "bin" / "python"
+    wheel = str(next(built.glob("wireanalyze-*.whl")))
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", wheel]
+    subprocess.run(pip, capture_output=True, check=True, timeout=120)
+    (site,) = (home / "lib").glob("python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    shutil.copy(ROOT / "captures" / "kafka.pcap", tmp_path)
+
+    def run(*command: str) -> str:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+        return done.stdout
+
+    where = run(str(python), "-c", "import analyzer, dissectors; print(analyzer.__file__, dissectors.__file__)")
+    assert where.count(str(site)) == 2
+    printed = run(str(home / "bin" / "wireanalyze"), "list", "kafka.pcap", "--format", "ndjson", "-e", "operation")
+    assert (printed.count("\n"), printed.partition("\n")[0]) == (648, '{"operation":"ApiVersions"}')
+
+
+def test_the_sdist_has_every_file_of_the_project(unpacked: Path) -> None:
+    lacking = [str(path.relative_to(ROOT)) for path in tracked() if not (unpacked / path.relative_to(ROOT)).is_file()]
+    assert lacking == []
+
+
+@pytest.mark.slow
+def test_tests_run_from_the_sdist(unpacked: Path) -> None:
+    """Those that read files of the project; those that build it would build it again and again."""
+    tests = ["tests/test_documents.py", "tests/test_project.py", "-k", "not built and not wheel and not sdist"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    done = subprocess.run(command, cwd=unpacked, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_every_pin_has_hashes_and_no_address(lock: Path) -> None:
     text = lock.read_text()
@@ -82,6 +152,7 @@ def test_the_locks_hold_what_the_project_asks_for_and_agree() -> None:
     extras = PROJECT["optional-dependencies"]
     assert asked(PROJECT["dependencies"]) <= set(pinned("runtime.lock"))
     assert asked(PROJECT["dependencies"] + extras["dev"] + extras["web"]) <= set(pinned("dev.lock"))
+    assert asked(extras["parquet"]) <= set(pinned("pipeline.lock"))
     assert asked(PROJECT["dependencies"] + extras["pipeline"]) <= set(pinned("pipeline.lock"))
     for lock in ("runtime.lock", "pipeline.lock"):
         shared = set(pinned(lock)) & set(pinned("dev.lock"))

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Protocol
 
-from analyzer.capture.compress import MAGICS, recognise
+from analyzer.capture.compress import recognise
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.feed import SPOOL_LIMIT, Feed, Growth, Inflow, Still
+from analyzer.capture.foreign_files import FOREIGN_HEAD, not_a_capture
 from analyzer.capture.growing import Growing
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapHopper
 from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock, Standing, Stretch
@@ -157,8 +158,7 @@ class Input:
             from analyzer.capture.pcapng import PcapngHopper  # four modules that a pcap file does not need
 
             return PcapngHopper(self.source, self._id, info, findings, self._block)
-        known = ", ".join(MAGICS.values())
-        raise CaptureError(f"{path} is not a capture: give a pcap or pcapng file, plain or compressed ({known})")
+        raise CaptureError(f"{path} is not a capture{not_a_capture(bytes(self.source.window(0, FOREIGN_HEAD)))}")
 
     @property
     def released(self) -> int:
@@ -188,7 +188,9 @@ def opened(path: str) -> int:
         if path == "-":
             return os.dup(0)
         if os.path.isdir(path):
-            raise CaptureError(f"{path} is a directory: name the capture files in it")
+            raise CaptureError(
+                f"{path} is a directory: name the capture files in it, such as {os.path.join(path, '*.pcap')}"
+            )
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise CaptureError(

@@ -42,7 +42,7 @@ class Limits(click.ParamType[Bounds]):
                 self.fail(f"{part!r} is none of {known}", param, ctx)
             amount = limit.read(text)
             if not amount:
-                self.fail(f"{part!r} is no {name}: write for example {name}:{limit.example}", param, ctx)
+                self.fail(f"{part!r} does not say how much: write for example {name}:{limit.example}", param, ctx)
             said: dict[str, Any] = {limit.field: amount}
             found = replace(found, **said)
         return found

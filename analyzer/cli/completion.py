@@ -6,10 +6,11 @@ import click
 from click.shell_completion import get_completion_class
 
 from analyzer.bug_report import PROGRAM
+from analyzer.cli.values import OneOf
 
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=OneOf(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script of SHELL.
 

@@ -12,6 +12,7 @@ from analyzer.cli.decoding import decoded, dissector_of, read_input, text_lines
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
 from analyzer.cli.options import color_option, limits_options
+from analyzer.cli.values import Whole
 from analyzer.errors import UserError
 from analyzer.render.limits import Limits
 from analyzer.render.lines import print_lines
@@ -29,7 +30,7 @@ NOTHING_FITS = 3
 @click.option("--request", "is_request", is_flag=True, help="Take the messages for requests.")
 @click.option("--response", "is_response", is_flag=True, help="They are responses: to --api, or to those before them.")
 @click.option("--api", metavar="NAME|NUMBER", help="The operation that a lone response answers.")
-@click.option("--version", "version", type=click.IntRange(0), metavar="N", help="The version of its request.")
+@click.option("--version", "version", type=Whole(0), metavar="N", help="The version of its request.")
 @format_options("text", "ndjson", "json")
 @limits_options
 @color_option
@@ -51,9 +52,10 @@ def command(
     --version, or --response alone for a request followed by its response.
     """
     if is_request and is_response:
-        raise click.UsageError("--request and --response exclude each other")
+        raise UserError("--request and --response exclude each other: give one of them, or none")
     if (api is not None or version is not None) and not (is_response and api is not None):
-        raise click.UsageError("--api and --version are for --response; --version goes with --api")
+        alone = "--version says the version of --api NAME" if api is None else "--api says what a response answers"
+        raise UserError(f"{alone}: give {'--response --api NAME' if api is None else '--response'} too")
     data = read_input(hex_)
     dissector, doubt = dissector_of(data, protocol, response_told=api is not None)
     for problem in () if protocol is not None else registry.problems():

@@ -7,6 +7,7 @@ anything else is to be said, it says nothing, and the program (program.py) does 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -47,6 +48,9 @@ def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours
         return None
 
 
+_CAPTURES = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
+"""How pcap and pcapng begin."""
+
 _ASKING = ("WIREANALYZE_DEBUG", "_WIREANALYZE_COMPLETE")
 """Variables that ask for something else than the output."""
 
@@ -60,18 +64,27 @@ def read_input(arguments: tuple[str, ...]) -> bytes:
         content = sys.stdin.buffer.read() if text == "-" else _content(name)
         if not content:
             raise UserError(f"{name} is empty: give it hex, or the bytes of a message")
+        if content[:4] in _CAPTURES:
+            raise UserError(f"{name} is a capture, and decode reads a message: wireanalyze list {name} reads it")
         if not _is_text(content):
             return content
         text = content.decode("ascii")
     try:
         return b"".join(map(strip_ip, parse_dumps(text)))
     except HexError as error:
+        if os.path.isfile(text):
+            raise UserError(
+                f"{text} is a file: wireanalyze decode @{text} reads hex or bytes from it, wireanalyze list a capture"
+            ) from None
         raise UserError(f"{name} is not hex: {error}") from None
 
 
 def _content(name: str) -> bytes:
-    with open(name, "rb") as file:
-        return file.read()
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise UserError(f"cannot read {name}: {error.strerror}; name a file behind @") from None
 
 
 def _is_text(content: bytes) -> bool:

@@ -18,6 +18,7 @@ from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, decompression_option
+from analyzer.cli.values import OneOf
 from analyzer.columns import Ints
 from analyzer.counts import streams
 from analyzer.decode_as import Told
@@ -53,8 +54,8 @@ _LEVELS = [each.name.lower() for each in Severity]
 
 @click.command("doctor")
 @files_options
-@click.option("--severity", type=click.Choice(_LEVELS), default="note", show_default=True, help="The least to tell.")
-@click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit with 1 if there is a finding as grave as this.")
+@click.option("--severity", type=OneOf(_LEVELS), default="note", show_default=True, help="The least to tell.")
+@click.option("--fail-on", type=OneOf(_LEVELS), help="Exit with 1 if there is a finding as grave as this.")
 @format_options(*ROWS)
 @filter_option
 @decode_as_option

@@ -16,8 +16,9 @@ def sentence(text: str) -> str:
 
 
 def usage_sentence(error: click.ClickException) -> str:
-    """Click's message as one line, with where to read on."""
-    text = error.format_message().rstrip(".")
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        text = f"{text[:1].lower()}{text[1:]}; see {error.ctx.command_path} --help"
-    return sentence(text)
+    """The one line for what click raises."""
+    if not isinstance(error, click.UsageError):
+        return sentence(error.format_message())
+    from analyzer.cli.usage import usage_text  # only a slip of the pen pays for it
+
+    return sentence(usage_text(error))

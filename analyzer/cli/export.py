@@ -19,6 +19,7 @@ from analyzer.cli.options import Count, decode_as_option, limits_options
 from analyzer.cli.printing import time_format_option
 from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
+from analyzer.cli.values import OneOf
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @files_options
 @click.option("-o", "--output", "out", required=True, metavar="OUT", help="The new file or folder; - is stdout.")
 @click.option(
-    "--as", "--format", "form", type=click.Choice(list(FORMS)), help="The form, where the end of OUT does not say it."
+    "--as", "--format", "form", type=OneOf(list(FORMS)), help="The form, where the end of OUT does not say it."
 )
 @filter_option
 @click.option("--force", is_flag=True, help="Replace OUT if it is there.")
@@ -43,12 +44,12 @@ if TYPE_CHECKING:
 @click.option("--columns", "sets", multiple=True, metavar="NAME", help="The same: a set of columns.")
 @click.option("--fields/--no-fields", default=None, help="Decoded bodies: not in lines, but in tables, unless you say.")
 @time_format_option
-@click.option("--table", "tables", type=click.Choice(TABLES), multiple=True, help="parquet: a table; all by default.")
+@click.option("--table", "tables", type=OneOf(TABLES), multiple=True, help="parquet: a table; all by default.")
 @click.option("--handshakes", is_flag=True, help="pcapng: also how the messages' connections began and ended.")
 @click.option("--partners", is_flag=True, help="Also the other halves of the messages' exchanges.")
 @click.option("--split", is_flag=True, help="raw: a file for each message, in a folder.")
 @click.option("--stream", metavar="STREAM", help="Only this connection: its number, or CLIENT>SERVER.")
-@click.option("--only", type=click.Choice(list(SIDES)), help="What one side said.")
+@click.option("--only", type=OneOf(list(SIDES)), help="What one side said.")
 @click.option("--max-files", type=Count(), default=MOST_FILES, show_default=True, help="In a folder of messages.")
 @decode_as_option
 @limits_options
@@ -77,7 +78,7 @@ def command(
 
     \b
     ndjson, csv, tsv  lines, as list prints them
-    parquet           tables in a folder: OUT/messages, OUT/exchanges, ...
+    parquet           tables in a folder: OUT/messages, OUT/exchanges, ...; needs wireanalyze[parquet] (55 MB)
     pcapng            the packets that brought the messages
     raw               their bytes, one after the other, or a file each (--split)
     objects           what they carry, a file each: keys and values of records, bodies, data of nodes
@@ -122,4 +123,4 @@ def _form(form: str | None, what_else: Mapping[str, object], out: str) -> str:
     for told in (*by_suffix, *by_option):
         return told
     *names, last = FORMS
-    raise UserError(f"what should {out} be? Say --as {', '.join(names)} or {last}")
+    raise UserError(f"the end of {out} does not say the form of the export: add --as {', '.join(names)} or {last}")

@@ -10,16 +10,17 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import Reader
+from analyzer.cli.behind import split_last
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import color_option, decode_as_option, limits_options
-from analyzer.cli.streams import SIDES, find_stream
+from analyzer.cli.streams import SIDES, find_stream, is_stream
+from analyzer.cli.values import OneOf
 from analyzer.columns import Ints
 from analyzer.decode_as import Told
-from analyzer.errors import UserError
 from analyzer.messages import FROM_CLIENT, FROM_SERVER
 from analyzer.naming import Naming
 from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
 @click.option(
     "--as",
     "view",
-    type=click.Choice(["dialogue", "fields", "hex", "raw"]),
+    type=OneOf(["dialogue", "fields", "hex", "raw"]),
     default="dialogue",
     show_default=True,
     help="A line for each message; its fields, or its bytes, beneath; or nothing but the bytes.",
 )
-@click.option("--only", type=click.Choice(list(SIDES)), help="What one side said.")
+@click.option("--only", type=OneOf(list(SIDES)), help="What one side said.")
 @format_options("text", *FORMS)
 @filter_option
 @decode_as_option
@@ -66,9 +67,7 @@ def command(
 
     STREAM is its number, as list prints it, or its id, CLIENT>SERVER.
     """
-    if len(files) < 2:
-        raise UserError("name a capture, and behind it the stream: its number, as list prints it, or CLIENT>SERVER")
-    *names, named = files
+    names, named = split_last("follow", "STREAM", files, is_stream)
     with loaded(names, decode_as, reader) as session:
         stream = find_stream(session, named)
         every = np.flatnonzero(session.rows.column("stream") == stream)

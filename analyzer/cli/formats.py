@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from analyzer.cli.values import OneOf
 from analyzer.errors import UserError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -33,36 +34,16 @@ PARQUET = "Parquet is a folder of tables: wireanalyze export FILE --as parquet -
 _BODIES = "--format ndjson --fields prints decoded bodies, wireanalyze show FILE NUMBER one message as a tree"
 
 
-class Form(click.ParamType[str]):
+class Form(OneOf):
     """One of some forms of output by its name."""
 
-    name = "form"
-
-    def __init__(self, forms: Sequence[str]) -> None:
-        self._forms = forms
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The names, as click writes a choice."""
-        return f"[{'|'.join(self._forms)}]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name itself; another one is refused with the one that is meant."""
-        if value not in self._forms:
-            self.fail(PARQUET if value == "parquet" else self._refusal(str(value)), param, ctx)
-        return str(value)
-
-    def _refusal(self, value: str) -> str:
-        from difflib import get_close_matches  # only a slip of the pen pays for it
-
-        near = [ALSO[value]] if value in ALSO else get_close_matches(value, self._forms, 1, 0.6)
-        hint = f"; did you mean {near[0]}?" if near and near[0] in self._forms else ""
-        return f"{value!r} is none of {', '.join(self._forms)}{hint}"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """The names that begin so."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(each) for each in self._forms if each.startswith(incomplete)]
+    def refusal(self, value: str) -> str:
+        """See OneOf.refusal; other names of a form mean it."""
+        if value == "parquet":
+            return PARQUET
+        if ALSO.get(value) in self.choices:
+            return f"{value!r} is none of {', '.join(self.choices)}; did you mean {ALSO[value]}?"
+        return super().refusal(value)
 
 
 class TsharkForm(click.ParamType["tuple[str, bool]"]):

@@ -30,7 +30,7 @@ SYNONYMS = {
     **dict.fromkeys(("serve", "browser"), "web"),
     **dict.fromkeys(("devices", "nics", "ifconfig"), "interfaces"),
     **dict.fromkeys(("settings", "configuration"), "config"),
-    **dict.fromkeys(("dissectors", "apis", "docs"), "protocols"),
+    **dict.fromkeys(("dissectors", "apis", "docs", "kafka", "zookeeper", "pulsar", "rocketmq"), "protocols"),
     **dict.fromkeys(("columns", "keys", "schema"), "fields"),
 }
 """Words that people try first, and the commands that do what they mean."""

@@ -15,8 +15,10 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
+from analyzer.cli.missing_files import check_names
 from analyzer.cli.nothing import tell_unread
 from analyzer.cli.settings import settings, tell_no_names, with_names
+from analyzer.cli.values import OneOf
 from analyzer.decode_as import StreamEnds, StreamNumber, Where, together
 from analyzer.errors import UserError
 from analyzer.session import Session
@@ -41,7 +43,7 @@ def files_options(command: _Command) -> Callable[..., Any]:
     @click.argument("files", nargs=-1, metavar="[FILE | -]...", type=click.Path(allow_dash=True))
     @click.option("-r", "--read", "more", multiple=True, metavar="FILE", help="A capture, as tshark's users name it.")
     @names_option
-    @click.option("--reader", type=click.Choice(["native", "scapy"]), default="native", help="Who reads the file.")
+    @click.option("--reader", type=OneOf(["native", "scapy"]), default="native", help="Who reads the file.")
     @wraps(command)
     def with_files(*args: Any, files: tuple[str, ...], more: tuple[str, ...], **rest: Any) -> Any:
         return command(*args, files=(*more, *files), **rest)
@@ -70,6 +72,7 @@ def open_session(
         raise UserError("no capture was named: give FILE, or - for standard input")
     if follow and (len(files) > 1 or reader != "native"):
         raise UserError("--follow goes on with one file, read by the native reader: name one")
+    check_names(files)
     session = Session(files, decode_as=told(decode_as), reader=reader, block=block, names=with_names(), follow=follow)
     for problem in registry.problems():
         click.echo(sentence(problem), err=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from analyzer.cli.values import OneOf
 from analyzer.render.jsonable import Limits
 from analyzer.units import SIZES, whole_amount
 from dissectors.wire import budget
@@ -36,7 +37,7 @@ class Count(click.ParamType[int | None]):
         if value == "all":
             return None
         if not str(value).isdecimal():
-            self.fail(f"{value!r} is neither a number nor all", param, ctx)
+            self.fail(f"give a number or all, not {value!r}", param, ctx)
         return int(value)
 
 
@@ -66,7 +67,7 @@ class Size(click.ParamType[int]):
         """The bytes."""
         size = whole_amount(str(value), _SIZES)
         if size is None:
-            self.fail(f"{value!r} is no size, such as 512MiB", param, ctx)
+            self.fail(f"{value!r} is not a size: give one such as 512MiB", param, ctx)
         return size
 
 
@@ -117,7 +118,7 @@ def theme_option(command: _Command) -> _Command:
     """Adds --theme; the command gets `theme`, one of COLOURS, which the TUI knows."""
     option = click.option(
         "--theme",
-        type=click.Choice(COLOURS),
+        type=OneOf(COLOURS),
         default="auto",
         show_default=True,
         help="Colours; terminal: those that the terminal has.",
@@ -129,7 +130,7 @@ def color_option(command: _Command) -> _Command:
     """Adds --color; the command gets `color`, whether to use it on stdout."""
     option = click.option(
         "--color",
-        type=click.Choice(["auto", "always", "never"]),
+        type=OneOf(["auto", "always", "never"]),
         default="auto",
         show_default=True,
         callback=lambda _, __, value: _use_color(value),

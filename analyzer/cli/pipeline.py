@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from analyzer import extras
 from analyzer.cli.errors import sentence
 from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.cli.settings import settings
+from analyzer.cli.values import Seconds, Whole
 from analyzer.decode_as import StreamNumber, Told, together
 from analyzer.errors import UserError
 from analyzer.render.jsonable import Limits
@@ -61,13 +63,13 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.option("--capture", "pattern", metavar="REGEX", help="Of a file's path, what names its capture.")
 @click.option("--shuffle-payload", is_flag=True, help="Send payload through Spark: workers share no file system.")
-@click.option("--partitions", type=click.IntRange(1), metavar="N", help="Parts in which connections are worked off.")
-@click.option("--window", type=click.IntRange(1), metavar="SECONDS", help="A window of the summaries.  [default: 60]")
+@click.option("--partitions", type=Whole(1), metavar="N", help="Parts in which connections are worked off.")
+@click.option("--window", type=Whole(1), metavar="SECONDS", help="A window of the summaries.  [default: 60]")
 @click.option("--state", metavar="DIR", help="Go on from run to run: read what is new of a ring capture.")
 @click.option("--close", is_flag=True, help="With --state: nothing will follow, so what is unfinished becomes rows.")
 @click.option(
     "--settle",
-    type=click.FloatRange(0),
+    type=Seconds(0),
     metavar="SECONDS",
     help="With --state: when a capture's newest file counts as finished.  [default: 60]",
 )
@@ -96,17 +98,15 @@ def command(
     """Turn captures into Parquet tables, below DIR.
 
     A SOURCE is a file, a folder, a pattern, or a URI that Spark reads. The files of one folder are one capture:
-    connections go on from file to file. Needs the extra wireanalyze[pipeline].
+    connections go on from file to file. Needs the extra wireanalyze[pipeline] (570 MB).
 
     A ring capture, from cron: wireanalyze pipeline /var/ring -o /data/tables --state /data/state. Each run adds what is
     finished; run it more often than the ring turns round, with the same options each time. DIR and the state lie
     outside of SOURCE. --close once, at the very end: nothing can be added afterwards.
     """
-    from analyzer.pipeline import spark
-
     if any(isinstance(where, StreamNumber) for where, _ in decode_as):
         raise UserError("streams have no numbers in a pipeline: name the stream by its id, CLIENT>SERVER=PROTOCOL")
-    spark.check()
+    extras.require("pipeline", "pipeline", whole=remote is not None)
     opened = _session(master, remote, dict(conf))
     from analyzer.pipeline import job, progress, ring
     from analyzer.pipeline import remote as remote_files

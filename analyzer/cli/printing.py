@@ -11,6 +11,8 @@ import click
 from analyzer.cli.formats import ROWS, TsharkForm, format_options
 from analyzer.cli.options import limits_options
 from analyzer.cli.settings import settings
+from analyzer.cli.values import OneOf
+from analyzer.errors import UserError
 from analyzer.render.jsonable import Limits
 from analyzer.render.presets import PRESETS
 from analyzer.render.printer import Printer
@@ -28,7 +30,7 @@ def time_format_option(command: _Command) -> _Command:
     option = click.option(
         "--time-format",
         "time",
-        type=click.Choice(TIME_FORMATS),
+        type=OneOf(TIME_FORMATS),
         help="iso; or seconds since the first packet (relative), the row printed before (delta), 1970 (epoch).",
     )
     return option(command)
@@ -71,6 +73,8 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         if like_tshark is not None:
             form, bodies = like_tshark
             with_fields = with_fields or (bodies and not chosen and not sets)
+        if not all(each.strip(", ") for each in chosen):
+            raise UserError("-e names nothing: give a key or field, such as -e latency")
         if LISTED in sets:
             click.echo("\n".join(_known_sets()))
             raise click.exceptions.Exit(0)

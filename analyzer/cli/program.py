@@ -155,14 +155,26 @@ def _status(arguments: list[str]) -> int:
         return _say(sentence(str(error)), error.exit_code)
     except BrokenPipeError:
         raise
+    except ImportError as error:
+        from analyzer.extras import missing_extra  # only a broken installation pays for it
+
+        missing = missing_extra(error)
+        if missing is None:
+            return _defect(error)
+        return _say(sentence(missing), 2)
     except OSError as error:
         if error.filename is None:
-            return _say(bug_report(error), os.EX_SOFTWARE)
+            return _defect(error)
         return _say(sentence(f"{os.fsdecode(error.filename)}: {error.strerror}"), 2)
     except Exception as error:  # the one place where a defect of ours ends
-        if os.environ.get("WIREANALYZE_DEBUG"):
-            raise
-        return _say(bug_report(error), os.EX_SOFTWARE)
+        return _defect(error)
+
+
+def _defect(error: Exception) -> int:
+    """Reports a defect, or raises it again for --debug."""
+    if os.environ.get("WIREANALYZE_DEBUG"):
+        raise error
+    return _say(bug_report(error), os.EX_SOFTWARE)
 
 
 def _say(text: str, status: int) -> int:

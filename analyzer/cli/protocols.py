@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 
 import click
 
+from analyzer.bug_report import PROGRAM
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
+from analyzer.cli.values import Whole
 from analyzer.errors import UserError
 from dissectors import registry
 from dissectors.api import Dissector
@@ -45,7 +47,7 @@ def _guide(protocol: str | None) -> Guide | None:
 @click.command("protocols")
 @click.argument("topic", required=False, metavar="[PROTOCOL|findings]", shell_complete=_complete)
 @click.argument("name", required=False, shell_complete=_complete_name)
-@click.argument("version", required=False, type=click.IntRange(min=0), shell_complete=_complete_version)
+@click.argument("version", required=False, type=Whole(min=0), shell_complete=_complete_version)
 @format_options("text", "json", short="json")
 def command(topic: str | None, name: str | None, version: int | None, form: str) -> None:
     """List the protocols with their ports, the operations of a PROTOCOL with their versions, or the codes of findings.
@@ -113,7 +115,9 @@ def _page(dissector: Dissector, name: str, version: int | None, as_json: bool) -
     try:
         page = guide.page(name, version)
     except KeyError as error:
-        raise UserError(str(error.args[0])) from None
+        text = str(error.args[0])
+        hint = "" if version is not None or ";" in text else f"; {PROGRAM} protocols {dissector.name} lists operations"
+        raise UserError(f"{text}{hint}") from None
     if as_json:
         click.echo(_json(page.data))
     else:

@@ -61,8 +61,9 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bo
 
 def _check(known: Mapping[str, type[Story]], name: str | None, inputs: Sequence[str], form: str) -> None:
     """Raises UserError for what has no meaning, above all a report that there is none of."""
-    if name is None and inputs[0] != "-" and not os.path.exists(inputs[0]):
-        raise UserError(f"{inputs[0]}: there is no such report, and no such file; reports are {', '.join(known)}")
+    missing = [each for each in inputs if each != "-" and not os.path.exists(each)]
+    if name is None and missing:
+        raise UserError(f"{missing[0]}: there is no such report, and no such file; reports are {', '.join(known)}")
     if name is None and form != "table":
         raise UserError(f"--format {form} is for one report: name it, {', '.join(known)}")
     if name is not None and not inputs:

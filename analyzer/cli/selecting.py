@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyzer.cli.filtering import filter_option
+from analyzer.cli.values import Whole
 from analyzer.selection import Selection
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def selection_options(command: _Command) -> Callable[..., Any]:
     """Adds -c, -Y, --sort, --head and --tail; the command gets `selection`."""
 
-    @click.option("-c", "--count", type=click.IntRange(0), metavar="N", help="Stop reading after N messages.")
+    @click.option("-c", "--count", type=Whole(0), metavar="N", help="Stop reading after N messages.")
     @filter_option
     @click.option(
         "--sort",
@@ -29,8 +30,8 @@ def selection_options(command: _Command) -> Callable[..., Any]:
         metavar="KEY",
         help="Sort by a key or field; -KEY or KEY:desc: the largest first. Repeat it, or separate by commas.",
     )
-    @click.option("--head", type=click.IntRange(0), metavar="N", help="Print the first N of the rows that are left.")
-    @click.option("--tail", type=click.IntRange(0), metavar="N", help="Print the last N of these.")
+    @click.option("--head", type=Whole(0), metavar="N", help="Print the first N of the rows that are left.")
+    @click.option("--tail", type=Whole(0), metavar="N", help="Print the last N of these.")
     @wraps(command)
     def with_selection(
         *args: Any,

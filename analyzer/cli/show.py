@@ -11,6 +11,7 @@ import numpy as np
 
 from analyzer import joined
 from analyzer.capture.packets import Reader
+from analyzer.cli.behind import split_last
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
@@ -41,9 +42,7 @@ def command(
     limits: Limits,
 ) -> None:
     """Show message NUMBER of captures, as `list` numbers them: wireanalyze show FILE... NUMBER."""
-    if not files or not files[-1].isdecimal():
-        raise UserError("no message was named: give its number, as list prints it, behind the files")
-    *names, number = files
+    names, number = split_last("show", "NUMBER", files, str.isdecimal)
     with loaded(names, decode_as, reader) as session:
         row = int(number[:18]) - 1  # int() refuses thousands of digits
         if not 0 <= row < len(session.rows):

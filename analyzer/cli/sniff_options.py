@@ -20,6 +20,7 @@ from analyzer.capture.live.ways import Via
 from analyzer.cli.amounts import Limits
 from analyzer.cli.memory import memory_option
 from analyzer.cli.settings import settings
+from analyzer.cli.values import OneOf, Whole
 from analyzer.errors import UserError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -52,7 +53,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         type=Limits(),
         help="Begin another file of -w at size:100M, duration:1h or packets:N; files:5 keeps the last five.",
     )
-    @click.option("-c", "--count", type=click.IntRange(1), default=None, metavar="N", help="Stop after N packets.")
+    @click.option("-c", "--count", type=Whole(1), default=None, metavar="N", help="Stop after N packets.")
     @click.option(
         "-a",
         "--autostop",
@@ -61,11 +62,11 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         type=Limits(),
         help="Stop at duration:60s, size:1G, packets:N, files:N.",
     )
-    @click.option("-s", "--snaplen", type=click.IntRange(0), default=0, metavar="N", help="Bytes of a packet; 0: all.")
+    @click.option("-s", "--snaplen", type=Whole(0), default=0, metavar="N", help="Bytes of a packet; 0: all.")
     @click.option(
         "-B",
         "--buffer",
-        type=click.IntRange(1, 2047),
+        type=Whole(1, 2047),
         default=Asked().buffer >> 20,
         show_default=True,
         metavar="MIB",
@@ -75,7 +76,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
     @click.option("-Z", "--user", default="", metavar="USER", help="Who to be once the interfaces are open.")
     @click.option(
         "--via",
-        type=click.Choice(get_args(Via)),
+        type=OneOf(get_args(Via)),
         default="auto",
         show_default=True,
         help="Who opens the interfaces: this program, itself behind sudo, or dumpcap.",
@@ -136,6 +137,8 @@ def _look(asked: Asked, write: str | None) -> None:
 def _check(asked: Asked, write: str | None) -> None:
     """Raises UserError for what can't go together, and for a file that can't be written wherever we are."""
     ring, files = asked.ring, asked.until.files
+    if asked.filter:
+        _check_capture_filter(asked.filter)
     if ring and write is None:
         raise UserError("--ring begins one file after the other: say with -w what they are called, such as -w a.pcapng")
     if ring and not (ring.packets or ring.seconds or ring.size):
@@ -153,3 +156,13 @@ def _check(asked: Asked, write: str | None) -> None:
             raise UserError(f"cannot write {write}: there is no folder {folder}; make it, or name another one")
         if os.path.exists(write) and not os.path.isfile(write):
             raise UserError(f"cannot write {write}: it is a pipe or a device, and rows are read from what is written")
+
+
+def _check_capture_filter(text: str) -> None:
+    """Raises UserError for a display filter; whether it is right, libpcap says."""
+    from analyzer.filter.capture_filter import is_display_filter  # brings the filters along
+
+    if is_display_filter(text):
+        raise UserError(
+            f"-f {text}: this is a display filter, which -Y takes; -f takes a capture filter: tcp port 9092"
+        )

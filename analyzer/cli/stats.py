@@ -16,6 +16,7 @@ from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.reporting import SHOWN, Report, order_of
+from analyzer.cli.values import Whole
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.insight.figures import FIGURES
@@ -41,7 +42,7 @@ class Duration(click.ParamType[int]):
 
         found = number(str(value))
         if found is None or found[1] not in DURATIONS or not 1 <= int(found[0]) < 1 << 62:
-            self.fail(f"{value!r} is no length of time, such as 500ms, 1s or 5m", param, ctx)
+            self.fail(f"{value!r} is not a length of time: give one with its unit, such as 500ms, 1s or 5m", param, ctx)
         return int(found[0])
 
 
@@ -54,7 +55,7 @@ class Duration(click.ParamType[int]):
 @click.option("--conversations", "view", flag_value="conversations", help="Connections, and what each side sent.")
 @click.option("--endpoints", "view", flag_value="endpoints", help="Addresses and ports, and what each sent.")
 @click.option("--counts", "view", flag_value="counts", help="Only count messages, from the index alone.")
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help=f"Groups to print.  [default: {SHOWN}, or all]")
+@click.option("--top", type=Whole(min=1), metavar="N", help=f"Groups to print.  [default: {SHOWN}, or all]")
 @click.option(
     "--sort",
     metavar="FIGURE|KEY",

@@ -9,6 +9,11 @@ from analyzer.session import Session
 SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}
 
 
+def is_stream(word: str) -> bool:
+    """Whether a word may name a stream: a number, or an id with its two ends."""
+    return word.isdecimal() or ">" in word
+
+
 def find_stream(session: Session, wanted: str) -> int:
     """The number of a stream, given by it or by its id. Raises UserError if there is none."""
     count = len(session.engine.streams)

@@ -21,6 +21,7 @@ from analyzer.cli import open as opening
 from analyzer.cli.errors import sentence
 from analyzer.cli.inputs import open_session
 from analyzer.cli.settings import config_path
+from analyzer.cli.values import Whole
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 
@@ -54,7 +55,7 @@ def _words(option: click.Option, value: object) -> list[str]:
 @click.command("web", cls=Repeating)
 @opening.open_options
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="127.0.0.1 or ::1.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
+@click.option("--port", type=Whole(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
 @click.option("--open", "browse", is_flag=True, help="Open it in the browser.")
 @click.pass_context
 def command(

@@ -54,9 +54,9 @@ def _syntax(path: str, said: str) -> str:
     """tomllib's sentence, with the place in front."""
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", said, re.DOTALL)
     if match is None:
-        return f"{path} is no TOML: {said}"
+        return f"{path} is not TOML: {said}"
     place = f"line {match[2]}, column {match[3]}" if match[2] else "at its end"
-    return f"{path}, {place}: this is no TOML: {match[1][:1].lower()}{match[1][1:]}"
+    return f"{path}, {place}: this is not TOML: {match[1][:1].lower()}{match[1][1:]}"
 
 
 def _where(text: str, wrong: Wrong) -> str:
@@ -81,7 +81,7 @@ def _where(text: str, wrong: Wrong) -> str:
 def _config(path: str, found: Mapping[str, Value]) -> Config:
     for name in found:
         if name not in _TABLES:
-            raise Wrong(f"there is no table {name!r}{_near(name, _TABLES)}", name)
+            raise Wrong(f"there is no table {name!r}{_near(name, _TABLES, _LIST)}", name)
     columns = {name: _column_names(name, value) for name, value in _table(found, "columns")}
     filters = {name: _text("filters", name, value) for name, value in _table(found, "filters")}
     for table in ("columns", "filters"):
@@ -187,9 +187,12 @@ def _kind(value: Value) -> str:
     return f"{str(value)[:40]}"
 
 
-def _near(name: str, known: Iterable[str]) -> str:
+def _near(name: str, known: Iterable[str], of_list: Iterable[str] = ()) -> str:
+    """What a name may have been meant for. of_list: keys that stand in the table [list]."""
     from difflib import get_close_matches  # only for a sentence that is hardly ever said
 
+    if inner := get_close_matches(name, list(of_list), 1, 0.6):
+        return f"; did you mean {inner[0]}, which stands under [list]?"
     near = get_close_matches(name, list(known), 2, 0.5)
     return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(known)}"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from io import BytesIO
 from typing import NamedTuple
 
+from analyzer import extras
 from analyzer.columns import Ints
 from analyzer.config.model import Config
 from analyzer.errors import UserError
@@ -64,8 +64,7 @@ class Asked:
 def check(asked: Asked) -> None:
     """Raises UserError for what cannot be written, as far as that can be told beforehand."""
     if asked.form == "parquet":
-        if find_spec("pyarrow") is None:
-            raise UserError("tables are Parquet files, which need pyarrow: pip install 'wireanalyze[pipeline]'")
+        extras.require("parquet", "export --as parquet")
         if asked.out == STANDARD:
             raise UserError("tables are folders, which standard output is not: name one with -o")
         from analyzer.pipeline import single

@@ -44,7 +44,24 @@ _JOINING = ("and", "or", "xor", IN)
 
 def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
     """The tree of a filter; `named` are the filters that it may refer to. Raises FilterError."""
-    return Parser(text, Texts(named or {})).whole()
+    try:
+        return Parser(text, Texts(named or {})).whole()
+    except FilterError as error:
+        from analyzer.filter.capture_filter import as_display_filter  # only a wrong filter pays for it
+
+        meant = as_display_filter(text)
+        if meant is None or not _is_filter(meant):
+            raise
+        why = f"this is a capture filter, as sniff -f takes it; the display filter is {meant}"
+        raise FilterError(text, error.span, why) from None
+
+
+def _is_filter(text: str) -> bool:
+    try:
+        Parser(text, Texts({})).whole()
+    except FilterError:
+        return False
+    return True
 
 
 class Texts:

@@ -22,6 +22,7 @@ _QUOTE = re.compile(r"\\([\\\"'])")
 """What is escaped in a quoted pattern: the quotes and the backslash itself; other backslashes are the pattern's."""
 
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_CURLY = tuple("\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb")
 _NUMBER = re.compile(r"-?[0-9]+")
 _NEXT = re.compile(r"\w+|.", re.DOTALL)
 """What an error shows of what it met: a word, or a character."""
@@ -101,6 +102,8 @@ class Scanner:
             data = _bytes_of(raw) if plain is None else plain.encode("utf-8", "surrogatepass")
             pattern = raw if quoted[1] else _QUOTE.sub(r"\1", raw)
             return Literal(text, data, pattern, True, Span(begin, quoted.end()))
+        if self._text[begin : begin + 1] in _CURLY:
+            raise self._error("this is a quotation mark of word processors: write \" or '")
         bare = _BARE.match(self._text, begin)
         if bare is None:
             open_quote = self._text[begin : begin + 1] in ('"', "'")

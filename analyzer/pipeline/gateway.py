@@ -120,7 +120,7 @@ def _class_path(before: str) -> str:
     home = spark_home()
     jars = [jar for jar in sorted(glob(os.path.join(home, "jars", "*.jar"))) if "spark-mllib_" not in jar]
     if not jars:
-        raise UserError(f"{home} has no Spark: unset SPARK_HOME, or install wireanalyze[pipeline] again")
+        raise UserError(f"{home} has no Spark: unset SPARK_HOME, or install Spark again")
     configured = os.environ.get("SPARK_CONF_DIR") or os.path.join(home, "conf")
     hadoop = [os.environ.get(name, "") for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")]
     return ":".join(filter(None, [before, configured, *jars, *hadoop]))

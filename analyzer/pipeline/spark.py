@@ -17,7 +17,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,12 +72,6 @@ LOCAL: Mapping[str, str] = {**LOOPBACK, "spark.executorEnv.PYTHONPATH": str(ROOT
 
 PREFIX = "wireanalyze-spark-"
 """How the folder of a session begins, in the temporary folder and where Spark was told to sort."""
-
-
-def check() -> None:
-    """Raises UserError if the extra is not installed."""
-    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
-        raise UserError("the pipeline needs Spark: install wireanalyze[pipeline]")
 
 
 def is_submitted() -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 
-from analyzer import heap
+from analyzer import extras, heap
 from analyzer.columns import Ints
 from analyzer.errors import UserError
 from analyzer.export.forms import FORMS, LINES, Asked, check
@@ -57,7 +56,7 @@ def forms(session: Session, *, reading: bool) -> list[str]:
         name
         for name in FORM_NAMES
         if (name in WHILE_READING or not reading)
-        and (name != "parquet" or find_spec("pyarrow") is not None)
+        and (name != "parquet" or extras.is_installed("parquet"))
         and (name != "pcapng" or session.reader == "native")
     ]
 

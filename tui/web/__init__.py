@@ -11,10 +11,9 @@ A page's process ends with its page: its standard input ends then, however the p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from analyzer.errors import UserError
+from analyzer import extras
 
 if TYPE_CHECKING:
     from tui.web.server import Pages
@@ -29,8 +28,7 @@ def pages(words: Sequence[str], title: str, host: str, port: int, say: Callable[
     words: the command. title: what it shows. host: one of HOSTS. say: takes the lines that the commands write to their
     standard error. Raises UserError where the extra is not installed or the port is not to be had.
     """
-    if find_spec("textual_serve") is None or find_spec("aiohttp") is None:
-        raise UserError("web needs a web server: install wireanalyze[web]")
+    extras.require("web", "web")
     from tui.web.server import Pages, listen  # a third of a second that nothing else pays for
 
     return Pages(words, title, listen(host, port), say)

@@ -124,7 +124,7 @@ def test_bomb_stops_at_the_bound(tmp_path: Path, name: str) -> None:
 
 BAD = {
     "empty": (b"", "bad is empty"),
-    "text": (b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n", "bad is not a capture: give a pcap or pcapng"),
+    "text": (b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n", "bad is not a capture but text: give a pcap or pcapng"),
     "one byte": (b"\xd4", "bad is not a capture"),
     "pcap header cut": (pcap()[:23], "bad ends within its pcap header, at byte 23"),
     "pcapng header cut": (Ng().section()[:27], "bad ends within its pcapng section header, at byte 27"),

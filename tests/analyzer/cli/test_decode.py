@@ -141,13 +141,13 @@ def test_nothing_fits(data: bytes, reason: str) -> None:
         (["-"], "stdin is empty"),
         (["@no/such/file"], "no/such/file: No such file"),
         ([API_VERSIONS, "-p", "kafak"], "no protocol is called 'kafak'; there are kafka"),
-        ([API_VERSIONS, "--api", "3"], "--api and --version are for --response"),
-        ([API_VERSIONS, "--response", "--version", "3"], "--version goes with --api"),
+        ([API_VERSIONS, "--api", "3"], "--api says what a response answers: give --response too"),
+        ([API_VERSIONS, "--response", "--version", "3"], "give --response --api NAME too"),
         ([API_VERSIONS, "--response", "--api", "3"], "say --version N too"),
         ([API_VERSIONS, "--response", "--api", "Nope", "--version", "1"], "kafka has no operation 'Nope'"),
         ([API_VERSIONS, "--response", "--request"], "exclude each other"),
-        ([API_VERSIONS, "--max-items", "x"], "'x' is neither a number nor all"),
-        ([], "missing argument"),
+        ([API_VERSIONS, "--max-items", "x"], "--max-items: give a number or all, not 'x'"),
+        ([], "decode needs HEX..."),
     ],
 )
 def test_errors_are_one_sentence(arguments: list[str], text: str) -> None:

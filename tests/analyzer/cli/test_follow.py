@@ -84,7 +84,7 @@ def test_raw_bytes_are_the_stream_and_say_that_nothing_is_masked() -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([CAPTURE], "name a capture, and behind it the stream"),
+        ([CAPTURE], f"no STREAM was named: wireanalyze follow {CAPTURE} STREAM"),
         ([CAPTURE, "99"], "there is no stream 99: the input has 37 streams"),
         ([CAPTURE, "1.1.1.1:1>2.2.2.2:2"], "there is no stream 1.1.1.1:1>2.2.2.2:2"),
     ],

@@ -418,9 +418,9 @@ def test_a_table_without_rows_has_its_head(listed: Listed) -> None:
         (["--sort", "nope"], "--sort nope: there is no field nope"),
         (["--sort", "fields"], "--sort fields: that is a structure"),
         (["-Y", "latency >"], "wireanalyze: "),
-        (["--head", "-1"], "invalid value for '--head'"),
-        (["-c", "x"], "invalid value for '-c'"),
-        (["--time-format", "utc"], "invalid value for '--time-format'"),
+        (["--head", "-1"], "--head: give a whole number, 0 or more, not '-1'"),
+        (["-c", "x"], "-c/--count: give a whole number, 0 or more, not 'x'"),
+        (["--time-format", "utc"], "--time-format: 'utc' is none of iso, relative"),
     ],
 )
 def test_what_is_not_there_is_told(

@@ -21,12 +21,6 @@ needs_spark = pytest.mark.skipif(
 )
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(spark, "find_spec", lambda name: None)
-    assert run(["pipeline", str(CAPTURE), "-o", "out"]) == 2
-    assert capsys.readouterr().err == "wireanalyze: the pipeline needs Spark: install wireanalyze[pipeline]\n"
-
-
 @needs_spark
 @pytest.mark.parametrize(
     ("arguments", "text"),
@@ -34,12 +28,12 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         (["nope.pcap"], "cannot open nope.pcap: No such file or directory"),
         ([__file__], "is not a capture"),
         ([str(CAPTURE), "--conf", "spark"], "'spark' is not NAME=VALUE"),
-        ([str(CAPTURE), "--partitions", "0"], "0 is not in the range"),
+        ([str(CAPTURE), "--partitions", "0"], "--partitions: give a whole number, 1 or more, not '0'"),
         ([str(CAPTURE), "-d", "9092=nope"], "no protocol is called 'nope'"),
         ([str(CAPTURE), "--master", "nonsense"], "'nonsense' is no Spark master: give local[N]"),
         ([str(CAPTURE), "--remote", "host:15002"], "is no Spark Connect server: give sc://HOST:PORT"),
         ([str(CAPTURE), "--master", "local", "--remote", "sc://host"], "--master and --remote exclude each other"),
-        ([], "missing argument"),
+        ([], "pipeline needs SOURCE..."),
     ],
 )
 def test_wrong_usage(arguments: list[str], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

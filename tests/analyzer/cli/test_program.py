@@ -73,7 +73,7 @@ def test_help_of_commands(name: str) -> None:
     ("arguments", "text"),
     [
         (["nope"], "nope is neither a command nor a file; did you mean open?"),
-        (["--nope"], "no such option '--nope'; see wireanalyze list --help"),
+        (["--nope"], "list has no option --nope; see wireanalyze list --help"),
     ],
 )
 def test_wrong_usage(arguments: list[str], text: str) -> None:

@@ -71,7 +71,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["kafka", "Fecth"], "did you mean Fetch?"),
         (["kafka", "Fetch", "77"], "Fetch has no version 77; it has 0-18"),
-        (["kafka", "Fetch", "new"], "is not a valid integer range"),
+        (["kafka", "Fetch", "new"], "VERSION: give a whole number, 0 or more, not 'new'"),
         (["zookeeper", "getDate"], "ZooKeeper has no page called 'getDate'; did you mean getData"),
         (["zookeeper", "getData", "1"], "getData has no versions"),
         (["rocketmq", "HEART_BAET"], "RocketMQ has no page called 'HEART_BAET'; did you mean HEART_BEAT"),

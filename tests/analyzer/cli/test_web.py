@@ -39,12 +39,6 @@ def test_it_is_a_command() -> None:
     assert "web" in COMMANDS
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(tui.web, "find_spec", lambda name: None)
-    assert run(["web", str(KAFKA)]) == 2
-    assert capsys.readouterr().err == "wireanalyze: web needs a web server: install wireanalyze[web]\n"
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -105,9 +105,9 @@ WRONG: list[tuple[str, str]] = [
         "[[colors]]\nname = 'a'\nfilter = 'e'\nstyle = 'r'\n" * 2,
         "line 6: there are two color rules with the name 'a'",
     ),
-    ("[list\n", "line 1, column 6: this is no TOML: expected ']' at the end of a table declaration"),
-    ("x = ", "at its end: this is no TOML: invalid value"),
-    ("[list]\nnames = true\nnames = true\n", "line 3, column 13: this is no TOML: cannot overwrite a value"),
+    ("[list\n", "line 1, column 6: this is not TOML: expected ']' at the end of a table declaration"),
+    ("x = ", "at its end: this is not TOML: invalid value"),
+    ("[list]\nnames = true\nnames = true\n", "line 3, column 13: this is not TOML: cannot overwrite a value"),
 ]
 
 

@@ -221,16 +221,3 @@ def test_the_command_writes_them(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--table", "exchanges"], capture_output=True, text=True, timeout=60, check=True)
     assert "480 exchanges written" in done.stderr
     assert len(table(tmp_path / "out", "exchanges")) == 480
-
-
-def test_without_pyarrow_there_is_a_sentence(tmp_path: Path) -> None:
-    code = (
-        "import sys, importlib.util as u; find = u.find_spec\n"
-        "u.find_spec = lambda name, *rest: None if name == 'pyarrow' else find(name, *rest)\n"
-        "from analyzer.cli.program import run\n"
-        f"sys.exit(run(['export', {str(MIXED)!r}, '-o', {str(tmp_path / 'out')!r}, '--as', 'parquet']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert "which need pyarrow: pip install 'wireanalyze[pipeline]'" in done.stderr
-    assert not list(tmp_path.iterdir())

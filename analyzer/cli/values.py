@@ -1,0 +1,53 @@
+"""Types of values on the command line, as click has them; what refuses a wrong value says what to give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+class OneOf(click.Choice[str]):
+    """One of some words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word itself; another one is refused with the one that is meant."""
+        if value not in self.choices:
+            self.fail(self.refusal(str(value)), param, ctx)
+        return super().convert(value, param, ctx)
+
+    def refusal(self, value: str) -> str:
+        """What is said of a word that is not one of these."""
+        from difflib import get_close_matches  # only a slip of the pen pays for it
+
+        near = get_close_matches(value.lower(), self.choices, 1, 0.6)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"{value!r} is none of {', '.join(self.choices)}{hint}"
+
+
+class Whole(click.IntRange):
+    """A whole number within bounds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"give a whole number{_bounds(self.min, self.max)}, not {str(value)!r}", param, ctx)
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds within bounds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        try:
+            return float(super().convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"give seconds{_bounds(self.min, self.max)}, such as 2.5, not {str(value)!r}", param, ctx)
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    if low is None:
+        return "" if high is None else f", {high} or less"
+    return f", {low} or more" if high is None else f" from {low} to {high}"
