@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from analyzer.capture.live.capture import LiveCapture
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
-from analyzer.cli.inputs import names_option, told
+from analyzer.cli.inputs import names_option, told, verbose_option
 from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.memory import LEAST, PROGRAM
@@ -38,6 +38,7 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @capture_options
 @click.option("--headless", is_flag=True, help="Print rows on standard output instead of opening the TUI.")
 @names_option
+@verbose_option
 @filter_option
 @decode_as_option
 @rows_options
