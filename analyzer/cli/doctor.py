@@ -20,6 +20,7 @@ from analyzer.cli.notes import streams_to
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.settings import is_verbose
+from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.columns import Ints
 from analyzer.counts import streams
 from analyzer.decode_as import Told
@@ -27,6 +28,7 @@ from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.insight.kinds import Group, Kind, grouped
 from analyzer.naming import Naming
 from analyzer.render.counted import counted
+from analyzer.render.fitting import cells_of, wrapped
 from analyzer.render.objects import write_objects
 from analyzer.rows import Rows, said_finding
 from analyzer.session import Session
@@ -48,6 +50,8 @@ ERRORS = 12
 LONGEST = 400
 """Characters of a sentence."""
 
+_INDENT = " " * 9
+
 KEYS = ("number", "id", "severity", "code", "text")
 """The columns of a finding."""
 
@@ -59,6 +63,7 @@ _LEVELS = [each.name.lower() for each in Severity]
 @click.option("--severity", type=click.Choice(_LEVELS), default="note", show_default=True, help="The least to tell.")
 @click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit with 1 if there is a finding as grave as this.")
 @format_options(*ROWS)
+@wide_option()
 @filter_option
 @decode_as_option
 @decompression_option
@@ -129,13 +134,13 @@ def print_summary(
     groups = grouped(session, found, SHOWN, None if is_verbose() else EXAMPLES)
     what = partial(_what, Rows(session), Naming(session))
     for kind, group in _fewer(groups):
-        click.echo("\n".join(_lines(kind, group, what, _places(session, kind, group))))
+        print_fitted(_lines(kind, group, what, _places(session, kind, group), line_width()))
     messages = len(session.rows) if chosen is None else len(chosen)
     total = sum(group.count for group in groups.values())
     findings = counted(total, "finding") if total else "nothing to say"
-    click.echo(f"{findings} in {messages:,} messages of {streams(session, chosen):,} streams")
+    print_fitted([f"{findings} in {messages:,} messages of {streams(session, chosen):,} streams"])
     if any(group.rows for group in groups.values()) and "-" not in files:
-        click.echo(f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)")
+        print_fitted(_hint(files, line_width()))
     return max((kind.severity for kind in groups), default=None)
 
 
@@ -159,16 +164,28 @@ def _what(reader: Rows, naming: Naming, row: int) -> str:
     return f"{said['operation']} {said['info']}" if said["operation"] and said["info"] else ""
 
 
-def _lines(kind: Kind, group: Group, what: Callable[[int], str], places: str) -> Iterator[str]:
-    yield f"{kind.severity.name.lower():<8} {kind.code:<24} {group.count:>7,}  {places}".rstrip()
+def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
+    """What to do next; with the files by name, where that fits a line."""
+    text = f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)"
+    yield text if width is None or cells_of(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
+
+
+def _lines(kind: Kind, group: Group, what: Callable[[int], str], places: str, width: int | None) -> Iterator[str]:
+    """A kind with its examples; sentences are wrapped where lines have a width, what messages are is cut."""
+    head = f"{kind.severity.name.lower():<8} {kind.code:<24} {group.count:>7,}  "
+    yield from _wrapped(head, places, width)
     if kind.error:
-        yield f"         {safe_text(kind.error, LONGEST)}"
+        yield from _wrapped(_INDENT, safe_text(kind.error, LONGEST), width)
         return
     for row, finding, _ in group.examples:
         place = "" if row is None else f"{row + 1}: "
-        yield f"         {place}{safe_text(finding.text, LONGEST)}"
+        yield from _wrapped(f"{_INDENT}{place}", safe_text(finding.text, LONGEST), width)
         if row is not None and (message := what(row)):
-            yield f"         {' ' * len(place)}{safe_text(message, LONGEST)}"
+            yield f"{_INDENT}{' ' * len(place)}{safe_text(message, LONGEST)}"
+
+
+def _wrapped(begin: str, text: str, width: int | None) -> Iterator[str]:
+    return iter([f"{begin}{text}".rstrip()]) if width is None else map(str.rstrip, wrapped(text, width, begin))
 
 
 def _places(session: Session, kind: Kind, group: Group) -> str:

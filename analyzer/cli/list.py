@@ -15,6 +15,7 @@ from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
+from analyzer.cli.terminal import wide_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.render.printer import Printer
@@ -27,6 +28,7 @@ from analyzer.session import Session
 @files_options
 @selection_options
 @rows_options
+@wide_option()
 @decode_as_option
 @memory_option()
 def command(

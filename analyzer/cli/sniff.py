@@ -23,6 +23,7 @@ from analyzer.cli.options import decode_as_option, theme_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.settings import settings, with_names
 from analyzer.cli.sniff_options import Capturing, capture_options
+from analyzer.cli.terminal import wide_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.render.printer import Printer
@@ -42,6 +43,7 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @filter_option
 @decode_as_option
 @rows_options
+@wide_option("--wide")
 @theme_option
 def command(
     capturing: Capturing, headless: bool, decode_as: Told, printer: Printer, wanted: Filter | None, theme: str
