@@ -21,7 +21,6 @@ from analyzer.connection import Connection, Row
 from analyzer.framing import Reader
 from analyzer.messages import Repeats
 from analyzer.reassembly import Piece, Repeat
-from analyzer.recognise import Decision
 from dissectors.finding import Finding, Severity
 from dissectors.foreign import Foreign, foreign
 
@@ -33,6 +32,10 @@ _BEGINNING = 64
 
 _OF_STREAM = 200
 """Bytes of an entry that counts, about."""
+
+
+Located = tuple[Finding, int | None]
+"""A finding without a row, and the stream that it is about; None where it is about none, or about several."""
 
 
 class _Kind(NamedTuple):
@@ -63,7 +66,6 @@ def _kind(code: str, severity: Severity, text: str) -> _Kind:
     return _Kind(code, severity, text, text)
 
 
-PREAMBLE = _kind("proxy-preamble", Severity.NOTE, "a HAProxy preamble of {length} bytes comes before the conversation")
 SKIPPED = _kind(
     "bytes-skipped",
     Severity.WARNING,
@@ -76,18 +78,10 @@ def _refused(what: str) -> _Kind:
     return _kind("oversized-frame", Severity.WARNING, text)
 
 
-def _foreign(connection: Connection, decision: Decision, own: Foreign | None) -> _Kind:
-    """What came instead of a protocol of ours; where one is usual, also where, and what to do.
-
-    own: what the bytes of this side tell by themselves.
-    """
-    assert decision.other is not None
-    what = decision.other.elsewhere if own is None else own.text
-    where = advice = ""
-    if decision.expected is not None:
-        where = f", on port {connection.ports[1 - decision.client]}, which usually is that of {decision.expected}"
-        advice = f"; {decision.other.advice}"
-    text = f"{{length}} bytes at offset {{offset}} are not read{where}: {_plain(what)}{advice}"
+def _foreign(connection: Connection, other: Foreign, expected: str) -> _Kind:
+    """What came instead of a protocol of ours, of bytes of which only those of the other side tell it."""
+    where = f"on port {connection.ports[1 - connection.client]}, which usually is that of {expected}"
+    text = f"{{length}} bytes at offset {{offset}} are not read, {where}: {_plain(other.elsewhere)}; {other.advice}"
     return _kind("wrong-protocol", Severity.NOTE, text)
 
 
@@ -142,11 +136,16 @@ class Remarks:
     @property
     def findings(self) -> list[Finding]:
         """What was found, and one line for each kind of which there was more."""
+        return [finding for finding, _ in self.located]
+
+    @property
+    def located(self) -> list[Located]:
+        """The same with the stream of each."""
         kinds = list(self._kinds)
         names = [kind.code for kind in kinds]
         codes = np.array([names.index(name) for name in names], np.int64)[self._kept.column("kind")[self._kept.first :]]
         order = self._in_order(kinds)
-        listed, more = [], []
+        listed, more = [], list[Located]()
         numbers = [names.index(code) for code in dict.fromkeys(names) if self._left[code]]
         for code in dict.fromkeys([*codes.tolist(), *numbers]):
             places = np.flatnonzero(codes[order] == code)
@@ -154,9 +153,11 @@ class Remarks:
             unlisted = max(len(places) - MOST, 0) + self._left[names[code]]
             if unlisted:
                 text = f"{unlisted} more of this kind are not listed"
-                more.append(Finding(Severity.NOTE, names[code], text))
+                more.append((Finding(Severity.NOTE, names[code], text), None))
         rows = order[np.sort(np.concatenate(listed))] + self._kept.first if listed else np.zeros(0, np.int64)
-        return [self._finding(kinds, row, people=True) for row in rows.tolist()] + more
+        streams = self._kept.column("stream")[rows].tolist()
+        every = zip(rows.tolist(), streams, strict=True)
+        return [*((self._finding(kinds, row, people=True), stream) for row, stream in every), *more]
 
     def _in_order(self, kinds: list[_Kind]) -> Ints:
         """All of them as they are told; 0 is the first that has not left."""
@@ -235,13 +236,14 @@ class Remarks:
             self._add(CONFLICT, connection, side, new, old.packet)
 
     def _raw(self, connection: Connection, row: Row) -> None:
-        decision = connection.decision
+        beginning, decision = self._beginning(row), connection.decision
+        if foreign(beginning) is not None:
+            return  # the row says so itself: see analyzer.raw
         if decision is not None and decision.other is not None:
-            self._add_row(_foreign(connection, decision, foreign(self._beginning(row))), connection, row)
-        elif decision is not None and 0 < decision.preamble == row.frame.length and row.frame.offset == 0:
-            self._add_row(PREAMBLE, connection, row)
+            if decision.expected is not None:
+                self._add_row(_foreign(connection, decision.other, decision.expected), connection, row)
         elif connection.dissector is not None:
-            refused = partial(connection.dissector.refused, self._beginning(row), row.side == connection.client)
+            refused = partial(connection.dissector.refused, beginning, row.side == connection.client)
             what = defects.asked(refused, None)
             kind = SKIPPED if what is None else _refused(what)
             self._add_row(kind, connection, row)

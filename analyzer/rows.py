@@ -86,7 +86,9 @@ class Rows:
         for row, (dissector, message, context), number, remarks, request in zip(
             cells, readable, rows.tolist(), self.remarks(rows).tolist(), requests, strict=True
         ):
-            body = raw.body(message) if dissector is None else defects.values(dissector, message, context)
+            body = (
+                raw.body(session, number, message) if dissector is None else defects.values(dissector, message, context)
+            )
             if request is not None:
                 body = request.beside(body)
             if remarks:

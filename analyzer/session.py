@@ -32,6 +32,7 @@ from analyzer.leaving import Leaving
 from analyzer.messages import FROM_CLIENT
 from analyzer.pieced import LONG, Pieced
 from analyzer.recalled import Recalled
+from analyzer.remarks import Located
 from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State, Window
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding
@@ -194,7 +195,13 @@ class Analysis:
     @property
     def findings(self) -> list[Finding]:
         """What belongs to no row: damaged files, gaps, conflicts."""
-        return [*self.source.findings, *self.engine.remarks.findings, *self._leaving.findings()]
+        return [finding for finding, _ in self.located]
+
+    @property
+    def located(self) -> list[Located]:
+        """The same with the stream of each."""
+        files, left = ([(each, None) for each in found] for found in (self.source.findings, self._leaving.findings()))
+        return [*files, *self.engine.remarks.located, *left]
 
     def cell(self, name: str, row: int) -> int | None:
         """One integer of a 32-bit column of the index; None for null."""
@@ -311,7 +318,7 @@ class Analysis:
         """A row decoded to values, with all that is to be said of it."""
         dissector = self.dissector(row)
         if dissector is None:
-            return raw.body(self.message(row))
+            return raw.body(self, row, self.message(row))
         (message,) = self.contents(np.array([row]))
         return self.remarked(row, defects.values(dissector, message, self.context(row)))
 

@@ -22,7 +22,7 @@ class Foreign(NamedTuple):
     @property
     def advice(self) -> str:
         """What somebody may do who expected one of ours."""
-        return _ADVICE.get(self.name, _STRANGER)
+        return advice(self.name)
 
     @property
     def elsewhere(self) -> str:
@@ -36,6 +36,11 @@ _ADVICE = {
     "http": "a browser, a scrape or a health check may have the wrong port",
 }
 _STRANGER = "a client may have the wrong port"
+
+
+def advice(name: str) -> str:
+    """What somebody may do who expected one of ours and met the protocol of this name."""
+    return _ADVICE.get(name, _STRANGER)
 
 
 _PATTERNS: tuple[tuple[str, str, bytes], ...] = (

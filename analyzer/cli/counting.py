@@ -6,8 +6,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
+from analyzer.cli.terminal import line_width, print_fitted
 from analyzer.columns import Ints
 from analyzer.counts import Count, Counts, counts, streams
+from analyzer.render.columns_text import columns
+from analyzer.render.figures_text import LEAST
 from analyzer.render.jsonable import JsonWriter
 from analyzer.render.objects import write_objects
 from analyzer.session import Session
@@ -15,7 +18,10 @@ from analyzer.text import safe_text
 
 NAMES = tuple(Count.__annotations__)
 COUNTS = NAMES[2:]
-_GAP = "  "
+_LESS = tuple(
+    NAMES[1:].index(name) for name in ("raw", "push", "oneway", "orphans", "answers", "requests", "unanswered")
+)
+"""Columns in the order in which they are left out, where there is no room."""
 
 
 def print_counts(session: Session, form: str, rows: Ints | None) -> None:
@@ -26,7 +32,7 @@ def print_counts(session: Session, form: str, rows: Ints | None) -> None:
     elif form != "table":
         write_objects(sys.stdout.buffer, form, NAMES, map(asdict, found.operations))
     else:
-        sys.stdout.write("\n".join(_lines(session, found, rows)) + "\n")
+        print_fitted(_lines(session, found, rows, line_width()))
 
 
 def _object(session: Session, found: Counts, rows: Ints | None) -> dict[str, object]:
@@ -46,7 +52,7 @@ def _object(session: Session, found: Counts, rows: Ints | None) -> dict[str, obj
     }
 
 
-def _lines(session: Session, found: Counts, rows: Ints | None) -> Iterator[str]:
+def _lines(session: Session, found: Counts, rows: Ints | None, width: int | None) -> Iterator[str]:
     """Operations beneath their protocol, columns aligned, figures to the right."""
     if found.protocols:
         cells = [("protocol, operation", *COUNTS)]
@@ -56,10 +62,7 @@ def _lines(session: Session, found: Counts, rows: Ints | None) -> Iterator[str]:
             cells += [_cells(f"  {_name(each)}", each) for each in own]
         if len(found.protocols) > 1:
             cells.append(_cells("all", _sum(found.protocols)))
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        for name, *figures in cells:
-            texts = [text.rjust(width) for text, width in zip(figures, widths[1:], strict=True)]
-            yield _GAP.join([name.ljust(widths[0]), *texts])
+        yield from columns(cells, frozenset({0}), width, {0: LEAST}, _LESS)
     packets = session.packets.counts
     yield (
         f"{packets.packets:,} packets ({packets.tcp:,} TCP), {packets.bytes:,} bytes; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,15 +16,20 @@ from analyzer.capture.packets import Reader
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
+from analyzer.cli.notes import streams_to
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, decompression_option
+from analyzer.cli.settings import is_verbose
+from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.cli.values import OneOf
 from analyzer.columns import Ints
 from analyzer.counts import streams
 from analyzer.decode_as import Told
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
-from analyzer.insight.kinds import Kind, gravest_first, kind_of
+from analyzer.insight.kinds import Group, Kind, grouped
 from analyzer.naming import Naming
+from analyzer.render.counted import counted
+from analyzer.render.fitting import cells_of, wrapped
 from analyzer.render.objects import write_objects
 from analyzer.rows import Rows, said_finding
 from analyzer.session import Session
@@ -46,6 +51,8 @@ ERRORS = 12
 LONGEST = 400
 """Characters of a sentence."""
 
+_INDENT = " " * 9
+
 KEYS = ("number", "id", "severity", "code", "text")
 """The columns of a finding."""
 
@@ -57,6 +64,7 @@ _LEVELS = [each.name.lower() for each in Severity]
 @click.option("--severity", type=OneOf(_LEVELS), default="note", show_default=True, help="The least to tell.")
 @click.option("--fail-on", type=OneOf(_LEVELS), help="Exit with 1 if there is a finding as grave as this.")
 @format_options(*ROWS)
+@wide_option()
 @filter_option
 @decode_as_option
 @decompression_option
@@ -86,7 +94,7 @@ def command(
         with patiently() as bar:
             found = (each for each in _checked(session, chosen, bar) if each.finding.severity >= least)
             worst = (
-                _print_summary(session, chosen, files, found) if form == "table" else _print_each(session, found, form)
+                print_summary(session, chosen, files, found) if form == "table" else _print_each(session, found, form)
             )
         tell_unread(session)
     if fail_on is not None and worst is not None and worst >= Severity[fail_on.upper()]:
@@ -109,7 +117,7 @@ def _print_each(session: Session, found: Iterable[Found], form: str) -> Severity
     rows, severities = Rows(session), set[Severity]()
 
     def objects() -> Iterator[dict[str, object]]:
-        for row, finding in found:
+        for row, finding, _ in found:
             severities.add(finding.severity)
             place: dict[str, object] = {"number": None, "id": None}
             if row is not None:
@@ -120,56 +128,35 @@ def _print_each(session: Session, found: Iterable[Found], form: str) -> Severity
     return max(severities, default=None)
 
 
-class _Group:
-    """Findings of one kind: how many, the first messages that have one, the first sentences."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.rows: list[int] = []
-        self.more = False
-        self.findings: list[Found] = []
-
-    def add(self, found: Found) -> None:
-        self.count += 1
-        if found.row is not None and found.row not in self.rows:
-            self.more = self.more or len(self.rows) == SHOWN
-            self.rows += [found.row] * (not self.more)
-        if len(self.findings) < EXAMPLES and found.finding.text not in {each.finding.text for each in self.findings}:
-            self.findings.append(found)
-
-
-def _print_summary(
+def print_summary(
     session: Session, chosen: Ints | None, files: Sequence[str], found: Iterable[Found]
 ) -> Severity | None:
     """The kinds of findings with examples, the gravest first; returns the gravest severity."""
-    groups: dict[Kind, _Group] = {}
-    for each in found:
-        groups.setdefault(kind_of(each.finding), _Group()).add(each)
-    kinds = gravest_first({kind: group.count for kind, group in groups.items()})
+    groups = grouped(session, found, SHOWN, None if is_verbose() else EXAMPLES)
     what = partial(_what, Rows(session), Naming(session))
-    for kind in _fewer(kinds, groups):
-        click.echo("\n".join(_lines(kind, groups[kind], what)))
+    for kind, group in _fewer(groups):
+        print_fitted(_lines(kind, group, what, _places(session, kind, group), line_width()))
     messages = len(session.rows) if chosen is None else len(chosen)
     total = sum(group.count for group in groups.values())
-    findings = f"{total:,} finding{'' if total == 1 else 's'}" if total else "nothing to say"
-    click.echo(f"{findings} in {messages:,} messages of {streams(session, chosen):,} streams")
+    findings = counted(total, "finding") if total else "nothing to say"
+    print_fitted([f"{findings} in {messages:,} messages of {streams(session, chosen):,} streams"])
     if any(group.rows for group in groups.values()) and "-" not in files:
-        click.echo(f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)")
-    return max((kind.severity for kind in kinds), default=None)
+        print_fitted(_hint(files, line_width()))
+    return max((kind.severity for kind in groups), default=None)
 
 
-def _fewer(kinds: Sequence[Kind], groups: dict[Kind, _Group]) -> Iterator[Kind]:
-    """The same, of errors in answers the most frequent ones; the others as one."""
-    errors = [kind for kind in kinds if kind.error]
-    yield from (kind for kind in kinds if not kind.error or kind in errors[:ERRORS])
-    if len(errors) > ERRORS:
-        many = len(errors) - ERRORS
-        rest = Kind(errors[0].severity, ERROR_ANSWER, f"{many:,} other{'' if many == 1 else 's'}")
-        groups[rest] = _Group()
-        groups[rest].rows = sorted({row for kind in errors[ERRORS:] for row in groups[kind].rows})[:SHOWN]
-        groups[rest].more = True
-        groups[rest].count = sum(groups[kind].count for kind in errors[ERRORS:])
-        yield rest
+def _fewer(groups: Mapping[Kind, Group]) -> Iterator[tuple[Kind, Group]]:
+    """The same, of errors in answers the most frequent ones; several others as one, unless all are to be told."""
+    errors = [kind for kind in groups if kind.error]
+    rest = errors[ERRORS:] if len(errors) > ERRORS + 1 and not is_verbose() else []
+    yield from (each for each in groups.items() if each[0] not in rest)
+    if rest:
+        others = Group(SHOWN, 0)
+        others.count = sum(groups[kind].count for kind in rest)
+        for row in sorted({row for kind in rest for row in groups[kind].rows}):
+            others.add_row(row)
+        others.more |= any(groups[kind].more for kind in rest)
+        yield Kind(rest[0].severity, ERROR_ANSWER, f"{len(rest):,} others"), others
 
 
 def _what(reader: Rows, naming: Naming, row: int) -> str:
@@ -178,19 +165,34 @@ def _what(reader: Rows, naming: Naming, row: int) -> str:
     return f"{said['operation']} {said['info']}" if said["operation"] and said["info"] else ""
 
 
-def _lines(kind: Kind, group: _Group, what: Callable[[int], str]) -> Iterator[str]:
-    yield f"{kind.severity.name.lower():<8} {kind.code:<24} {group.count:>7,}  {_places(group)}".rstrip()
+def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
+    """What to do next; with the files by name, where that fits a line."""
+    text = f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)"
+    yield text if width is None or cells_of(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
+
+
+def _lines(kind: Kind, group: Group, what: Callable[[int], str], places: str, width: int | None) -> Iterator[str]:
+    """A kind with its examples; sentences are wrapped where lines have a width, what messages are is cut."""
+    head = f"{kind.severity.name.lower():<8} {kind.code:<24} {group.count:>7,}  "
+    yield from _wrapped(head, places, width)
     if kind.error:
-        yield f"         {safe_text(kind.error, LONGEST)}"
+        yield from _wrapped(_INDENT, safe_text(kind.error, LONGEST), width)
         return
-    for row, finding in group.findings:
+    for row, finding, _ in group.examples:
         place = "" if row is None else f"{row + 1}: "
-        yield f"         {place}{safe_text(finding.text, LONGEST)}"
+        yield from _wrapped(f"{_INDENT}{place}", safe_text(finding.text, LONGEST), width)
         if row is not None and (message := what(row)):
-            yield f"         {' ' * len(place)}{safe_text(message, LONGEST)}"
+            yield f"{_INDENT}{' ' * len(place)}{safe_text(message, LONGEST)}"
 
 
-def _places(group: _Group) -> str:
+def _wrapped(begin: str, text: str, width: int | None) -> Iterator[str]:
+    return iter([f"{begin}{text}".rstrip()]) if width is None else map(str.rstrip, wrapped(text, width, begin))
+
+
+def _places(session: Session, kind: Kind, group: Group) -> str:
+    """Where findings of a kind are: the first messages, or how many connections."""
+    if group.streams:
+        return f"in {streams_to(session, len(group.streams), kind.port)}"
     if not group.rows:
         return ""
     numbers = ", ".join(f"{row + 1}" for row in group.rows)

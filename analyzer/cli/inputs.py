@@ -16,14 +16,14 @@ import click
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
 from analyzer.cli.missing_files import check_names
+from analyzer.cli.notes import tell_findings
 from analyzer.cli.nothing import tell_unread
-from analyzer.cli.settings import settings, tell_no_names, with_names
+from analyzer.cli.settings import settings, tell_no_names, tell_verbose, with_names
 from analyzer.cli.values import OneOf
 from analyzer.decode_as import StreamEnds, StreamNumber, Where, together
 from analyzer.errors import UserError
 from analyzer.session import Session
 from dissectors import registry
-from dissectors.finding import Finding
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -37,12 +37,19 @@ def names_option(command: _Command) -> _Command:
     return click.option("-n", is_flag=True, expose_value=False, callback=tell_no_names, help=text)(command)
 
 
+def verbose_option(command: _Command) -> _Command:
+    """Adds -v, which holds for the whole program."""
+    text = "Tell each finding, also those that are alike."
+    return click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=tell_verbose, help=text)(command)
+
+
 def files_options(command: _Command) -> Callable[..., Any]:
-    """Adds FILE..., -r FILE, -n and --reader; the command gets `files` and `reader`."""
+    """Adds FILE..., -r FILE, -n, -v and --reader; the command gets `files` and `reader`."""
 
     @click.argument("files", nargs=-1, metavar="[FILE | -]...", type=click.Path(allow_dash=True))
     @click.option("-r", "--read", "more", multiple=True, metavar="FILE", help="A capture, as tshark's users name it.")
     @names_option
+    @verbose_option
     @click.option("--reader", type=OneOf(["native", "scapy"]), default="native", help="Who reads the file.")
     @wraps(command)
     def with_files(*args: Any, files: tuple[str, ...], more: tuple[str, ...], **rest: Any) -> Any:
@@ -87,7 +94,7 @@ def loaded(files: Sequence[str], decode_as: Sequence[tuple[Where, str]], reader:
             pass
         _say_unmet(session, decode_as)
         yield session
-        say(session.findings)
+        tell_findings(session)
         tell_unread(session)
 
 
@@ -108,13 +115,6 @@ def _say_unmet(session: Session, decode_as: Sequence[tuple[Where, str]]) -> None
     unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.turned.name})]
     for name in unmet:
         click.echo(sentence(f"-d: there is no stream {name}: the input has {count:,}, counted from 0"), err=True)
-
-
-def say(findings: Sequence[Finding]) -> None:
-    """Findings without a row, once, on stderr."""
-    sys.stdout.flush()
-    for finding in findings:
-        click.echo(sentence(f"{finding.severity.name.lower()}: {finding.text} ({finding.code})"), err=True)
 
 
 def progress(session: Session) -> Iterator[range]:

@@ -8,12 +8,14 @@ import sys
 import click
 
 from analyzer.capture.packets import Reader
-from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress, say
+from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress
 from analyzer.cli.memory import memory_option
+from analyzer.cli.notes import tell_findings
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
+from analyzer.cli.terminal import wide_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.render.printer import Printer
@@ -26,6 +28,7 @@ from analyzer.session import Session
 @files_options
 @selection_options
 @rows_options
+@wide_option()
 @decode_as_option
 @memory_option()
 def command(
@@ -51,7 +54,7 @@ def command(
     if comes:
         with open_session(files, decode_as, reader) as session:
             _print_growing(session, printer, selection, memory)
-            say(session.findings)
+            tell_findings(session)
     elif selection.count is None:
         with loaded(files, decode_as, reader) as session:
             _print_read(session, printer, selection, len(session.rows))
@@ -59,7 +62,7 @@ def command(
         with open_session(files, decode_as, reader) as session:
             count = sum(len(rows) for rows in selection.read(progress(session)))
             _print_read(session, printer, selection, count)
-            say(session.findings)
+            tell_findings(session)
             tell_unread(session)
 
 

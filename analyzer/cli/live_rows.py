@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.cli.inputs import say
 from analyzer.cli.live_status import LiveStatus
+from analyzer.cli.notes import tell_findings
 from analyzer.errors import UserError
 from analyzer.render.printer import Printer
 from analyzer.rows import Rows
@@ -58,7 +58,7 @@ def print_live(sniffing: Sniffing, printer: Printer, wanted: Filter | None, stat
             printer.end()
         if status.left_alone:
             raise BrokenPipeError
-    say(session.findings)
+    tell_findings(session)
 
 
 @contextmanager

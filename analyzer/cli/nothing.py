@@ -1,14 +1,16 @@
-"""What is said on stderr where a command has nothing to print: no packets, no known protocol, nothing that passes."""
+"""What is said on stderr of what is not printed: no packets, protocols that nobody reads, nothing that passes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from analyzer.cli.errors import sentence
+from analyzer.cli.notes import streams_to
 from analyzer.render.counted import counted
+from dissectors.foreign import advice
 
 if TYPE_CHECKING:
     from analyzer.insight.unread import Spoken
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
 SHOWN = 6
 """Kinds of connections and of other packets that are named."""
 
-ADVICE = {
-    "tls": "TLS cannot be read without its keys: capture where TLS ends, or on a listener without it",
-    None: "if one of these ports speaks a known protocol, say so: -d {port}=kafka",
-}
+HTTPS = 443
+"""The port where TLS is what everybody expects."""
+
+ADVICE = "if one of these ports speaks a known protocol, say so: -d {port}=kafka"
+KEYS = "the fields of their messages cannot be read without keys; capture where TLS ends, or on a listener without it"
 
 
 def tell_nothing_passes(passing: int, count: int, what: str = "the filter") -> None:
@@ -30,34 +33,53 @@ def tell_nothing_passes(passing: int, count: int, what: str = "the filter") -> N
 
 
 def tell_unread(session: Session) -> None:
-    """Says what a capture holds that has no message of a known protocol, and what to try."""
-    from analyzer.insight.unread import has_known
+    """Says what a capture holds that nobody reads, and what to try: TLS, strangers on ports of ours, or all of it."""
+    from analyzer.insight.unread import has_known, has_unknown, spoken
 
+    if len(session.rows) and not has_unknown(session):
+        return
+    connections = spoken(session)
+    strangers = [each for each in connections if _is_stranger(session, each)]
     if not has_known(session):
-        for text in _unread(session):
+        for text in _unread(session, [each for each in connections if each not in strangers]):
             click.echo(sentence(text), err=True)
+    for each in strangers[:SHOWN]:
+        click.echo(sentence(_stranger(session, each)), err=True)
 
 
-def _unread(session: Session) -> Iterator[str]:
-    from analyzer.insight.unread import others, spoken
+def _is_stranger(session: Session, each: Spoken) -> bool:
+    """Whether connections speak what is worth a word of its own: TLS, or what does not belong on a port of ours."""
+    if each.name == "tls":
+        return each.port != HTTPS
+    return each.name is not None and session.engine.known.by_port(each.port) is not None
+
+
+def _stranger(session: Session, each: Spoken) -> str:
+    assert each.name is not None
+    verb = "is" if each.connections == 1 else "are"
+    why = KEYS if each.name == "tls" else advice(each.name)
+    return f"{streams_to(session, each.connections, each.port)} {verb} {each.name.upper()}: {why}"
+
+
+def _unread(session: Session, connections: Sequence[Spoken]) -> Iterator[str]:
+    """What a capture without a known protocol has; connections: those that nothing else is said of."""
+    from analyzer.insight.unread import others
 
     counts = session.packets.counts
     if not counts.packets:
         yield "the input has no packets"
         return
     yield f"no message of a known protocol is in {counted(counts.packets, 'packet')}"
-    connections = spoken(session)
     parts = [_connections(each) for each in connections[:SHOWN]]
     rest = others(session) if counts.tcp < counts.packets else []
     if rest:
         parts.append(f"packets that are not TCP: {', '.join(f'{each.packets:,} {each.what}' for each in rest[:SHOWN])}")
     more = max(len(connections) - SHOWN, 0) + max(len(rest) - SHOWN, 0)
-    yield f"the capture has {'; '.join(parts)}{f'; {more:,} more kinds' if more else ''}"
-    if any(each.name == "tls" for each in connections):
-        yield ADVICE["tls"]
+    if parts:
+        yield f"the capture has {'; '.join(parts)}{f'; {more:,} more kinds' if more else ''}"
     unnamed = next((each for each in connections if each.name is None and each.bytes), None)
     if unnamed is not None:
-        yield ADVICE[None].format(port=unnamed.port)
+        yield ADVICE.format(port=unnamed.port)
 
 
 def _connections(each: Spoken) -> str:

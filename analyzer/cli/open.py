@@ -12,8 +12,9 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.filtering import filter_option
-from analyzer.cli.inputs import files_options, open_session, say
+from analyzer.cli.inputs import files_options, open_session
 from analyzer.cli.memory import memory_option
+from analyzer.cli.notes import tell_findings
 from analyzer.cli.options import decode_as_option, theme_option
 from analyzer.cli.settings import settings
 from analyzer.decode_as import Told
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from analyzer.filter import Filter
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-TOLD_AFTERWARDS = 10
 
 FIRST_BLOCK = 1024
 """Packets that are read before the first rows are shown; later blocks are larger."""
@@ -82,10 +81,7 @@ def command(
 
         limits = Limits(show_secrets=show_secrets)
         run(session, Opened(title_of(files), limits, theme, follow, wanted, settings(), memory))
-        findings = session.findings
-        say(findings[:TOLD_AFTERWARDS])
-        if len(findings) > TOLD_AFTERWARDS:
-            click.echo(f"and {len(findings) - TOLD_AFTERWARDS:,} more: wireanalyze info tells them", err=True)
+        tell_findings(session)
 
 
 def title_of(files: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ class Count(click.ParamType[int | None]):
         """None for `all`."""
         if value is None or isinstance(value, int):
             return value
-        if value == "all":
+        if str(value).lower() == "all":
             return None
         if not str(value).isdecimal():
             self.fail(f"give a number or all, not {value!r}", param, ctx)

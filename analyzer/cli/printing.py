@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +11,7 @@ import click
 from analyzer.cli.formats import ROWS, TsharkForm, format_options
 from analyzer.cli.options import limits_options
 from analyzer.cli.settings import settings
+from analyzer.cli.terminal import line_width, mark
 from analyzer.cli.values import OneOf
 from analyzer.errors import UserError
 from analyzer.render.jsonable import Limits
@@ -78,7 +79,8 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         if LISTED in sets:
             click.echo("\n".join(_known_sets()))
             raise click.exceptions.Exit(0)
-        printer = Printer(chosen, form, with_fields, limits, sets=sets, time=time, config=settings)
+        look = partial(Printer, width=line_width(), mark=mark())
+        printer = look(chosen, form, with_fields, limits, sets=sets, time=time, config=settings)
         return command(*args, printer=printer, **rest)
 
     return with_printer

@@ -14,6 +14,7 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded, patiently
 from analyzer.cli.options import decode_as_option
+from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.insight.stories import Chapter, Telling, full_names, meant, offered, tales
@@ -29,6 +30,7 @@ from dissectors.story import Story
 @files_options
 @click.option("--list", "columns", is_flag=True, help="Say what the columns are, instead of reading captures.")
 @format_options(*ROWS)
+@wide_option()
 @decode_as_option
 def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bool, form: str) -> None:
     """Tell what happened in captures: wireanalyze report NAME FILE... prints a line for each thing that NAME tells of.
@@ -85,12 +87,11 @@ def _print_known(known: Mapping[str, type[Story]], asked: Sequence[str]) -> None
         if name not in known:
             raise UserError(f"there is no report {name}; there are {', '.join(known)}")
     if not asked:
-        for line in aligned([[name, story.about] for name, story in known.items()], frozenset({0, 1})):
-            click.echo(line)
+        print_fitted(aligned([[name, story.about] for name, story in known.items()], frozenset({0, 1})))
     for name in asked:
-        click.echo(f"{name}: {known[name].about}")
+        print_fitted([f"{name}: {known[name].about}"])
         rows = [[f"  {each.name}", each.kind, each.about] for each in known[name].columns]
-        click.echo("\n".join(aligned(rows, frozenset({0, 1, 2}))))
+        print_fitted(aligned(rows, frozenset({0, 1, 2})))
 
 
 def _print_counts(wanted: Mapping[str, type[Story]], chapters: Sequence[Chapter]) -> None:
@@ -100,15 +101,14 @@ def _print_counts(wanted: Mapping[str, type[Story]], chapters: Sequence[Chapter]
         [name, f"{len(chapter.entries) + chapter.more:,}", story.about]
         for (name, story), chapter in zip(wanted.items(), chapters, strict=True)
     ]
-    click.echo("\n".join(aligned(rows, frozenset({0, 2}))))
+    print_fitted(aligned(rows, frozenset({0, 2})))
 
 
 def _print(name: str, chapter: Chapter, form: str) -> None:
     """The lines of one report."""
     story, entries = chapter.story, chapter.entries
     if form == "table":
-        for line in table_lines(story, entries) if entries else ():
-            click.echo(line)
+        print_fitted(table_lines(story, entries, line_width()) if entries else ())
     else:
         objects = ({"story": name, **entry_object(story, entry)} for entry in entries)
         write_objects(sys.stdout.buffer, form, keys(story), objects)

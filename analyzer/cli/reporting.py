@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyzer.cli.inputs import patiently
+from analyzer.cli.terminal import is_wide, line_width, print_fitted
 from analyzer.columns import Ints
 from analyzer.insight.figures import FIGURES
 from analyzer.render.jsonable import JsonWriter
 from analyzer.render.objects import write_objects
-from analyzer.render.sparkline import PLAIN, bars_for
+from analyzer.render.sparkline import bars_for
 from analyzer.rows import Rows
 from analyzer.session import Session
-from analyzer.text import ELLIPSIS
 
 if TYPE_CHECKING:
     from analyzer.insight.statistics import Group, Statistics
@@ -30,6 +30,9 @@ SHOWN = 20
 
 WIDTH = 120
 """Characters of a line where output is no terminal and COLUMNS says nothing."""
+
+UNBOUNDED = 1 << 16
+"""More than there is to say."""
 
 
 class Report:
@@ -64,8 +67,8 @@ class Report:
 
             name = "standard input" if files[0] == "-" else os.path.basename(files[0])
             source = name if len(files) == 1 else f"{name} and {len(files) - 1} more"
-            width = shutil.get_terminal_size((WIDTH, 0)).columns
-            self._write(overview_lines(found, source, self._bars, width))
+            width = UNBOUNDED if is_wide() else shutil.get_terminal_size((WIDTH, 0)).columns
+            print_fitted(overview_lines(found, source, self._bars, width))
 
     def groups(self, by: Sequence[str], interval: int | None, sort: str | None, *, with_errors: bool) -> None:
         """The groups of --by. Raises UserError."""
@@ -84,7 +87,7 @@ class Report:
         else:
             from analyzer.render.figures_text import groups_lines
 
-            self._write(groups_lines(found, groups, self._bars))
+            print_fitted(groups_lines(found, groups, self._bars, line_width()))
 
     def traffic(self, view: str) -> None:
         """Who talks to whom; view: conversations or endpoints."""
@@ -96,14 +99,17 @@ class Report:
         rows = np.arange(len(self._session.rows)) if self._rows is None else self._rows
         if view == "conversations":
             talks = conversations(reader, rows)
-            lines, objects = conversations_lines(talks, self._most), [conversation_object(each) for each in talks]
+            lines, objects = (
+                conversations_lines(talks, self._most, line_width()),
+                [conversation_object(each) for each in talks],
+            )
             names = list(Conversation.__annotations__)
         else:
             ends = endpoints(reader, rows)
-            lines, objects = endpoints_lines(ends, self._most), [asdict(each) for each in ends]
+            lines, objects = endpoints_lines(ends, self._most, line_width()), [asdict(each) for each in ends]
             names = list(Endpoint.__annotations__)
         if self._form == "table":
-            self._write(lines)
+            print_fitted(lines)
         elif self._form == "json":
             _write_json({view: objects[: self._most], f"{view}_in_all": len(objects)})
         else:
@@ -112,10 +118,6 @@ class Report:
     @property
     def _most(self) -> int | None:
         return SHOWN if self._top is None and self._form == "table" else self._top
-
-    def _write(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            sys.stdout.write((line.replace(ELLIPSIS, "~") if self._bars == PLAIN else line) + "\n")
 
 
 @contextmanager

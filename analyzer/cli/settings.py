@@ -8,7 +8,7 @@ import click
 
 from analyzer.config import Config, find, load
 
-_PATH, _CONFIG, _NO_NAMES = (f"{__name__}.{name}" for name in ("path", "config", "no_names"))
+_PATH, _CONFIG, _NO_NAMES, _VERBOSE = (f"{__name__}.{name}" for name in ("path", "config", "no_names", "verbose"))
 
 
 def tell_path(context: click.Context, _: click.Parameter, path: str | None) -> None:
@@ -21,6 +21,18 @@ def tell_no_names(context: click.Context, _: click.Parameter, wanted: bool) -> N
     """Callback of -n."""
     if wanted:
         context.meta[_NO_NAMES] = True
+
+
+def tell_verbose(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Callback of -v."""
+    if wanted:
+        context.meta[_VERBOSE] = True
+
+
+def is_verbose() -> bool:
+    """Whether each finding is to be told, also of those that are alike."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_VERBOSE, False))
 
 
 def config_path() -> tuple[str, bool]:

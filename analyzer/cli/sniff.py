@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from analyzer.capture.live.capture import LiveCapture
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
-from analyzer.cli.inputs import names_option, told
+from analyzer.cli.inputs import names_option, told, verbose_option
 from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.memory import LEAST, PROGRAM
@@ -23,6 +23,7 @@ from analyzer.cli.options import decode_as_option, theme_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.settings import settings, with_names
 from analyzer.cli.sniff_options import Capturing, capture_options
+from analyzer.cli.terminal import wide_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.render.printer import Printer
@@ -38,9 +39,11 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @capture_options
 @click.option("--headless", is_flag=True, help="Print rows on standard output instead of opening the TUI.")
 @names_option
+@verbose_option
 @filter_option
 @decode_as_option
 @rows_options
+@wide_option("--wide")
 @theme_option
 def command(
     capturing: Capturing, headless: bool, decode_as: Told, printer: Printer, wanted: Filter | None, theme: str

@@ -16,6 +16,7 @@ from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.reporting import SHOWN, Report, order_of
+from analyzer.cli.terminal import wide_option
 from analyzer.cli.values import Whole
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
@@ -63,6 +64,7 @@ class Duration(click.ParamType[int]):
 )
 @click.option("--errors/--no-errors", default=True, show_default=True, help="Look into answers for errors.")
 @format_options(*ROWS, short="json")
+@wide_option()
 @filter_option
 @decode_as_option
 @decompression_option

@@ -119,7 +119,9 @@ class Bodies:
 
     def _of_whole(self, plan: _Plan, row: int, message: bytes | Window, remarks: int) -> Sequence[Sequence[Any]]:
         session, dissector = self._session, plan.dissector
-        body = raw.body(message) if dissector is None else defects.values(dissector, message, plan.context)
+        body = (
+            raw.body(session, row, message) if dissector is None else defects.values(dissector, message, plan.context)
+        )
         if remarks:
             body = session.remarked(row, body, findings_of(remarks))
         info: list[Any] = []

@@ -26,10 +26,11 @@ ERROR_ANSWER, NOT_KEPT = "error-answer", "packets-not-kept"
 
 
 class Found(NamedTuple):
-    """A finding; `row` is None where it belongs to none: a file, a gap, a stream."""
+    """A finding; `row` is None where it belongs to none: a file, a gap, a stream, which is then `stream`, if any."""
 
     row: int | None
     finding: Finding
+    stream: int | None = None
 
 
 def checkup(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> Iterator[Found]:
@@ -38,7 +39,7 @@ def checkup(session: Analysis, looked: Callable[[int], None] = lambda rows: None
     looked: told from time to time how many rows have been looked at.
     """
     yield from of_rows(session, len(session.rows), looked)
-    yield from (Found(None, finding) for finding in session.findings)
+    yield from (Found(None, *each) for each in session.located)
     if isinstance(session, Session):
         yield from (Found(None, finding) for info in session.packets.files for finding in _not_kept(info))
 

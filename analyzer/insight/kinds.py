@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from analyzer.insight.checkup import ERROR_ANSWER
+from analyzer.insight.checkup import ERROR_ANSWER, Found
+from analyzer.ports import server_port
+from analyzer.session import Analysis
 from dissectors.finding import Finding, Severity
 
 
 class Kind(NamedTuple):
-    """What findings are counted together by; of errors in answers, which error it is of which operation."""
+    """What findings are counted together by; of errors in answers, which error it is of which operation.
+
+    port: of the server whose connections they are about, where they belong to connections and not to rows; else 0.
+    """
 
     severity: Severity
     code: str
     error: str = ""
+    port: int = 0
 
 
-def kind_of(finding: Finding) -> Kind:
+def kind_of(finding: Finding, port: int = 0) -> Kind:
     """The kind that a finding is of."""
-    return Kind(finding.severity, finding.code, finding.text if finding.code == ERROR_ANSWER else "")
+    return Kind(finding.severity, finding.code, finding.text if finding.code == ERROR_ANSWER else "", port)
 
 
 def gravest_first(counts: Mapping[Kind, int]) -> list[Kind]:
@@ -28,3 +34,46 @@ def gravest_first(counts: Mapping[Kind, int]) -> list[Kind]:
     counts: how often there is each.
     """
     return sorted(counts, key=lambda kind: (-kind.severity, kind.code == ERROR_ANSWER, -counts[kind], kind))
+
+
+class Group:
+    """Findings of one kind: how many; the first `shown` messages that have one, and whether there are `more`.
+
+    streams: the connections of those that belong to no message. examples: the first so many that read differently;
+    where `most` is None, all.
+    """
+
+    def __init__(self, shown: int, most: int | None) -> None:
+        self._shown, self._most = shown, most
+        self.count, self.more = 0, False
+        self.rows: list[int] = []
+        self.streams: set[int] = set()
+        self.examples: list[Found] = []
+
+    def add(self, found: Found) -> None:
+        """Counts one."""
+        self.count += 1
+        if found.stream is not None:
+            self.streams.add(found.stream)
+        if found.row is not None:
+            self.add_row(found.row)
+        if self._most is None or (len(self.examples) < self._most and self._is_new(found)):
+            self.examples.append(found)
+
+    def add_row(self, row: int) -> None:
+        """A message that has one."""
+        if row not in self.rows:
+            self.more = self.more or len(self.rows) == self._shown
+            self.rows += [row] * (not self.more)
+
+    def _is_new(self, found: Found) -> bool:
+        return all(each.finding.text != found.finding.text for each in self.examples)
+
+
+def grouped(session: Analysis, found: Iterable[Found], shown: int, most: int | None) -> dict[Kind, Group]:
+    """Findings by kind, in the order in which kinds are told. shown, most: see Group."""
+    groups: dict[Kind, Group] = {}
+    for each in found:
+        port = 0 if each.stream is None else server_port(session, each.stream)
+        groups.setdefault(kind_of(each.finding, port), Group(shown, most)).add(each)
+    return {kind: groups[kind] for kind in gravest_first({kind: group.count for kind, group in groups.items()})}

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from analyzer import raw
 from analyzer.columns import Array, Ints
 from analyzer.counts import streams
 from analyzer.fields.path import FieldPath, ShortField
@@ -245,13 +247,16 @@ def _by_operation(reader: Rows, rows: Ints) -> Iterator[tuple[str, str | None, i
 
 
 def _findings(session: Session, rows: Ints, others: Sequence[Finding]) -> list[tuple[str, str, int]]:
-    """How many of each severity and code, of these rows and `others`, the gravest and most frequent first."""
+    """How many of each severity and code, of these rows and `others`, the gravest and most frequent first.
+
+    Bodies are not read, but for the first bytes of raw rows.
+    """
     found: Counter[tuple[Severity, str]] = Counter()
     bits = session.remarks_of(rows, late=session.ended)
     for value in np.unique(bits).tolist():
         count = int((bits == value).sum())
         for finding in findings_of(value):
             found[finding.severity, finding.code] += count
-    found.update((finding.severity, finding.code) for finding in others)
+    found.update((finding.severity, finding.code) for finding in chain(raw.findings(session, rows), others))
     ordered = sorted(found.items(), key=lambda each: (-each[0][0], -each[1], each[0][1]))
     return [(severity.name.lower(), code, count) for (severity, code), count in ordered]

@@ -100,7 +100,11 @@ class Saying:
             for row, bits, (dissector, message, context) in zip(
                 part.tolist(), remarks, session.readable(part), strict=True
             ):
-                body = raw.body(message) if dissector is None else defects.values(dissector, message, context)
+                body = (
+                    raw.body(session, row, message)
+                    if dissector is None
+                    else defects.values(dissector, message, context)
+                )
                 findings = session.remarked(row, body, findings_of(bits)).findings
                 watched = dissector is not None and self._watched(dissector, context)
                 yield About(row, dissector, context, body.error, findings, body.values if watched else None)

@@ -18,13 +18,13 @@ from analyzer.capture import ip, link
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.columns import Bools, Ints
+from analyzer.ports import server_ports
 from analyzer.session import Session
 from dissectors.foreign import foreign
 
 LOOKED_AT = 100_000
 """Packets that are looked at again."""
 
-_PREFIX = 64
 _NAMES = {1: "ICMP", 2: "IGMP", 47: "GRE", 50: "ESP", 58: "ICMPv6", 89: "OSPF", 132: "SCTP"}
 
 
@@ -46,27 +46,30 @@ class Other(NamedTuple):
 
 def spoken(session: Session) -> list[Spoken]:
     """The connections of no known protocol, those with most bytes first."""
-    streams = session.engine.streams
-    rows = session.rows
-    stream, length = rows.column("stream"), rows.column("length")
-    size = np.bincount(stream, length, len(streams)).astype(np.int64)
-    known = np.zeros(len(streams), bool)
-    known[stream[_is_known(session)]] = True
-    names = _names(session, np.flatnonzero(~known))
+    stream, length = session.rows.column("stream"), session.rows.column("length")
+    unknown = np.ones(len(session.engine.streams), bool)
+    unknown[stream[_is_known(session)]] = False
+    size = np.bincount(stream, length, len(unknown)).astype(np.int64)
+    numbers = np.flatnonzero(unknown)
+    names, ports = _names(session, unknown), server_ports(session)
     groups: dict[tuple[int, str | None], list[int]] = {}
-    for number in np.flatnonzero(~known).tolist():
-        client, flow = max(streams.cell("client", number), 0), streams.cell("flow", number)
-        port = session.source.flows.port(flow, 1 - client)
+    for number, port in zip(numbers.tolist(), ports[numbers].tolist(), strict=True):
         groups.setdefault((port, names.get(number)), []).append(int(size[number]))
     found = [Spoken(port, name, len(sizes), sum(sizes)) for (port, name), sizes in groups.items()]
     return sorted(found, key=lambda each: (-each.bytes, -each.connections, each.port))
+
+
+def has_unknown(session: Session) -> bool:
+    """Whether any bytes are of no known protocol."""
+    return not bool(_is_known(session).all())
 
 
 def has_known(session: Session) -> bool:
     """Whether any message is of a known protocol, or bytes without framing are what one of them knows."""
     if bool(_is_known(session).any()):
         return True
-    return any(raw.told(session, row, _beginning(session, row)) is not None for row in _firsts(session))
+    every = np.arange(len(session.rows))
+    return any(raw.told(session, row, raw.beginning(session, row)) is not None for row in _firsts(session, every))
 
 
 def _is_known(session: Session) -> Bools:
@@ -75,27 +78,19 @@ def _is_known(session: Session) -> Bools:
     return known
 
 
-def _firsts(session: Session) -> list[int]:
-    """The first row of each direction of each connection, in order."""
-    direction = session.rows.column("stream").astype(np.int64) * 2 + session.rows.column("side")
-    return sorted(np.unique(direction, return_index=True)[1].tolist())
+def _firsts(session: Session, rows: Ints) -> list[int]:
+    """The first of these rows of each direction of each connection, in order."""
+    direction = session.rows.column("stream")[rows].astype(np.int64) * 2 + session.rows.column("side")[rows]
+    return sorted(rows[np.unique(direction, return_index=True)[1]].tolist())
 
 
-def _beginning(session: Session, row: int) -> bytes:
-    """The first bytes of a row."""
-    for at, length, _ in session.pieces(row):
-        return b"" if at < 0 else session.source.store.read(at, min(length, _PREFIX))
-    return b""
-
-
-def _names(session: Session, streams: Ints) -> dict[int, str]:
-    """What connections speak, by the first bytes of either side."""
+def _names(session: Session, streams: Bools) -> dict[int, str]:
+    """What those connections speak for which `streams` is true, by the first bytes of either side."""
     found: dict[int, str] = {}
-    wanted = set(streams.tolist())
-    for row in _firsts(session):
+    for row in _firsts(session, np.flatnonzero(streams[session.rows.column("stream")])):
         stream = session.rows.cell("stream", row)
-        if stream in wanted and stream not in found:
-            other = foreign(_beginning(session, row))
+        if stream not in found:
+            other = foreign(raw.beginning(session, row))
             if other is not None:
                 found[stream] = other.name
     return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from analyzer.render.counted import counted
 from analyzer.text import safe_text
 
 GAP = 2
@@ -19,3 +20,28 @@ def aligned(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0})
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield (" " * gap).join(cells).rstrip()
+
+
+def columns(
+    rows: Sequence[Sequence[str]],
+    left: frozenset[int],
+    width: int | None,
+    least: Mapping[int, int],
+    dropped: Sequence[int],
+    lists: frozenset[int] = frozenset(),
+) -> Iterator[str]:
+    """The same lines, of at most `width` cells; the last one says how many columns are left out, if some are.
+
+    width: None for all of it. least, dropped, lists: see analyzer.render.fitting.fitted.
+    """
+    if width is None:
+        yield from aligned(rows, left)
+        return
+    from analyzer.render.fitting import aligned_cells, fitted  # pipes do without
+
+    safe = [[safe_text(cell) for cell in row] for row in rows]
+    cells, kept = fitted(safe, width, least, dropped, lists)
+    beginning = frozenset(place for place, column in enumerate(kept) if column in left)
+    yield from aligned_cells(cells, beginning)
+    if len(kept) < len(rows[0]):
+        yield f"{counted(len(rows[0]) - len(kept), 'more column')}: -w shows all columns"

@@ -11,14 +11,21 @@ from analyzer.insight.grouping import TIME, field_of
 from analyzer.insight.statistics import Group, Statistics
 from analyzer.insight.traffic import Conversation, Endpoint
 from analyzer.render.amounts import count, rate, share, size
-from analyzer.render.columns_text import aligned
+from analyzer.render.columns_text import columns
 from analyzer.render.durations import duration
+from analyzer.render.fitting import wrapped
 from analyzer.render.sparkline import BLOCKS, sparkline
 from analyzer.session import iso_time
 from analyzer.text import safe_text
 
 LONGEST = 60
 """Characters of a name."""
+
+LEAST = 16
+"""Characters of a name that are left where there is little room."""
+
+INDENT = "  "
+"""Before the second line of a long foot."""
 
 Show = Callable[[Any], str]
 
@@ -39,6 +46,9 @@ SHOWN: Mapping[str, tuple[str, Show]] = {
 }
 """What is shown of a group, what it is called above its column, and how it is written."""
 
+_LESS_OF_CONVERSATIONS = (8, 1, 9, 7, 5, 6, 4)
+"""Columns of conversations in the order in which they are left out: when they began, the protocol, how long."""
+
 _OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
 
 
@@ -52,8 +62,13 @@ def _says(name: str, figures: Figures) -> bool:
     return bool(value) if name in _OPTIONAL else value is not None
 
 
-def groups_lines(found: Statistics, groups: Sequence[Group], bars: str = BLOCKS) -> Iterator[str]:
-    """A head, a line for each of these groups, and how they stand to all of them."""
+def groups_lines(
+    found: Statistics, groups: Sequence[Group], bars: str = BLOCKS, width: int | None = None
+) -> Iterator[str]:
+    """A head, a line for each of these groups, and how they stand to all of them.
+
+    width: cells of a line; figures are left out from the right where there is no room for them.
+    """
     names = shown_figures(groups)
     in_time = found.by == (TIME,)
     head = [*found.by, *(SHOWN[name][0] for name in names), *(("",) if in_time else ())]
@@ -64,8 +79,13 @@ def groups_lines(found: Statistics, groups: Sequence[Group], bars: str = BLOCKS)
         cells = [show(value) for show, value in zip(shows, group.key, strict=True)]
         cells += [SHOWN[name][1](getattr(group.figures, name)) for name in names]
         rows.append([*cells, shape[place]] if in_time else cells)
-    yield from aligned(rows, frozenset(range(len(found.by))))
-    yield _foot(found, len(groups))
+    keys = range(len(found.by))
+    # A time is a number, and numbers are not cut.
+    least = {place: LEAST for place, key in enumerate(found.by) if key != TIME}
+    dropped = range(len(head) - 1, len(found.by), -1)
+    yield from columns(rows, frozenset(keys), width, least, dropped)
+    foot = _foot(found, len(groups))
+    yield from [foot] if width is None else wrapped(foot, width, indent=INDENT)
 
 
 def _foot(found: Statistics, shown: int) -> str:
@@ -101,7 +121,7 @@ def name_of(value: Any, label: Label | None = None) -> str:
     return safe_text(text, LONGEST)
 
 
-def conversations_lines(found: Sequence[Conversation], most: int | None) -> Iterator[str]:
+def conversations_lines(found: Sequence[Conversation], most: int | None, width: int | None = None) -> Iterator[str]:
     """A line for each connection."""
     head = ("connection", "protocol", "messages", "bytes", ">", "bytes", "<", "bytes", "began", "duration")
     rows = [
@@ -115,11 +135,11 @@ def conversations_lines(found: Sequence[Conversation], most: int | None) -> Iter
         )
         for each in found[:most]
     ]
-    yield from aligned([head, *rows], frozenset({0, 1}))
+    yield from columns([head, *rows], frozenset({0, 1}), width, {}, _LESS_OF_CONVERSATIONS)
     yield f"{len(rows):,} of {len(found):,} conversations; > to the server, < to the client"
 
 
-def endpoints_lines(found: Sequence[Endpoint], most: int | None) -> Iterator[str]:
+def endpoints_lines(found: Sequence[Endpoint], most: int | None, width: int | None = None) -> Iterator[str]:
     """A line for each endpoint."""
     head = ("endpoint", "connections", "messages", "bytes", "sent", "bytes", "received", "bytes")
     rows = [
@@ -131,7 +151,7 @@ def endpoints_lines(found: Sequence[Endpoint], most: int | None) -> Iterator[str
         )
         for each in found[:most]
     ]
-    yield from aligned([head, *rows])
+    yield from columns([head, *rows], frozenset({0}), width, {}, range(len(head) - 1, 2, -1))
     yield f"{len(rows):,} of {len(found):,} endpoints"
 
 

@@ -15,6 +15,7 @@ from analyzer.insight.percentiles import EDGES
 from analyzer.render.amounts import count, rate, size
 from analyzer.render.columns_text import aligned
 from analyzer.render.durations import duration
+from analyzer.render.fitting import cut
 from analyzer.render.sparkline import BLOCKS, narrowed, sparkline
 from analyzer.text import safe_text
 
@@ -67,7 +68,7 @@ def _drawn(titles: dict[str, str], rows: Sequence[Sequence[str]], kept: Sequence
     places = [HEAD.index(title) for title in kept]
     cells = [[row[place] for place in places] for row in rows]
     for row in cells:
-        row[0] = safe_text(row[0], longest)
+        row[0] = cut(safe_text(row[0]), longest)
     left = frozenset(place for place, title in enumerate(kept) if title in _LEFT)
     return list(aligned([[titles[title] for title in kept], *cells], left))
 

@@ -14,6 +14,7 @@ from analyzer.counts import UNKNOWN
 from analyzer.insight.overview import Overview
 from analyzer.render.amounts import rate, size
 from analyzer.render.durations import duration
+from analyzer.render.fitting import cut
 from analyzer.render.overview_table import EMPTY, table_lines
 from analyzer.render.sparkline import BLOCKS, narrowed, sparkline
 from analyzer.session import iso_time
@@ -134,9 +135,8 @@ def _wrapped(title: str, parts: Sequence[str], width: int, lines: int = 2, there
     line, shown = title, 0
     for part in parts:
         room = width - len(_left_out(there - shown - 1)) - (shown + 1 < len(parts))
-        text = safe_text(
-            part, min(max(width // 2, LONGEST), width - BEHIND) if shown else max(room - len(line) - 1, LEAST)
-        )
+        most = min(max(width // 2, LONGEST), width - BEHIND) if shown else max(room - len(line) - 1, LEAST)
+        text = cut(safe_text(part), most)
         more = f"{',' if shown else ''}{' ' if line else ''}{text}"
         if shown and len(line) + len(more) > room:
             if lines == 1:

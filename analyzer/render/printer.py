@@ -21,6 +21,7 @@ from analyzer.render.shapes import Joined, Listed
 from analyzer.render.table import TableForm
 from analyzer.render.time_formats import TimeFormat
 from analyzer.rows import ROW_KEYS, Rows, chunks
+from analyzer.text import ELLIPSIS
 
 if TYPE_CHECKING:
     from analyzer.render.aligned import AlignedForm
@@ -34,7 +35,8 @@ class Printer:
     """Prints rows in one form, to `out`, by default stdout. Raises UserError for a key that does not exist.
 
     chosen, sets: keys, and sets of them, as after -e and --columns. config: asked for where it has a say.
-    `for_people`: in a table.
+    `for_people`: in a table, of which no line has more than `width` cells, if that is given; mark: what ends what is
+    cut.
     """
 
     def __init__(
@@ -48,6 +50,8 @@ class Printer:
         time: TimeFormat | None = None,
         config: Callable[[], Config] = Config,
         out: Out | None = None,
+        width: int | None = None,
+        mark: str = ELLIPSIS,
     ) -> None:
         keys = _keys(_parts(chosen), _parts(sets), form, with_fields, config)
         self.for_people = form == "table" and (bool(sets) or not chosen)
@@ -57,6 +61,10 @@ class Printer:
         self._array = JsonArray(self.out) if form == "json" else None
         if self._array is not None:
             self.out = self._array
+        if self.for_people and width is not None:
+            from analyzer.render.cut_lines import CutLines  # pipes do without
+
+            self.out = CutLines(self.out, width, mark)
         is_json = form in ("ndjson", "json")
         self.limits, self._paths = limits, keys.paths
         self._shape: Shape = Listed() if is_json else Joined(limits, labels=self.for_people)
@@ -68,7 +76,7 @@ class Printer:
         elif not self.for_people:
             self._form = DelimitedForm(keys.titles, keys.names, DELIMITERS.get(form, "\t"), limits)
         elif tuple(keys.names[: len(TABLE_KEYS)]) == TABLE_KEYS and set(keys.names) <= {*TABLE_KEYS, "fields"}:
-            self._form = TableForm(keys.names, limits, time)
+            self._form = TableForm(keys.names, limits, time, width)
         else:
             from analyzer.render.aligned import NUMBERS, AlignedForm  # the usual table does without
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzer.render.clock import clock_text
-from analyzer.render.columns_text import aligned
+from analyzer.render.columns_text import columns as fitted_columns
 from analyzer.render.durations import duration
 from analyzer.session import iso_time
 from analyzer.text import ELLIPSIS, safe_text
@@ -18,6 +18,9 @@ from dissectors.story import Column, Entry, Story
 
 LONGEST = 40
 """Characters of a cell in a table."""
+
+LEAST = 18
+"""Characters of a text that are left where there is little room: an id is not cut."""
 
 SHOWN = 6
 """Messages of a line that a table names."""
@@ -85,8 +88,12 @@ def _cut(text: str) -> str:
     return safe if len(safe) <= LONGEST else safe[: LONGEST - 1 - half] + ELLIPSIS + safe[-half:]
 
 
-def table_lines(story: type[Story], entries: Sequence[Entry]) -> Iterator[str]:
-    """A head, and a line for each entry."""
+def table_lines(story: type[Story], entries: Sequence[Entry], width: int | None = None) -> Iterator[str]:
+    """A head, and a line for each entry.
+
+    width: cells of a line. Where there is no room texts are narrow, then columns are left out: lists, then others from
+    the right; what the line is about and the messages stay.
+    """
     places = [
         place
         for place, column in enumerate(story.columns)
@@ -99,4 +106,8 @@ def table_lines(story: type[Story], entries: Sequence[Entry]) -> Iterator[str]:
         cells = [_cut(shown(*each)) for each in zip(columns, values, strict=True)]
         rows.append([_SHOWN["time"](entry.first), *cells, messages(entry)])
     left = {place + 1 for place, column in enumerate(columns) if column.kind in _LEFT}
-    return aligned(rows, frozenset({0, len(columns) + 1} | left))
+    last = len(columns) + 1
+    lists = {place + 1 for place, column in enumerate(columns) if column.kind == "texts"}
+    dropped = sorted(range(2, last), key=lambda place: (place not in lists, -place))
+    least = dict.fromkeys((*left, last), LEAST)
+    return fitted_columns(rows, frozenset({0, last} | left), width, least, dropped, frozenset(lists | {last}))

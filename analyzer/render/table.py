@@ -37,6 +37,15 @@ NUMBERS = {"number": 0, "stream": 2, "version": 7, "length": 8}
 TEXTS = {"source": 3, "destination": 4, "protocol": 5}
 """Keys that are columns of their own, and which."""
 
+USEFUL_INFO = 28
+"""Cells that the line of information has before a column more is left out."""
+
+DISPENSABLE: Sequence[tuple[int, ...]] = ((3, 4), (5,), (8,), (2,))
+"""Columns that are left out together where a line has no room: addresses, protocol, length, stream."""
+
+OPERATIONS = (31, 24, 20)
+"""Cells of the operation: where all fits, where something must be left out, and where little is left."""
+
 _INFO = "info"
 _TIME, _PROTOCOL, _OPERATION, _LATENCY = 1, 5, 6, 9
 _BLANK = Style("blank", b"", str.encode)
@@ -47,13 +56,20 @@ class TableForm:
     """See Form. With `fields` the decoded body stands at the end of each line.
 
     time: the format in which the reader gives `time`; by default it is ISO 8601, of which the clock is shown.
+    width: cells of a line; columns that say least are narrow or left out, and who prints cuts lines that are too long.
     """
 
     asks = True
 
-    def __init__(self, keys: Sequence[str], limits: Limits, time: TimeFormat | None = None) -> None:
+    def __init__(
+        self, keys: Sequence[str], limits: Limits, time: TimeFormat | None = None, width: int | None = None
+    ) -> None:
         self._keys, self._json, self._time = keys, JsonWriter(limits), time
         self._widths = [*WIDTHS[:_TIME], time_width(time), *WIDTHS[_TIME + 1 :]]
+        self._places: Sequence[int] = range(len(WIDTHS))
+        if width is not None:
+            self._widths[_OPERATION], self._places = _layout(self._widths, width)
+        self._is_narrow = self._widths[_OPERATION] < WIDTHS[_OPERATION]
         self._what: Texts | None = None
         self._names = LineNames()
 
@@ -80,11 +96,13 @@ class TableForm:
         texts = {key: column[key].cells(_padded(WIDTHS[TEXTS[key]])) for key in ("source", "destination", "protocol")}
         numbers = {key: cells.right_aligned(column[key].cells(_BLANK), WIDTHS[NUMBERS[key]]) for key in NUMBERS}
         parts = [numbers["number"], time, numbers["stream"], texts["source"], texts["destination"], texts["protocol"]]
-        operations = _beside_long(self._operations(reader, rows), column["protocol"])
+        operations = self._operations(reader, rows)
+        if _PROTOCOL in self._places:
+            operations = _beside_long(operations, column["protocol"], self._widths[_OPERATION])
         parts += [operations, numbers["version"], numbers["length"]]
         frame: list[bytes | Cells | Slot] = []
-        for part in parts:
-            frame += [part, b" "]
+        for place, part in enumerate(parts):
+            frame += [part, b" "] * (place in self._places)
         return [*frame[:-1], _latencies(column["latency_ns"]), Slot(_INFO)]
 
     def _operations(self, reader: Rows, rows: Ints) -> Cells:
@@ -96,7 +114,8 @@ class TableForm:
             )
         operation = reader.take("operation", rows).astype(np.int64)
         numbers = np.where(operation == NULL, 0, operation + 1) * 8 + reader.take("role", rows)
-        return self._what.cells(numbers, _padded(WIDTHS[_OPERATION]))
+        width = self._widths[_OPERATION]
+        return self._what.cells(numbers, _bounded(width) if self._is_narrow else _padded(width))
 
     def _times(self, reader: Rows, rows: Ints, column: Column) -> Cells:
         """The column of times, as cells."""
@@ -127,18 +146,34 @@ class TableForm:
         texts = ["" if cell is None else safe_text(str(cell)) for cell in cells_of_row]
         right = RIGHT if self._time in (None, "iso") else RIGHT | {_TIME}
         widths = list(self._widths)
-        widths[_OPERATION] -= max(len(texts[_PROTOCOL]) - widths[_PROTOCOL], 0)
+        if self._is_narrow:
+            texts[_OPERATION] = safe_text(texts[_OPERATION], widths[_OPERATION])
+        if _PROTOCOL in self._places:
+            widths[_OPERATION] -= max(len(texts[_PROTOCOL]) - widths[_PROTOCOL], 0)
         padded = [
-            text.rjust(width) if index in right else text.ljust(width)
-            for index, (text, width) in enumerate(zip(texts, widths, strict=True))
+            texts[place].rjust(widths[place]) if place in right else texts[place].ljust(widths[place])
+            for place in self._places
         ]
         return " ".join(padded).rstrip()
 
 
-def _beside_long(operations: Cells, protocol: Column) -> Cells:
+def _layout(widths: Sequence[int], width: int) -> tuple[int, Sequence[int]]:
+    """The width of the operation, and the columns that there is room for beside a useful line of information."""
+    wide, usual, narrow = OPERATIONS
+    left = list(range(len(widths)))
+    ways = [(wide, ()), *((usual, each) for each in ((), *DISPENSABLE))]
+    for operation, dropped in ways:
+        left = [place for place in left if place not in dropped]
+        others = sum(widths[place] + 1 for place in left if place != _OPERATION)
+        if others + operation + 1 + USEFUL_INFO <= width:
+            return operation, left
+    return narrow, left
+
+
+def _beside_long(operations: Cells, protocol: Column, room: int) -> Cells:
     """Operations without the spaces at their end whose room the name of a long protocol has taken."""
     assert isinstance(protocol, Picked)
-    room, found = WIDTHS[_OPERATION], operations
+    found = operations
     for number in np.unique(protocol.numbers).tolist():
         over = min(max(len(protocol.texts.value(number) or "") - WIDTHS[_PROTOCOL], 0), room)
         if over:
@@ -165,6 +200,12 @@ def _padded(width: int) -> Style:
     if width < 0:
         return Style(f"right {-width}", b" " * -width, lambda text: safe_text(text).rjust(-width).encode())
     return Style(f"left {width}", b" " * width, lambda text: safe_text(text).ljust(width).encode())
+
+
+@cache
+def _bounded(width: int) -> Style:
+    """The same to the left, cut where they are longer."""
+    return Style(f"bounded {width}", b" " * width, lambda text: safe_text(text, width).ljust(width).encode())
 
 
 def _what(role: str, operation: str | None) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.insight.checkup import checkup
+from analyzer.insight.overview import overview
 from analyzer.session import Session
 from tests.analyzer.wire import (
     CLIENT,
@@ -52,7 +54,8 @@ def test_what_a_proxy_puts_first_is_a_raw_row(talk: Talk, preamble: bytes, cut: 
         assert "HAProxy" in first["info"]
         assert [row["operation"] for row in rest[:2]] == ["ApiVersions", "ApiVersions"]
         assert {row["state"] for row in rest} == {"complete"}
-        assert [finding.code for finding in session.findings] == ["proxy-preamble"]
+        assert [each["code"] for each in first["findings"]] == ["proxy-preamble"]
+        assert session.findings == []
 
 
 def test_a_proxy_without_a_conversation_is_named(tmp_path: Path) -> None:
@@ -95,13 +98,35 @@ def test_on_its_own_port_or_one_of_nobody_nothing_is_said(talk: Talk, port: int,
         (b"GET / HTTP/1.1\r\n\r\n", "an HTTP request"),
     ],
 )
-def test_what_is_foreign_is_named(data: bytes, text: str, tmp_path: Path) -> None:
-    path = capture(tmp_path / "a.pcap", segments(Talk(((CLIENT, data),))))
-    with Session([path]).load() as session:
+@pytest.mark.parametrize(
+    ("port", "codes"), [(9092, ["wrong-protocol"]), (2181, ["wrong-protocol"]), (80, []), (443, [])]
+)
+def test_what_is_foreign_is_named_and_wrong_on_a_port_of_ours(
+    data: bytes, text: str, port: int, codes: list[str], tmp_path: Path
+) -> None:
+    talk = on_port(Talk(((CLIENT, data),)), port)
+    with Session([capture(tmp_path / "a.pcap", segments(talk), talk)]).load() as session:
         (row,) = rows_of(session)
         assert (row["role"], row["protocol"], row["state"]) == ("raw", "unknown", "undecoded")
         assert text in row["info"]
-        assert [finding.code for finding in session.findings] == ["wrong-protocol"]
+        # One finding, wherever it is asked for.
+        assert [each["code"] for each in row["findings"]] == codes
+        assert [each.code for each in session.tree(0).findings] == codes
+        assert [each.finding.code for each in checkup(session)] == codes
+        assert [code for _, code, _ in overview(session).findings] == codes
+        assert session.findings == []
+
+
+def test_what_is_foreign_in_a_connection_of_ours_is_told_once(talk: Talk, tmp_path: Path) -> None:
+    alert = bytes.fromhex("15030300020228")
+    writes = (talk.writes[0], (SERVER, alert))
+    path = capture(tmp_path / "a.pcap", segments(replace(talk, writes=writes)), on_port(talk, 50_123))
+    with Session([path]).load() as session:
+        *_, row = rows_of(session)
+        (finding,) = row["findings"]
+        assert finding["text"].startswith("the bytes are a TLS alert; ")
+        assert ", in a connection of kafka; " in finding["text"]
+        assert session.findings == []
 
 
 LATE = {

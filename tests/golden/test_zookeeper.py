@@ -30,7 +30,8 @@ KNOWN: dict[str, dict[str, int]] = {
     # order its answers took a second, paired with the ping right before them 0.3 ms.
     "en395_leader_kill": {"state of None": 1, "partner": 4},
     # Raw rows are `undecoded`: what comes behind a word, HTTP, TLS.
-    "flw_395": {"state of None": 2},
+    # The line break that came with a word belongs to it here; the truth has it as a row.
+    "flw_395": {"state of None": 1, "length of ruok": 1, "missing": 1},
     "foreign_client_port": {"state of None": 2},
     "tls_client_port": {"state of None": 2},
     # An opcode that nobody knows is `undecoded`; a body that breaks its layout stays `complete` and has a finding.

@@ -1,9 +1,9 @@
 """Four-letter words: the text that a client may send instead of opening a session, and the answer to it.
 
 Facts (administrator's guide, "The Four Letter Words"). A word has no framing; the server answers with text and closes.
-`stmk` brings eight bytes more. telnet's way to hang up (IAC IP, IAC WILL TM, here as four bytes) is taken for a word
-too. A frame cannot be mistaken for any of it: its first byte would say that it is hundreds of megabytes long. What the
-texts say is answers.py's.
+`stmk` brings eight bytes more. Who types a word into telnet or nc sends a line break with it. telnet's way to hang up
+(IAC IP, IAC WILL TM, here as four bytes) is taken for a word too. A frame cannot be mistaken for any of it: its first
+byte would say that it is hundreds of megabytes long. What the texts say is answers.py's.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from dissectors.zookeeper.tables import table
 WORD = 4
 TELNET_CLOSE = "telnetClose"
 _ENDINGS = (b"", b"\n", b"\r\n", b"\r")
+_LONGEST = max(map(len, _ENDINGS))
 _TRACE_MASK = leaves({"traceMask": LONG})
 _TEXT = FieldSpec("text", "string")
 _WORD = Wrapping("word", "string")
+_LINE_BREAK = Wrapping("lineBreak", "bytes")
 
 
 @cache
@@ -80,7 +82,10 @@ class ClientOpening(Measure):
         self._worded = False
 
     def length(self, message: Window, ended: bool) -> int | None:
-        """A word is four bytes or twelve; what follows it, only the end of the stream ends."""
+        """A word is four bytes or twelve, and a line break that came with it; only the end of the stream ends the rest.
+
+        Nobody waits for a line break: the server answers and closes as soon as it has the word.
+        """
         if self._worded:
             return len(message) if ended else -1
         prefix = message.read(0, WORD)
@@ -91,7 +96,8 @@ class ClientOpening(Measure):
         if len(message) < size:
             return -size
         self._worded = True
-        return size
+        rest = message.read(size, size + _LONGEST + 1)
+        return size + len(rest) if rest in _ENDINGS else size
 
     def across(self, message: Window, lost: range, ended: bool) -> int:
         """What follows a word goes on behind what is lost."""
@@ -121,18 +127,20 @@ def decode(message: bytes) -> Body:
 
 
 def read(message: bytes) -> Tree:
-    """A word with its mask, or a text."""
+    """A word with its mask and line break, or a text."""
     return unframed(message, _fields)
 
 
 def _fields(reader: Reader) -> None:
     word = word_of(reader.data)
-    if word is None or len(reader.data) > size_of(word):
+    if word is None or reader.data[size_of(word) :] not in _ENDINGS:
         _text(reader)
         return
     reader.leaf(_WORD, word, WORD)
     if size_of(word) > WORD:
         read_members(reader, _TRACE_MASK)
+    if reader.at < reader.end:
+        reader.leaf(_LINE_BREAK, reader.data[reader.at :], reader.end)
 
 
 def _text(reader: Reader) -> None:

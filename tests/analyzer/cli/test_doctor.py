@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from analyzer.cli.doctor import command
+from analyzer.cli.doctor import command, print_summary
+from analyzer.insight.checkup import Found
+from analyzer.session import Session
+from dissectors.finding import Finding, Severity
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 FENCED = str(GOLDEN / "k4_java_txn.pcap.zst")
@@ -58,3 +61,19 @@ def test_lines() -> None:
 @pytest.mark.parametrize("form", ["table", "ndjson"])
 def test_the_exit_status(file: str, level: str, status: int, form: str) -> None:
     assert CliRunner().invoke(command, ["--fail-on", level, "--format", form, file]).exit_code == status
+
+
+def refused(operation: str, row: int) -> Found:
+    return Found(row, Finding(Severity.NOTE, "error-answer", operation))
+
+
+@pytest.mark.parametrize(("kinds", "shown"), [(12, 12), (13, 13), (14, 13), (27, 13)])
+def test_errors_in_answers_are_each_counted_once(kinds: int, shown: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with Session([GOLDEN / "k4_py_aio.pcap.zst"]).load() as session:
+        print_summary(session, None, ["-"], [refused(f"Fetch: {kind}", kind) for kind in range(kinds)])
+    *lines, total = capsys.readouterr().out.splitlines()
+    heads = lines[::2]
+    assert len(heads) == shown
+    assert sum(int(line.split()[2]) for line in heads) == kinds
+    assert total.startswith(f"{kinds} findings in ")
+    assert (f"         {kinds - 12} others" in lines) == (kinds > 13)

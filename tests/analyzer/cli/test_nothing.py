@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.cli.nothing import KEYS
+from dissectors.foreign import advice
 from tests.analyzer.cli.conftest import Call
 
 KAFKA = str(Path(__file__).parents[3] / "captures" / "kafka.pcap")
@@ -81,9 +83,24 @@ def test_tls(call: Call, tmp_path: Path) -> None:
     hello = b"\x16\x03\x01\x00\x40\x01\0\0\x3c" + bytes(60)
     frames = [tcp(9093, hello, source) for source in range(40_000, 40_400)]
     told = call("list", capture(tmp_path / "tls.pcap", frames))[2].splitlines()
-    assert told[-2:] == [
-        "wireanalyze: the capture has 400 connections to port 9093 (TLS, 27.0KiB)",
-        "wireanalyze: TLS cannot be read without its keys: capture where TLS ends, or on a listener without it",
+    assert told == [
+        "wireanalyze: no message of a known protocol is in 400 packets",
+        (
+            "wireanalyze: 400 of 400 streams to port 9093 are TLS: the fields of their messages cannot be read without"
+            " keys; capture where TLS ends, or on a listener without it"
+        ),
+    ]
+
+
+def test_strangers_beside_messages(call: Call, tmp_path: Path) -> None:
+    """TLS is told on any port but its own, others on ports of ours."""
+    hello, get = b"\x16\x03\x01\x00\x40\x01\0\0\x3c" + bytes(60), b"GET / HTTP/1.1\r\n\r\n"
+    ask = bytes.fromhex("0000001000120000000000010006636c69656e74")
+    frames = [tcp(9092, ask, 40_000), tcp(9092, get, 40_001), tcp(9092, b"", 40_002), tcp(9093, hello), tcp(443, hello)]
+    frames += [tcp(80, get), tcp(8080, get)]
+    assert call("stats", capture(tmp_path / "a.pcap", frames))[2].splitlines() == [
+        "wireanalyze: 1 of 1 stream to port 9093 is TLS: " + KEYS,
+        "wireanalyze: 1 of 3 streams to port 9092 is HTTP: " + advice("http"),
     ]
 
 

@@ -141,6 +141,7 @@ CASES = [
     Case("a count that cannot be", request(1, "setWatches", bytes(8) + b"\x7f\xff\xff\xff"), REQUEST, "setWatches",
          {"relativeZxid": 0, "undecoded": None}, findings=["malformed-body"]),
     Case("a word", b"ruok", REQUEST, None, {}),
+    Case("a word that was typed", b"ruok\r\n", REQUEST, None, {}),
     Case("stmk", b"stmk" + (511).to_bytes(8), REQUEST, None, {"traceMask": 511}, info="mask 511"),
     Case("an answer", b"Zookeeper version: 3\nClients:\n", RESPONSE, None,
          {"text": "Zookeeper version: 3\nClients:\n", "values": {"Zookeeper version": "3"}},

@@ -75,7 +75,7 @@ PACKETS = [packet("FOLLOWERINFO", data=bytes(20)), packet("ACK"), packet(77, dat
 TREE = snapshot(node("/a"), node("/BenWasHere", b"BenWasHere"), sessions=2, acls=(vector(), vector(acl("a", "b"))))
 CASES: dict[str, tuple[Measure | None, bytes, list[int | None]]] = {
     "a word": (ZooKeeper().measure(True, True), b"ruok", [4]),
-    "a word and more": (ZooKeeper().measure(True, True), b"ruok\r\n", [4, 2]),
+    "a word and more": (ZooKeeper().measure(True, True), b"ruok\0\0\0\1", [4, 4]),
     "stmk": (ZooKeeper().measure(True, True), b"stmk" + bytes(8), [12]),
     "half of stmk": (ZooKeeper().measure(True, True), b"stmk" + bytes(3), [-12]),
     "no word": (ZooKeeper().measure(True, True), connect(), [None]),
@@ -127,6 +127,15 @@ def test_lengths(case: str, step: int) -> None:
 )
 def test_a_packet_of_an_unknown_type_is_confirmed_by_what_follows(behind: bytes, expected: int) -> None:
     assert QUORUM.measure(True, True).length(Bytes(packet(77, data=b"?") + behind), False) == expected
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("word", [b"ruok", b"stmk" + bytes(8)])
+def test_a_line_break_belongs_to_the_word_that_it_came_with(word: bytes, ending: bytes) -> None:
+    typed = word + ending
+    assert lengths(ZooKeeper().measure(True, True), typed, step=100) == [len(typed)]
+    assert lengths(ZooKeeper().measure(True, True), typed, step=len(word)) == [len(word), len(ending)]
+    assert lengths(ZooKeeper().measure(True, True), typed + b"?", step=100) == [len(word), len(ending) + 1]
 
 
 SETTING = packet("PROPOSAL", 9, bytes(40))

@@ -1,0 +1,68 @@
+"""The width of the terminal that output goes to, and lines that fit it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from analyzer.text import ELLIPSIS
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_WIDE = f"{__name__}.wide"
+
+PLAIN_MARK = "~"
+"""What ends a cut text where the output has no ellipsis."""
+
+
+def wide_option(*names: str) -> Callable[[_Command], _Command]:
+    """Adds --wide, which holds for the whole program. names: of the option, by default also -w."""
+
+    def tell(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            context.meta[_WIDE] = True
+
+    text = "Print all columns in full, also those that do not fit the terminal."
+    return click.option(*(names or ("-w", "--wide")), is_flag=True, expose_value=False, callback=tell, help=text)
+
+
+def is_wide() -> bool:
+    """Whether the user wants all there is, whatever the width."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_WIDE, False))
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks at what is printed."""
+    return sys.stdout.isatty()
+
+
+def line_width() -> int | None:
+    """The cells that a line may have; None where stdout is no terminal, or all is wanted."""
+    if is_wide() or not is_terminal():
+        return None
+    return shutil.get_terminal_size().columns
+
+
+def mark() -> str:
+    """What ends a cut text: an ellipsis where stdout can print it."""
+    try:
+        ELLIPSIS.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN_MARK
+    return ELLIPSIS
+
+
+def print_fitted(lines: Iterable[str]) -> None:
+    """Prints lines on stdout; on a terminal none is wider than it."""
+    width, end = line_width(), mark()
+    if width is not None:
+        from analyzer.render.fitting import cut  # pipes do without
+
+        lines = (cut(line, width) for line in lines)
+    for line in lines:
+        sys.stdout.write((line if end == ELLIPSIS else line.replace(ELLIPSIS, end)) + "\n")
