@@ -26,7 +26,7 @@ ANSWER = bytes.fromhex("00000010 00000007 00000000 ffffffff 00000000".replace(" 
 
 def found(path: Path) -> list[tuple[int | None, str]]:
     with Session([path]).load() as session:
-        return [(row, finding.code) for row, finding in checkup(session)]
+        return [(row, finding.code) for row, finding, _ in checkup(session)]
 
 
 def test_a_producer_that_was_fenced_off() -> None:
@@ -66,7 +66,7 @@ def test_what_the_kernel_dropped_is_told_by_interface(tmp_path: Path) -> None:
     counted = [statistics(0, 0, 5, 0), statistics(1, 0, 7, 2)]
     path.write_bytes(header([Description("lo", 1), Description("eth0", 1)]) + b"".join(counted))
     with Session([path]).load() as session:
-        ((row, finding),) = checkup(session)
+        ((row, finding, _),) = checkup(session)
         described = properties(session, 0, 0)["files"][0]["interfaces"]
     assert (row, finding.code) == (None, "packets-not-kept")
     assert "interface eth0: 2 packets were dropped" in finding.text
@@ -149,7 +149,7 @@ def test_one_direction_alone_is_told_once(tmp_path: Path, side: int, direction: 
 def test_a_request_that_is_answered_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.watches", lambda self: (Answers(),))
     with Session([PULSAR]).load() as session:
-        said = [(row, finding.text) for row, finding in checkup(session) if finding.code == "bug"]
+        said = [(row, finding.text) for row, finding, _ in checkup(session) if finding.code == "bug"]
     assert [(row, text) for row, text in said if row in (895, 897)] == [(895, "waiting False"), (897, "waiting True")]
 
 
