@@ -108,7 +108,10 @@ VALUES = [
     ("stats kafka.pcap --top 0", "--top: give a whole number, 1 or more, not '0'"),
     ("stats kafka.pcap --by time --interval 5", "give one with its unit, such as 500ms, 1s or 5m"),
     ("stats kafka.pcap --interval 5s", "add --by time, or leave it out"),
-    ("stats kafka.pcap --by topic --sort latency", "--sort: 'latency' is none of messages, requests,"),
+    (
+        "stats kafka.pcap --by topic --sort latency",
+        "--sort latency: that is neither a figure nor a key of --by; there are topic,",
+    ),
     ("doctor kafka.pcap --fail-on eror", "--fail-on: 'eror' is none of note, warning, error; did you mean error?"),
     ("protocols kafka Fetch x", "VERSION: give a whole number, 0 or more, not 'x'"),
     ("protocols kafka Nosuch", "; wireanalyze protocols kafka lists operations"),
