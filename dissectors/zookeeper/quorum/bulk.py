@@ -89,7 +89,10 @@ class QuorumTwin(Twin):
         stepped = found.operation in (*ASKS, *JOINS) or sasl.is_packet(prefix)
         if found.role not in (Role.REQUEST, Role.RESPONSE):
             return Look(found, stepped=stepped)
-        _, kind, number = key_of(found, prefix, from_client)
+        key = key_of(found, prefix, from_client)
+        if key is None:
+            return Look(found, stepped=True)
+        _, kind, number = key
         return Look(found, number, kind, stepped or number == 1 << 63)
 
     def steady(self, conversation: Conversation) -> bool:
