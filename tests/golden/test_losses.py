@@ -29,6 +29,7 @@ NOT_TOLD = {
     ("en395_ensemble", 105): "the SNAP that announces a snapshot",
     ("en395_ensemble", 208): "the SNAP that announces a snapshot",
     ("en336_boot", 144): "the SNAP that announces a snapshot",
+    ("en395_wiped_snap", 188): "the SNAP that announces a snapshot",
     (
         "raw4_haproxy",
         36,
