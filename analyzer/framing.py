@@ -6,8 +6,9 @@ one: then we hunt for the next place where a message plausibly begins, and what 
 counts when the dissector finds it plausible and what follows confirms it: other plausible beginnings behind the
 message, or an end where a segment ends. How many must follow depends on what they prove: two requests are enough,
 answers look like much. Some places claim more than has come, and may wait for long; behind such a rival a place counts
-only with a proof, not with an end; so does an answer to nothing that was asked. What never comes is no message: at a
-gap and at the end the places that still wait are given up, and the first of the others is taken.
+only with a proof, not with an end; so does an answer to nothing that was asked, and, where other bytes stand at the
+beginning, a client's message that is little evidence. What never comes is no message: at a gap and at the end the
+places that still wait are given up, and the first of the others is taken.
 
 How long a message is says its length prefix, or the dissector's Measure where a protocol has none, or begins without.
 
@@ -23,7 +24,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
 from analyzer.reassembly import Piece
-from dissectors.api import PREFIX, Conversation, Dissector, Measure
+from dissectors.api import PREFIX, SURE, Conversation, Dissector, Measure
 
 HUNT_BYTES = 64 * 1024
 """How far into an unbroken run every byte is tried; beyond, only the beginnings of segments are."""
@@ -65,7 +66,8 @@ class Framer:
 
     preamble: bytes at the front that a proxy put before the conversation. measure: what says how long messages are
     while we are in step; None: the dissector's framing. conversation: knows what was asked. While we hunt, `tried` is
-    the next place to look at, `open` are the places that wait for more bytes, `due` up to where.
+    the next place to look at, `open` are the places that wait for more bytes, `due` up to where; `opening` says that
+    the half-stream is seen from its first byte on, and that no message came yet.
     """
 
     from_client: bool
@@ -76,6 +78,7 @@ class Framer:
     pieces: list[Piece] = field(default_factory=list)
     gaps: int = 0
     wanted: int = 0
+    opening: bool = False
     tried: int = 0
     open: list[int] = field(default_factory=list)
     due: list[tuple[int, int]] = field(default_factory=list)
@@ -210,6 +213,7 @@ class Framer:
 
     def _fall_out(self) -> Frame:
         """Out of step from here on; a gap at the front is passed over."""
+        self.opening = self.measure is not None and not self.position and not self.pieces[0].lost
         self.synced, self.measure = False, None
         empty = Frame(self.position, 0, ())
         while self.pieces and self.pieces[0].lost:
@@ -275,7 +279,7 @@ class Framer:
         begin, framing = self.position, dissector.framing
         self.synced = True
         measured = framing is None or not framing.size(self.peek(place, framing.width, reader))
-        self.measure = dissector.measure(self.from_client, False) if measured else None
+        self.measure = dissector.measure(self.from_client, self.opening) if measured else None
         self.wanted = place
         self._look_from(place)
         return self._claim(place, raw=True) if place > begin else Frame(begin, 0, ())
@@ -318,8 +322,8 @@ class Framer:
             size = self._message(at, prefix, dissector, reader)
             if size < 0:
                 return at - size if size < -1 else -1
-            rival |= not messages and self._unasked(prefix[:size])
             evidence += max(dissector.probe(prefix[:size], self.from_client), LEAST_EVIDENCE)
+            rival |= not messages and (self._unasked(prefix[:size]) or self._is_vague(evidence))
             if messages and evidence >= proof:
                 return 0
             if at + size > self.end:
@@ -330,6 +334,10 @@ class Framer:
 
     def _unasked(self, prefix: bytes) -> bool:
         return self.conversation is not None and self.conversation.unasked(prefix, self.from_client)
+
+    def _is_vague(self, evidence: int) -> bool:
+        """Whether what would be a client's first message says too little to end other bytes at the beginning."""
+        return self.opening and self.from_client and evidence < SURE
 
     def _needed_at_end(self, place: int, end: int, rival: bool) -> int:
         """The same where the messages end with the bytes: at the end of a segment, or of all there is between gaps."""
@@ -359,7 +367,7 @@ class Framer:
 
     def _measured(self, at: int, prefix: bytes, dissector: Dissector, reader: Reader) -> int:
         """The same where only a measure can tell."""
-        measure = dissector.measure(self.from_client, False)
+        measure = dissector.measure(self.from_client, self.opening)
         size = measure.length(Unclaimed(self, at, reader), False) if measure is not None else None
         if not size:
             return -1

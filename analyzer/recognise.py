@@ -6,10 +6,14 @@ answer are weak; so with little evidence we wait for more, until enough has been
 
 Where no SYN says who opened the connection, an answer may by accident read like a request. So the ports say which
 side is looked at first, and against them one direction alone is believed only when there is no more to come.
+
+On a port of ours, bytes of another protocol may stand before the first message. So there a single message of another
+protocol is no proof: each segment that begins with a message counts, and the protocol that more of them speak for wins.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from analyzer.decode_as import Order
@@ -46,7 +50,8 @@ class Seen(NamedTuple):
     """What is known of a connection: the first bytes of both directions (by flow side), in `segments` segments.
 
     `client` is -1 while nobody knows; `final` when no more bytes will come; `late` when the beginnings of both
-    directions are not in the capture. order: what the user says of this very connection.
+    directions are not in the capture. order: what the user says of this very connection. later: what each segment
+    behind the first one begins with, of both directions.
     """
 
     prefixes: tuple[bytes, bytes]
@@ -56,6 +61,7 @@ class Seen(NamedTuple):
     final: bool
     late: bool
     order: Order | None = None
+    later: tuple[Sequence[bytes], Sequence[bytes]] = ((), ())
 
 
 def recognise(seen: Seen, known: Ports) -> Decision | None:
@@ -81,7 +87,7 @@ def _expecting(decision: Decision, seen: Seen, known: Ports) -> Decision:
 
 
 def _decide(seen: Seen, known: Ports) -> Decision | None:
-    prefixes, segments, ports, client, final, late, order = seen
+    prefixes, segments, ports, client, final, late, order, _ = seen
     likely = _by_port(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
     if order is not None:
@@ -90,10 +96,14 @@ def _decide(seen: Seen, known: Ports) -> Decision | None:
         if known.is_told(ports[1 - each]):
             told = known.told(ports[1 - each])
             return Decision(told, each, against=_against(told, prefixes, each, known))
-    best, score, side = _best(prefixes, orientations, known.dissectors)
-    if score >= SURE and (side == likely or all(prefixes)):
+    own = known.by_port(ports[1 - likely])
+    best, score, side = _best(prefixes, orientations, _first(own, known.dissectors))
+    sure = score >= SURE and (side == likely or all(prefixes))
+    other = None if sure else next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
+    if own is not None and best is not own and (contest := _contest(seen, own, best if sure else None, likely)) <= 0:
+        return Decision(own, likely) if contest < 0 else None
+    if sure:
         return Decision(best, side)
-    other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
     if other is not None:
         return Decision(None, likely, other)
     enough = _enough(seen)
@@ -104,12 +114,41 @@ def _decide(seen: Seen, known: Ports) -> Decision | None:
     if not enough:
         return None
     # Both directions may begin inside a message: then the port says what to hunt for, and weak signs say nothing.
-    by_port = known.by_port(ports[1 - likely]) if late else None
+    by_port = own if late else None
     if score < WEAK or (by_port is not None and score < SURE):
         return Decision(by_port, likely)
     if side == likely or all(prefixes) or final or segments >= ENOUGH_SEGMENTS:
         return Decision(best, side)
     return None
+
+
+def _first(own: Dissector | None, dissectors: tuple[Dissector, ...]) -> tuple[Dissector, ...]:
+    """The port's protocol in front: it wins where others are as sure."""
+    return dissectors if own is None else (own, *dissectors)
+
+
+def _contest(seen: Seen, own: Dissector, rival: Dissector | None, client: int) -> int:
+    """Whether the bytes speak for the port's own protocol (negative) or not (positive); 0: wait for more.
+
+    rival: the protocol that the first message speaks for; None: none of ours.
+    """
+    exhausted = seen.final or seen.segments >= ENOUGH_SEGMENTS
+    votes, against = _votes(seen, own, client), 0 if rival is None else _votes(seen, rival, client)
+    if votes > against or (votes and votes == against and exhausted):
+        return -1
+    answered = bool(seen.prefixes[1 - client]) and own.probe(seen.prefixes[1 - client], False) < WEAK
+    if exhausted or against > max(votes, 1) or (answered and against > votes):
+        return 1
+    return int(answered and rival is None)
+
+
+def _votes(seen: Seen, dissector: Dissector, client: int) -> int:
+    """How many segments surely begin with a message of a protocol."""
+    return sum(
+        dissector.probe(prefix, side == client) >= SURE
+        for side in (0, 1)
+        for prefix in (seen.prefixes[side], *seen.later[side])
+    )
 
 
 def _enough(seen: Seen) -> bool:

@@ -62,7 +62,8 @@ class RowMaker:
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
         prefixes = (self._beginning(first), self._beginning(second))
         late = not any(half.by_syn for half in connection.halves)
-        seen = Seen(prefixes, len(held), connection.ports, connection.client, final, late, connection.order)
+        later = (self._later(first), self._later(second))
+        seen = Seen(prefixes, len(held), connection.ports, connection.client, final, late, connection.order, later)
         decision = recognise(seen, self._known)
         if decision is None:
             return []
@@ -84,6 +85,10 @@ class RowMaker:
             if any(dissector.probe(found, None) >= SURE for dissector in self._known.dissectors):
                 return found
         return b""
+
+    def _later(self, pieces: list[Piece]) -> list[bytes]:
+        """What each segment of a side behind its first one begins with."""
+        return [self._first_bytes(pieces[index:], PREFIX) for index in range(1, len(pieces))]
 
     def _opened(self, connection: Connection, prefix: bytes) -> bool:
         """Whether the client's first bytes in a capture without SYN say that they are its first of all."""

@@ -74,7 +74,7 @@ def _header_evidence(prefix: bytes) -> int:
 
 
 def _unknown_request(prefix: bytes) -> int:
-    """What has the form of a request, with a key or version that is in no table."""
+    """What has the form of a request and a client id of printable text, whatever its key and version."""
     size, _, _, correlation, length = _REQUEST.unpack_from(prefix)
     text = prefix[14 : 14 + max(length, 0)]
     if size >= _SMALL or correlation < 0 or not 0 < len(text) == length <= size - 10:
@@ -83,14 +83,19 @@ def _unknown_request(prefix: bytes) -> int:
 
 
 def _produce(prefix: bytes, size: int, version: int) -> int:
-    """A Produce is believed when its body fits exactly, or else for the first of its topics."""
+    """A Produce is believed when its body fits exactly, or else for the first of its topics.
+
+    One that is cut before them is weak evidence if its client has a name.
+    """
     body = decode(prefix[: size + 4], Context(Role.REQUEST, 0, version))
     if version in apis()[0].versions and not any(finding.code in _UNFIT for finding in body.findings):
         return REQUEST
     topics = body.values.get("topicData")
     name = topics[0].get("name", topics[0].get("topicId")) if topics else None
+    if name is None and len(prefix) < size + 4:
+        return _unknown_request(prefix) or SHORT
     if name is None:
-        return SHORT if len(prefix) < size + 4 else 0
+        return 0
     return REQUEST if isinstance(name, str) and name.isprintable() and name else 0
 
 

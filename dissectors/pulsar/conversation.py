@@ -15,6 +15,7 @@ what had no receipt, with the sequence ids of before. A receipt is then for what
 Where bytes are missing, answers may be among them, and nothing tells which. What has a number of its own is not
 disturbed. What is answered in order would take the answers of those behind it, for ever: so of several questions that
 waited under one number when bytes were lost none gets an answer, and a single one only until its number is used again.
+Where the questions' own side lost bytes, chunks may be among them: a chunk then waits only behind the one before it.
 
 A geo-replicator's message tells where it lay in the source cluster, and brokers that deduplicate by that (feature flag
 supports_repl_dedup_by_lid_and_eid) repeat this position in the receipt, not the sequence id.
@@ -33,6 +34,7 @@ from dissectors.api import Conversation, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Unanswered, Waiting
 from dissectors.pulsar.commands import Command, commands
 from dissectors.pulsar.header import COMMAND_AT, Sighting, sight
+from dissectors.pulsar.portions import is_cut, portion
 
 SOURCE_POSITION = b"__MSG_PROP_REPL_SOURCE_POSITION"
 CHECKSUM_MAGIC, CHECKSUM_SIZE = b"\x0e\x01", 6
@@ -73,6 +75,7 @@ class PulsarConversation(Unanswered, Conversation):
     closed: dict[int, int] = field(default_factory=dict)
     doubts: dict[bool, tuple[int | None, int]] = field(default_factory=dict)
     turn: int = 0
+    chunks: OrderedDict[Key, int] = field(default_factory=OrderedDict)
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """A question waits under its side and number; an answer takes the oldest that waits under its own."""
@@ -85,6 +88,8 @@ class PulsarConversation(Unanswered, Conversation):
             return Outcome(header)
         if header.role is Role.REQUEST:
             key = key_of(seen, command)
+            if key is not None and command.name == "SEND" and not self._follows((from_client, *key), prefix):
+                return Outcome(header, owed=False)
             if key is not None:
                 self._ask((from_client, *key), Waiting(handle, header), seen)
                 if command.name == "SEND" and tells_source(prefix):
@@ -121,6 +126,21 @@ class PulsarConversation(Unanswered, Conversation):
         if request.header.operation == "PRODUCER" and self.closed.pop(seen.wanted[1], None) is not None:
             self._over(seen.wanted[1])
         self.remember(key, request)
+
+    def _follows(self, key: Key, prefix: bytes) -> bool:
+        """Whether a SEND is surely no chunk, the first one, or the next one of those that were seen in a row."""
+        if (not key[0]) not in self.doubts:
+            return True
+        chunk = portion(prefix)
+        if chunk is None:
+            return not is_cut(prefix)
+        last = self.chunks.pop(key, -1)
+        if chunk.number and chunk.number != last + 1:
+            return False
+        self.chunks[key] = chunk.number
+        if len(self.chunks) > MOST_PENDING:
+            self.chunks.popitem(last=False)
+        return True
 
     def _over(self, producer: int) -> None:
         """No receipt comes any more to what a producer has sent."""

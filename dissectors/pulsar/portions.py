@@ -21,6 +21,14 @@ _CHUNK_ID = (b"\xe8\x01", b"\xe8\x81")
 _COUNTED = {SEND: "producer_id", MESSAGE: "consumer_id"}
 
 
+def is_cut(prefix: bytes) -> bool:
+    """Whether the metadata, which would say that a frame carries a chunk, goes on behind the prefix."""
+    try:
+        return metadata_at(prefix)[1] > len(prefix)
+    except FAILURES:
+        return True
+
+
 def portion(prefix: bytes) -> Portion | None:
     """See Dissector.portion; nothing of metadata that goes on behind the prefix."""
     try:

@@ -113,6 +113,8 @@ def _begun(prefix: bytes, size: int) -> int:
     length = int.from_bytes(prefix[12:_PATH_AT], signed=True)
     if prefix[_PATH_AT : _PATH_AT + 1] == b"/" and 0 < length <= size - 12:
         return BEGUN
+    if begins_with_path(int.from_bytes(prefix[8:12], signed=True)):
+        return 0
     return UNPATHED_BEGUN if size < _SMALL else 0
 
 

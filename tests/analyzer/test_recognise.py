@@ -83,6 +83,20 @@ def test_a_protocol_on_the_port_of_another_is_named(talk: Talk, tmp_path: Path) 
         assert "kafka is spoken on port 2181, which usually is that of zookeeper" in finding.text
 
 
+@pytest.mark.parametrize("port", [2181, 2888, 3888, 6650])
+@pytest.mark.parametrize("shown", [(CLIENT, SERVER), (CLIENT,)], ids=["both sides", "requests alone"])
+@pytest.mark.parametrize("messages", [1, 2, 6])
+def test_who_speaks_it_on_the_port_of_another_is_believed(
+    talk: Talk, port: int, shown: tuple[int, ...], messages: int, tmp_path: Path
+) -> None:
+    writes = tuple(each for each in talk.writes[:messages] if each[0] in shown)
+    spoken = on_port(replace(talk, writes=writes), port)
+    with Session([capture(tmp_path / "a.pcap", segments(spoken), spoken)]).load() as session:
+        assert [row["operation"] is not None for row in rows_of(session)] == [True] * len(writes)
+        assert {row["protocol"] for row in rows_of(session)} == {"kafka"}
+        assert [finding.code for finding in session.findings if finding.code == "wrong-protocol"] == ["wrong-protocol"]
+
+
 @pytest.mark.parametrize("port", [9092, 50_123])
 def test_on_its_own_port_or_one_of_nobody_nothing_is_said(talk: Talk, port: int, tmp_path: Path) -> None:
     path = capture(tmp_path / "a.pcap", segments(talk), on_port(talk, port))

@@ -25,12 +25,11 @@ FEW = 6
 KEYS = ("id", "role", "operation", "length", "partner_id")
 
 NOT_TOLD = {
-    ("k24_sasl_v0", 59): "the handshake, of which only the answer and bare tokens are left, on a port of nobody's",
     ("k4_errors", 102): "a byte of the first size, sent one by one: the protocol is decided with the second answer",
-    ("en395_quorum_sasl", 24): "the initial message, which alone tells an election with SASL from a quorum",
     ("en395_ensemble", 105): "the SNAP that announces a snapshot",
     ("en395_ensemble", 208): "the SNAP that announces a snapshot",
     ("en336_boot", 144): "the SNAP that announces a snapshot",
+    ("en395_wiped_snap", 188): "the SNAP that announces a snapshot",
     (
         "raw4_haproxy",
         36,

@@ -18,6 +18,7 @@ from dissectors.zookeeper.election.info import info_line
 from dissectors.zookeeper.election.measure import Messages
 from dissectors.zookeeper.election.probe import (
     INITIAL,
+    LEGACY_ALONE,
     LEGACY_AND_MORE,
     client_evidence,
     notification_evidence,
@@ -44,8 +45,8 @@ class ZooKeeperElection(Dissector):
         return server_evidence(prefix) if from_client is False else client_evidence(prefix)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Any message whose first bytes nothing else begins with."""
-        initial = from_client and is_versioned(prefix)
+        """Any message whose first bytes nothing else begins with, and a server's number alone."""
+        initial = from_client and (is_versioned(prefix) or client_evidence(prefix) == LEGACY_ALONE)
         return initial or is_packet(prefix) or notification_evidence(prefix) >= WEAK
 
     def opens(self, prefix: bytes) -> bool:

@@ -25,7 +25,7 @@ from dissectors.zookeeper.election.probe import PART, notification_evidence
 
 @dataclass(slots=True)
 class Messages(Measure):
-    """Of one direction; `initial`: an initial message is still to come."""
+    """Of one direction; `initial`: an initial message may still come."""
 
     initial: bool
 
@@ -38,14 +38,21 @@ class Messages(Measure):
             return -LEGACY
         if sasl.is_packet(head):
             return sasl.length(message)
-        size = _versioned(message) if is_versioned(head) else LEGACY if is_sid(head) else 0
-        self.initial = size < 0
+        size = _versioned(message) if is_versioned(head) else _legacy(message, head) or _notification(message)
+        self.initial = size <= 0
         return size
 
     def across(self, message: Window, lost: range, ended: bool) -> int:
         """A frame is as long as it says."""
         size = int.from_bytes(message.read(0, 4))
         return 4 + size if lost.start >= 4 and not self.initial and LEAST <= size <= MAXIMUM else 0
+
+
+def _legacy(message: Window, head: bytes) -> int:
+    """The same of an initial message of before 3.5: what is there behind it must be the next message."""
+    behind = message.read(LEGACY, CONFIG_AT)
+    follows = len(behind) < 4 or notification_evidence(behind) or sasl.magic().startswith(behind[:LEGACY])
+    return LEGACY if is_sid(head) and follows else 0
 
 
 def _versioned(message: Window) -> int:

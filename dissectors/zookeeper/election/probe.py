@@ -26,7 +26,7 @@ LEGACY_AND_MORE = 90
 LEGACY_ALONE = 30
 """Eight bytes that are a small number: more than a bare length says for others."""
 
-SASL = 15
+SASL = 90
 WITH_CONFIG = 92
 WITHOUT = 85
 PART = 15

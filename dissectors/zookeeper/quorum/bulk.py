@@ -27,8 +27,9 @@ from dissectors.wire.bulk import (
 )
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.conversation import ASKS, JOINS, QuorumConversation, answering, key_of
-from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, header
+from dissectors.zookeeper.quorum.header import HEAD, MOST_IDS, MOST_TYPES, header
 from dissectors.zookeeper.quorum.packets import code_of, packets
+from dissectors.zookeeper.quorum.probe import sizes_of_data
 from dissectors.zookeeper.quorum.snapshot_measure import LONGEST
 
 SESSION_AT = HEAD.size
@@ -44,9 +45,12 @@ class QuorumTwin(Twin):
     RULES = Rules(taken=(), volunteers=(code_of("ACK"),))
 
     def lengths(self, wire: Wire) -> Column:
-        """By the length of the data, and the ids behind it; a packet of an unknown type is the measure's."""
-        code, data = be(wire.view, 0, "i4"), be(wire.view, 12, "i4")
-        sound = np.isin(code, _codes()) & (code != code_of("SNAP")) & (data >= -1) & (data <= MAXIMUM)
+        """By the length of the data, and the ids behind it; an unusual packet is the measure's."""
+        code, zxid, data = be(wire.view, 0, "i4"), be(wire.view, 4, "i8"), be(wire.view, 12, "i4")
+        side, kind = wire.from_client.astype(np.intp), np.clip(code, 0, MOST_TYPES)
+        least, most = _sizes()[side, kind].T
+        sound = (least <= most) & (zxid >= -1) & (data >= -1) & ((data < 0) | ((least <= data) & (data < most)))
+        sound &= code != code_of("SNAP")
         length = np.where(sound, HEAD.size + np.maximum(data, 0).astype(np.int64), 0)
         some = np.flatnonzero(sound)
         length[some] = _behind_ids(wire, some, length[some])
@@ -85,7 +89,10 @@ class QuorumTwin(Twin):
         stepped = found.operation in (*ASKS, *JOINS) or sasl.is_packet(prefix)
         if found.role not in (Role.REQUEST, Role.RESPONSE):
             return Look(found, stepped=stepped)
-        _, kind, number = key_of(found, prefix, from_client)
+        key = key_of(found, prefix, from_client)
+        if key is None:
+            return Look(found, stepped=True)
+        _, kind, number = key
         return Look(found, number, kind, stepped or number == 1 << 63)
 
     def steady(self, conversation: Conversation) -> bool:
@@ -117,6 +124,18 @@ def _behind_ids(wire: Wire, rows: Column, at: Column) -> Column:
         end[here[whole]] = place[whole]
         here, left, place = here[~last], left[~last], place[~last]
     return end
+
+
+@cache
+def _sizes() -> Column:
+    """The shortest data, and what is too long, by side and type; the first is the larger where it is not sent."""
+    sizes = np.tile(np.array([1, 0], np.int64), (2, MOST_TYPES + 1, 1))
+    for side in (False, True):
+        for code in packets():
+            found = sizes_of_data(code, side)
+            if found is not None:
+                sizes[int(side), code] = found.start, found.stop
+    return sizes
 
 
 @cache

@@ -57,8 +57,9 @@ class QuorumConversation(Unanswered, Conversation):
         self.phase = _next_phase(self.phase, found.operation, from_client)
         if found.role is Role.REQUEST:
             passed_over = self.phase is Phase.JOINING and not from_client
-            if not passed_over or found.code != code_of("PING"):
-                self.remember(key_of(found, prefix, from_client), Waiting(handle, found))
+            key = key_of(found, prefix, from_client)
+            if key is not None and not (passed_over and found.code == code_of("PING")):
+                self.remember(key, Waiting(handle, found))
             return Outcome(found, owed=not passed_over)
         if found.role is Role.RESPONSE:
             return self._answered(found, prefix, from_client)
@@ -75,10 +76,10 @@ class QuorumConversation(Unanswered, Conversation):
 
     def _answered(self, found: MessageHeader, prefix: bytes, from_client: bool) -> Outcome:
         key = key_of(found, prefix, from_client)
-        request = self.claim(key)
+        request = None if key is None else self.claim(key)
         if self.gapped and found.code == code_of("PING"):
             self.gapped = False
-            while request is not None and key in self.waiting:
+            while request is not None and key is not None and key in self.waiting:
                 request = self.claim(key)
         if found.code == code_of("ACK"):
             if self.gapped and key in self.waiting:
@@ -115,12 +116,10 @@ def volunteered(found: MessageHeader) -> MessageHeader:
     return replace(found, role=Role.ONEWAY)
 
 
-def key_of(found: MessageHeader, prefix: bytes, from_client: bool) -> Key:
-    """What a request waits under, and its answer looks for it: its zxid, or the session in its data."""
+def key_of(found: MessageHeader, prefix: bytes, from_client: bool) -> Key | None:
+    """What a request waits under, and its answer looks for it: its zxid, or the session in its data; None if cut."""
     asked = code_of("PROPOSAL") if found.code == code_of("ACK") else found.code
-    number = 0
-    if asked == code_of("REVALIDATE"):
-        number = unpack_from(">Q", prefix, HEAD.size)[0] if len(prefix) >= HEAD.size + 8 else 0
-    elif len(prefix) >= 12:
-        number = unpack_from(">Q", prefix, 4)[0]
-    return from_client == (found.role is Role.REQUEST), str(asked), number
+    at = HEAD.size if asked == code_of("REVALIDATE") else 4
+    if len(prefix) < at + 8:
+        return None
+    return from_client == (found.role is Role.REQUEST), str(asked), unpack_from(">Q", prefix, at)[0]

@@ -34,10 +34,11 @@ def header(prefix: bytes, from_client: bool) -> MessageHeader:
     packet = packets().get(code)
     if packet is None:
         return MessageHeader(Role.ONEWAY, None, code, state=State.UNDECODED)
-    return MessageHeader(_role(code, from_client), packet.name, code)
+    return MessageHeader(role_of(code, from_client), packet.name, code)
 
 
-def _role(code: int, from_client: bool) -> Role:
+def role_of(code: int, from_client: bool) -> Role:
+    """Whether a packet asks, answers, or neither."""
     if code == code_of("PROPOSAL"):
         return Role.REQUEST
     if code == code_of("PING"):

@@ -7,7 +7,8 @@ that comes behind a SNAP.
 Where bytes are lost, a packet whose head is there is as long as it says, for nearly all end in a null. A REQUEST does
 not; where its end is lost, it goes as far as the loss.
 
-The first bytes of many protocols read as a packet of an unknown type. One is believed only if something confirms it.
+The first bytes of many protocols read as a packet, if one of an unknown type, of the other side, or with data of a
+length that such data never has. One is believed only if something confirms it.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from dissectors.api import Measure, Window
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES
 from dissectors.zookeeper.quorum.packets import code_of, packets
+from dissectors.zookeeper.quorum.probe import is_usual, sizes_of_data
 from dissectors.zookeeper.quorum.snapshot_measure import LONGEST, Ints, SnapshotMeasure
 from dissectors.zookeeper.quorum.snapshot_search import SnapshotSearch
 
 MOST_UNKNOWN = 1 << 16
-"""Bytes of a packet of an unknown type."""
+"""Bytes of an unusual packet."""
 
 CHUNK = 256
 """What is read at once of a packet's end."""
@@ -73,14 +75,16 @@ class Packets(Measure):
         head = message.read(0, HEAD.size)
         if sasl.is_packet(head):
             return sasl.length(message)
+        if len(head) >= 4 and not 0 < int.from_bytes(head[:4]) < MOST_TYPES and not sasl.magic().startswith(head):
+            return 0
         if len(head) < HEAD.size:
             return -HEAD.size
         code, _, data = HEAD.unpack(head)
         if not _is_packet(code, data):
             return 0
         size = _behind_ids(Ints(message, CHUNK), HEAD.size + max(data, 0))
-        if code not in packets():
-            return _confirmed(message, code, size)
+        if not is_usual(head, not self.from_leader):
+            return _confirmed(message, code, size, not self.from_leader)
         if size > 0 and self.from_leader and code == code_of("SNAP"):
             self.snapshot = SnapshotMeasure()
         return size
@@ -90,17 +94,23 @@ def _is_packet(code: int, data: int) -> bool:
     return 0 < code < MOST_TYPES and -1 <= data <= MAXIMUM
 
 
-def _confirmed(message: Window, code: int, size: int) -> int:
-    """The size of a packet of an unknown type, if the bytes end with it or another packet follows; else 0."""
+def _confirmed(message: Window, code: int, size: int, from_client: bool) -> int:
+    """The size of an unusual packet, if the bytes end with it or another packet follows; else 0.
+
+    Only one of an unknown type may wait for more bytes.
+    """
+    waits = code not in packets()
     if not 0 < size <= len(message):
-        return size if abs(size) <= MOST_UNKNOWN else 0
-    behind = message.read(size, len(sasl.magic()))
-    if sasl.magic().startswith(behind):
+        return size if waits and abs(size) <= MOST_UNKNOWN else 0
+    behind = message.read(size, HEAD.size)
+    if sasl.magic().startswith(behind[: len(sasl.magic())]):
         return size
     if len(behind) < 4:
-        return -size - 4
+        return -size - 4 if waits else 0
     following = int.from_bytes(behind[:4], signed=True)
-    return size if following == code or following in packets() else 0
+    if following == code or len(behind) < HEAD.size:
+        return size if following == code or sizes_of_data(following, from_client) is not None else 0
+    return size if is_usual(behind, from_client) else 0
 
 
 def _behind_ids(ints: Ints, at: int) -> int:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from dissectors.api import Context, Role
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.body import decode
-from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, header
+from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, role_of
 from dissectors.zookeeper.quorum.packets import packets
 from dissectors.zookeeper.schemas import plan_by_size, width
 
@@ -25,7 +25,10 @@ _OF_BOTH = frozenset({"PING", "REVALIDATE"})
 _OPEN = frozenset({"request", "sessions", "config"})
 """Parts of data that may be empty."""
 
-_TXN_HEADER = 32
+_TXN, _TXN_HEADER = "txn", 32
+_MOST_MORE = 64
+"""Bytes that a later release may add to a record of a fixed size."""
+
 _SEVERAL = 3
 
 
@@ -35,22 +38,35 @@ def evidence(prefix: bytes, from_client: bool) -> int:
         return SASL
     if len(prefix) < HEAD.size:
         return SHORT if len(prefix) >= 4 and int.from_bytes(prefix[:4]) in packets() else 0
-    code, zxid, data = HEAD.unpack_from(prefix)
-    packet = packets().get(code)
-    if packet is None or zxid < -1 or not -1 <= data <= MAXIMUM:
+    code, _, data = HEAD.unpack_from(prefix)
+    if data < -1 or not is_usual(prefix, from_client):
         return 0
-    if packet.name not in _OF_BOTH and from_client != (packet.name in _OF_LEARNERS):
-        return 0
-    role = header(prefix, from_client).role
-    parts = packet.parts(role is Role.RESPONSE)
-    if data >= 0 and (not parts or data < _least(parts)):
-        return 0
+    role = role_of(code, from_client)
     end = HEAD.size + max(data, 0)
     if len(prefix) < end + 4:
         return SHORT if _is_framed(prefix) else BEGUN
     if prefix[end : end + 4] != b"\xff\xff\xff\xff":
         return 0 if prefix[end : end + 2] != b"\0\0" or _is_framed(prefix) else BEGUN
     return 0 if decode(prefix[: end + 4], Context(role, code)).findings else WHOLE
+
+
+def is_usual(head: bytes, from_client: bool) -> bool:
+    """Whether a packet's side sends its type, and its data is as long as such data can be."""
+    code, zxid, data = HEAD.unpack_from(head)
+    sizes = sizes_of_data(code, from_client)
+    return sizes is not None and zxid >= -1 and (data < 0 or data in sizes)
+
+
+@lru_cache(maxsize=512)
+def sizes_of_data(code: int, from_client: bool) -> range | None:
+    """How long data can be in a packet of a type, if there is any; None where that side does not send the type."""
+    packet = packets().get(code)
+    if packet is None or (packet.name not in _OF_BOTH and from_client != (packet.name in _OF_LEARNERS)):
+        return None
+    parts = packet.parts(role_of(code, from_client) is Role.RESPONSE)
+    least = _least(parts)
+    grows = any(part in _OPEN or part == _TXN for part in parts)
+    return range(least, MAXIMUM + 1 if grows else least + _MOST_MORE) if parts else range(0)
 
 
 def _is_framed(prefix: bytes) -> bool:
@@ -64,7 +80,6 @@ def _is_framed(prefix: bytes) -> bool:
     return at == len(prefix) or messages >= _SEVERAL
 
 
-@lru_cache(maxsize=64)
 def _least(parts: tuple[str, ...]) -> int:
     """The fewest bytes of data."""
-    return sum(_TXN_HEADER if part == "txn" else width(plan_by_size(part, 0)) for part in parts if part not in _OPEN)
+    return sum(_TXN_HEADER if part == _TXN else width(plan_by_size(part, 0)) for part in parts if part not in _OPEN)

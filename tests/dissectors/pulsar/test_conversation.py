@@ -32,6 +32,7 @@ from tests.dissectors.pulsar.frames import (
     send,
     success,
 )
+from tests.dissectors.pulsar.test_chunks import chunk
 
 CLIENT, BROKER = True, False
 Step = tuple[bool, bytes]
@@ -193,6 +194,19 @@ LOSSES: dict[str, tuple[list[Step | bool], list[int | None]]] = {
         [*asked(send(), send()), BROKER, *answered(receipt(0, 3)), *asked(send(sequence=4)), *answered(receipt(0, 4))],
         [None, None, None, None, 3],
     ),
+    "a chunk": (
+        [*asked(chunk(0, 3, b"a")), CLIENT, *asked(chunk(2, 3, b"c")), *answered(receipt(0, 3), receipt(0, 3))],
+        [None, None, 0, None],
+    ),
+    "the first chunk": (
+        [CLIENT, *asked(chunk(1, 2, b"b")), *answered(receipt(0, 3), receipt(0, 3))],
+        [None, None, None],
+    ),
+    "what stood before chunks in a row": (
+        [CLIENT, *asked(chunk(0, 2, b"a"), chunk(1, 2, b"b")), *answered(receipt(0, 3), receipt(0, 3))],
+        [None, None, 0, 1],
+    ),
+    "what would say that it is a chunk": ([CLIENT, *asked(send()[:-10]), *answered(receipt(0, 3))], [None, None]),
     "a receipt of a marker": ([*asked(MARKER), BROKER, *asked(MARKER), *answered(receipt(0, 0))], [None, None, 1]),
     "nothing that has a number of its own": (
         [*asked(lookup(1), lookup(2)), BROKER, *answered(found(2), found(1))],

@@ -1,4 +1,4 @@
-"""Bytes of other protocols between messages of servers are raw runs, and the messages stay what they are."""
+"""Bytes of other protocols before and between messages of servers are raw runs, and the messages stay what they are."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ JUNK = {
     "zeros": bytes(120),
     "Kafka": b"".join(struct.pack(">ihhih", 40, 0, 0, number, 4) + b"test" + bytes(26) for number in range(3)),
     "a Produce of zeros": struct.pack(">ihhih", 30, 0, 0, 1, 0) + bytes(20),
+    "a Produce": struct.pack(">ihhih4shii", 24, 0, 0, 1, 4, b"test", 1, 1000, 0),
+    "a Metadata": struct.pack(">ihhih4si", 18, 3, 1, 1, 4, b"test", 0),
+    "a getData": struct.pack(">iiii2s?", 15, 1, 4, 2, b"/a", False),
     "lengths": b"".join(struct.pack(">i", size) + bytes([size]) * size for size in (20, 33, 47)),
     "Redis": b"*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n",
     "SSH": b"SSH-2.0-OpenSSH_9.6\r\n",
@@ -46,7 +49,7 @@ def conversation(capture_name: str, protocol: str) -> list[tuple[int, bytes, str
 
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("junk", JUNK)
-@pytest.mark.parametrize("behind", [1, 2, 3, 9])
+@pytest.mark.parametrize("behind", [0, 1, 2, 3, 9])
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("protocol", PORTS)
 @pytest.mark.parametrize("capture_name", ["en395_quorum_sasl", "en336_boot"])
@@ -54,8 +57,8 @@ def test_junk(capture_name: str, protocol: str, side: str, behind: int, junk: st
     """Behind so many messages of its side, or all if there are fewer."""
     known = conversation(capture_name, protocol)
     own = [place for place, message in enumerate(known) if SIDES[message[0]] == side]
-    at = own[min(behind, len(own)) - 1] + 1
-    if known[at - 1][2] == "SNAP":
+    at = own[min(behind, len(own)) - 1] + 1 if behind else own[0]
+    if behind and known[at - 1][2] == "SNAP":
         pytest.skip("nothing tells what comes behind a SNAP from a snapshot")
     messages = [*known[:at], (SIDES.index(side), JUNK[junk], None), *known[at:]]
     talk = Talk(tuple(message[:2] for message in messages), (("10.0.0.1", 40_000), ("10.0.0.2", PORTS[protocol])))

@@ -296,6 +296,11 @@ def test_a_ping_whose_answer_was_lost(
     assert found == expected
 
 
+def test_what_has_lost_its_zxid_pairs_with_nothing() -> None:
+    talk: Talk = [(LEADER, packet("PROPOSAL", 9)[:10]), (LEARNER, packet("ACK", 8)[:10]), (LEADER, packet("PING")[:4])]
+    assert [each.partner for each in stepped(talk)] == [None] * 3
+
+
 def test_an_orphan_is_a_guess() -> None:
     assert stepped([(LEARNER, packet("PING", 8, b""))])[0].header.state is State.GUESSED
 
