@@ -195,7 +195,7 @@ def test_an_interface_that_goes(ring: Ring, change: str, text: str, back: str | 
         tap.begin()
         assert tap.problem == text
     else:
-        shell(back)
+        shell(f"{back}; for each in $(seq 100); do ip link show v0 | grep -q 'state UP' && exit; sleep 0.05; done")
         tap.begin()
         send(FRAMES[:5])
         assert all_of(tap, tmp_path / "a") == 5
