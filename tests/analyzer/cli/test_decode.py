@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.dissectors.zookeeper.messages import connected
+from tests.program import run
 
 
 def framed(body: str) -> str:
@@ -26,12 +26,6 @@ METADATA_V1_ANSWER = framed(
     "00000005 00000001 00000000 0009 6c6f63616c686f7374 00002384 ffff 00000000"
     "00000001 0000 0005 7465737431 00 00000001 0000 00000000 00000000 00000000 00000000"
 )
-
-
-def run(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "analyzer.cli", *arguments]
-    settings = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | environment
-    return subprocess.run(command, input=stdin, capture_output=True, env=settings, timeout=60, check=False)
 
 
 def objects(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from analyzer.session import Session
-from tests.analyzer.cli.test_decode import run
+from tests.program import run
 
 ROOT = Path(__file__).parents[3]
 KAFKA = str(ROOT / "captures" / "kafka.pcap")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.session import Session
-from tests.analyzer.cli.test_decode import run
+from tests.program import run
 
 CAPTURE = str(Path(__file__).parents[3] / "captures" / "kafka.pcap")
 

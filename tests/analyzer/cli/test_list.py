@@ -21,7 +21,7 @@ import pytest
 
 from analyzer.cli.program import run
 from analyzer.render.presets import PRESETS
-from tests.analyzer.cli.test_decode import run as run_apart
+from tests.program import run as run_apart
 
 CAPTURES = Path(__file__).parents[3] / "captures"
 KAFKA, MIXED = str(CAPTURES / "kafka.pcap"), str(CAPTURES / "mixed.pcapng")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.analyzer.cli.test_decode import run
+from tests.program import run
 
 ROOT = Path(__file__).parents[3]
 WATCH = str(ROOT / "tests" / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst")

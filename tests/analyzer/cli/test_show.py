@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.analyzer.cli.test_decode import run
+from tests.program import run
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 

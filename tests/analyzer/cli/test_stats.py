@@ -13,7 +13,7 @@ from analyzer.insight.figures import FIGURES as ALL
 from analyzer.insight.statistics import statistics
 from analyzer.rows import Rows
 from analyzer.session import Session
-from tests.analyzer.cli.test_decode import run
+from tests.program import run
 
 CAPTURES = Path(__file__).parents[3] / "captures"
 KAFKA, MIXED = str(CAPTURES / "kafka.pcap"), str(CAPTURES / "mixed.pcapng")

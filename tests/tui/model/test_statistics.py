@@ -17,8 +17,8 @@ from analyzer.insight.statistics import Study
 from analyzer.render.lines import plain
 from analyzer.rows import Rows
 from analyzer.session import Session
-from tests.analyzer.cli.test_decode import run
 from tests.analyzer.wire import CLIENT, Segment, capture, opening
+from tests.program import run
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, acts, write
 from tui.model.conversations import conversation_views
