@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {kind: library.of_packets(kind, PACKETS) for kind in KINDS}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dict[str, Path]) -> None:
     with Session([made[kind]]) as session:
@@ -48,6 +48,7 @@ def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dic
         assert not [row for row in range(len(rows)) if session.body(row).findings]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bytes_each_time(kind: str, made: dict[str, Path], tmp_path: Path) -> None:
     write(tmp_path / "again.pcap", KINDS[kind], packets=PACKETS)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rich.cells import cell_len
 
 from tests.tui.driving import Drive, drive
 from tests.tui.hostile import TEXTS, acts, random_texts, write
 
 
+@pytest.mark.slow
 def test_nothing_that_is_painted_acts(tmp_path: Path) -> None:
     texts = [*TEXTS, *random_texts(60, 200)]
     path = write(tmp_path / "evil\x1b[31m.pcap", texts)

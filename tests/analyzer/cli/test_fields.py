@@ -112,6 +112,7 @@ def test_a_word_in_no_name_is_an_error(word: str, said: str) -> None:
 SAMPLED = 500
 
 
+@pytest.mark.slow
 def test_values_of_fields_are_those_that_are_printed() -> None:
     """Of paths at random, with and without the side: each value of each row."""
     random, compared = Random(7), 0

@@ -41,6 +41,7 @@ def secrets(path: tuple[Field, ...]) -> list[str]:
     return [secret if isinstance(secret, str) else secret.hex(":") for secret in found if len(secret) > 4]
 
 
+@pytest.mark.slow
 def test_each_leaf_has_a_filter_that_its_message_fulfils() -> None:
     kinds: Counter[str] = Counter()
     messages = 0

@@ -58,6 +58,7 @@ def test_every_table(spark: SparkSession, tmp_path: Path) -> None:
     assert read_from.notes.collect() == []
 
 
+@pytest.mark.slow
 def test_damage_is_told(spark: SparkSession, house: Path, tmp_path: Path) -> None:
     shutil.copytree(house / "damaged", tmp_path / "in")
     (tmp_path / "in" / "text").write_text("no capture")

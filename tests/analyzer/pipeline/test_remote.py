@@ -47,6 +47,7 @@ def heap(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_splits_come_back_whole_from_spark(spark: SparkSession, heap: Path) -> None:
     files = find([str(heap)]).files
     options = Options(split=4000, shuffled=True)
@@ -59,6 +60,7 @@ def test_splits_come_back_whole_from_spark(spark: SparkSession, heap: Path) -> N
     assert [plain(part) for part in by_capture] == [as_one_process_reads(files[:3]), as_one_process_reads(files[3:])]
 
 
+@pytest.mark.slow
 def test_files_that_spark_reads(spark: SparkSession, heap: Path) -> None:
     """A folder and a file by their URIs, beside a local one: payload of all travels."""
     uris = tuple(f"file:{heap}/{name}" for name in ("a b", "c/one.pcap"))

@@ -28,6 +28,7 @@ def rows_of(files: tuple[CaptureFile, ...], scanned: pa.Table, options: Options,
     return [found for part in parts for found in partition.rows(part, files, options, None, needed(TABLES))]
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_when_payload_travels(house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of splits, of fragments, of compressed files; the captures are gone when rows are made."""
     monkeypatch.setattr(pointers, "HEAVY", 900)

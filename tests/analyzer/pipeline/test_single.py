@@ -105,6 +105,7 @@ def test_answers_alone_bring_their_exchanges(tmp_path: Path) -> None:
     assert any(row["error"] for row in table(tmp_path / "a", "exchanges"))
 
 
+@pytest.mark.slow
 def test_streams_count_what_is_exported(tmp_path: Path) -> None:
     with Session([MIXED]) as session:
         session.load()

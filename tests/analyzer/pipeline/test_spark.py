@@ -43,6 +43,7 @@ def test_the_files_hold_what_one_process_finds(
     assert sorted(os.listdir(tmp_path)) == sorted([commit.LOCK, *EVERY])
 
 
+@pytest.mark.slow
 def test_what_is_large_is_finished_by_tasks(
     spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +70,7 @@ def test_what_a_failed_task_of_the_end_has_written_is_taken_away(
     assert pq.read_table(tmp_path / "summaries").num_rows == report.rows["summaries"] > 0
 
 
+@pytest.mark.slow
 def test_frames_hold_the_same(spark: SparkSession, house: Path, expected: Rows) -> None:
     sources = [str(house / "cut"), str(house / "compressed"), str(house / "damaged")]
     tables = read(spark, [*reversed(sources), str(house / "v6" / ".." / "aga*")], partitions=3)

@@ -67,7 +67,7 @@ def told(session: Analysis, rows: Ints, part: int) -> Lists:
     return {column: lists.to_pylist() for column, lists in found.items()}
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name.partition(".")[0])
 def test_it_is_what_fields_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session([path]).load() as session:

@@ -123,7 +123,7 @@ CUT = snapshot(
 )
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "limit"), BOUNDS)
 def test_a_cut_anywhere_is_one_finding_and_what_was_read_is_there(
     monkeypatch: pytest.MonkeyPatch, most: int, limit: int
