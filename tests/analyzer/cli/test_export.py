@@ -105,8 +105,8 @@ def test_secrets_are_masked_where_they_can_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["-o", "out"], "what should out be? Say --as ndjson, csv"),
-        (["-o", "out.pcap"], "what should out.pcap be?"),
+        (["-o", "out"], "the end of out does not say the form of the export: add --as ndjson"),
+        (["-o", "out.pcap"], "the end of out.pcap does not say"),
         (["-o", "there.csv"], "there.csv is there already"),
         (["-o", "no/out.csv"], "there is no folder no"),
         (["-o", "folder", "--as", "raw"], "folder is a folder"),
