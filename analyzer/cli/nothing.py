@@ -26,10 +26,10 @@ ADVICE = "if one of these ports speaks a known protocol, say so: -d {port}=kafka
 KEYS = "the fields of their messages cannot be read without keys; capture where TLS ends, or on a listener without it"
 
 
-def tell_nothing_passes(passing: int, count: int, what: str = "the filter") -> None:
-    """Says how many messages there were where none passes a filter."""
+def tell_nothing_passes(passing: int, count: int) -> None:
+    """Says how many messages there were where none passes the filter."""
     if not passing and count:
-        click.echo(sentence(f"0 of {counted(count, 'message')} pass {what}"), err=True)
+        click.echo(sentence(f"0 of {counted(count, 'message')} pass the filter"), err=True)
 
 
 def tell_unread(session: Session) -> None:

@@ -126,6 +126,6 @@ def _kinds(session: Session, records: RecordBlock) -> Iterator[dict[str, int]]:
         inside = inside.take(inside.sound & (inside.protocol != ip.TCP))
         udp = inside.take((inside.protocol == ip.UDP) & (inside.fragment < 0) & (inside.layer.captured >= 4))
         ports = store.gather(udp.layer.at, 4).view(">u2").min(axis=1) if len(udp) else np.zeros(0, np.int64)
-        yield from ({f"UDP port {port}": 1} for port in ports.tolist())
-        for protocol in inside.protocol[inside.protocol != ip.UDP].tolist():
-            yield {_NAMES.get(protocol, f"IP protocol {protocol}"): 1}
+        yield Counter(f"UDP port {port}" for port in ports.tolist())
+        rest = inside.protocol[inside.protocol != ip.UDP].tolist()
+        yield Counter(_NAMES.get(protocol, f"IP protocol {protocol}") for protocol in rest)
