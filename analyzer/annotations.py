@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 from analyzer import defects
 from analyzer.lore import EVERYWHERE, Known, Lore
 from analyzer.session import Analysis
 from dissectors.field import Field, Tree
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.specs import Layout, Many, Wrapping
 
 _PHRASES = {"producer": "transaction ", "member": "client "}
@@ -68,7 +67,7 @@ def _ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | N
     """The nodes with ids in a row's tree, of what kind and in which scope they are."""
     dissector = session.dissector(row)
     if dissector is not None:
-        for reference in defects.told(partial(dissector.references, session.context(row))):
+        for reference in defects.references(dissector, session.context(row)):
             for node in _nodes(tree.fields, reference.path):
                 if type(node.value) in (int, str) and node.value not in _NOBODY:
                     yield reference.kind, reference.scope, node

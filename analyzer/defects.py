@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from analyzer.text import one_line
@@ -18,10 +17,11 @@ from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from dissectors.api import Pick
-    from dissectors.lesson import Exchange, Path, Standing
-    from dissectors.payload import Carriers
+    from dissectors.api import Path, Pick, Values
+    from dissectors.lesson import Exchange, Lesson, Reference, Standing, Taught, Teacher
+    from dissectors.payload import Asked, Carriers, Payload
     from dissectors.portion import Other
+    from dissectors.session_state import SessionKind
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -35,9 +35,9 @@ def values(dissector: Dissector, message: bytes | Window, context: Context) -> B
     """Dissector.values, or an empty body that says what went wrong. Through a window it reads as little as it can."""
     try:
         if not isinstance(message, bytes):
-            skimmed = dissector.skim(message, context)
-            if skimmed is not None:
-                return skimmed
+            streamed = None if dissector.streaming is None else dissector.streaming(message, context)
+            if streamed is not None:
+                return streamed
         return dissector.values(whole(message), context)
     except Exception as error:  # a defect must cost its row, not the listing
         return Body({}, None, (defect(dissector, error),))
@@ -58,9 +58,10 @@ def tree(dissector: Dissector, message: bytes, context: Context) -> Tree:
 
 
 def joined(dissector: Dissector, message: bytes, context: Context, others: Sequence[Other]) -> Tree:
-    """Dissector.joined; where it fails the message alone, and the finding."""
+    """Fragments.tree; where it fails the message alone, and the finding."""
     try:
-        return dissector.joined(message, context, others)
+        fragments = dissector.fragments
+        return dissector.tree(message, context) if fragments is None else fragments.tree(message, context, others)
     except Exception as error:  # the same
         alone = tree(dissector, message, context)
         alone.findings.append(defect(dissector, error))
@@ -91,8 +92,8 @@ def told(ask: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
 
 
 def picker(dissector: Dissector, context: Context, paths: frozenset[Path]) -> Pick | None:
-    """Dissector.picker; None, so that all is decoded, where it fails."""
-    return asked(partial(dissector.picker, context, paths), None)
+    """Dissector.projection; None, so that all is decoded, where it fails."""
+    return asked(lambda: dissector.projection(context, paths) if dissector.projection else None, None)
 
 
 def picked(dissector: Dissector, pick: Pick | None, message: bytes | Window, context: Context) -> dict[str, Any]:
@@ -118,13 +119,48 @@ def findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]]) -> list
 
 
 def standing(dissector: Dissector, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
-    """Dissector.standing; None where it fails."""
-    return asked(partial(dissector.standing, context, exchanges), None)
+    """Sessions.standing; None where it fails."""
+    return asked(lambda: dissector.sessions.standing(context, exchanges) if dissector.sessions else None, None)
 
 
 def carriers(dissector: Dissector) -> Carriers | None:
-    """Dissector.carriers; None, so that every message is asked, where it fails."""
-    return asked(dissector.carriers, None)
+    """Payloads.carriers; None, so that every message is asked, where it fails."""
+    return asked(lambda: dissector.payloads.carriers() if dissector.payloads else frozenset(), None)
+
+
+def payloads(dissector: Dissector, values: Values, request: Asked) -> tuple[Payload, ...]:
+    """Payloads.extract; nothing where it fails."""
+    return told(lambda: dissector.payloads.extract(values, request) if dissector.payloads else ())
+
+
+def sessions(dissector: Dissector) -> tuple[SessionKind, ...]:
+    """Sessions.kinds; none where it fails."""
+    return told(lambda: dissector.sessions.kinds if dissector.sessions else ())
+
+
+def references(dissector: Dissector, context: Context) -> tuple[Reference, ...]:
+    """Names.references; nothing where it fails."""
+    return told(lambda: dissector.names.references(context) if dissector.names else ())
+
+
+def teachers(dissector: Dissector) -> tuple[Teacher, ...]:
+    """Names.teachers; nothing where it fails."""
+    return told(lambda: dissector.names.teachers() if dissector.names else ())
+
+
+def lessons(dissector: Dissector, taught: Taught) -> tuple[Lesson, ...]:
+    """Names.lessons; nothing where it fails."""
+    return told(lambda: dissector.names.lessons(taught) if dissector.names else ())
+
+
+def constants(dissector: Dissector) -> tuple[Lesson, ...]:
+    """Names.constants; nothing where it fails."""
+    return told(lambda: dissector.names.constants() if dissector.names else ())
+
+
+def request_fields(dissector: Dissector, context: Context) -> frozenset[Path]:
+    """Dissector.request_fields; none where it fails."""
+    return frozenset(told(lambda: dissector.request_fields(context) if dissector.request_fields else ()))
 
 
 class Label(NamedTuple):

@@ -36,20 +36,22 @@ def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Bod
     if dissector is None:
         return None
     others = _parts(session, row, find(row, mine))
-    body = defects.asked(partial(dissector.whole, session.message(row), session.context(row), others), None)
+    fragments, message, context = dissector.fragments, session.message(row), session.context(row)
+    body = None if fragments is None else defects.asked(partial(fragments.values, message, context, others), None)
     return None if body is None else (body, [*(other.row - 1 for other in others), row])
 
 
 def portion_of(session: Analysis, row: int) -> Portion | None:
     """The portion that a row carries; None for what is whole."""
     dissector = session.dissector(row)
-    if dissector is None or session.cell("code", row) not in defects.told(dissector.portioned):
+    fragments = None if dissector is None else dissector.fragments
+    if dissector is None or fragments is None or session.cell("code", row) not in fragments.codes:
         return None
     return read_portion(session, dissector, row)
 
 
 def _others(session: Analysis, row: int, mine: Portion) -> list[Other]:
-    """The messages that Dissector.joined is to get beside a row."""
+    """The messages that Fragments.tree is to get beside a row."""
     if mine.completes:
         return _parts(session, row, before(session, row, mine))
     last = completing(session, row, mine)

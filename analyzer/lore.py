@@ -22,7 +22,8 @@ from analyzer.rows import chunks
 from analyzer.session import Analysis, Readable
 from analyzer.teaching import Teaching
 from dissectors.api import Dissector, Role
-from dissectors.lesson import Lesson, Taught, Values
+from dissectors.lesson import Lesson, Taught
+from dissectors.message import Values
 
 MOST = 200_000
 """Ids that are remembered; what comes later stays unnamed."""
@@ -129,7 +130,7 @@ class Lore:
                 host = session.endpoint(session.rows.cell("stream", row), FROM_CLIENT).rpartition(":")[0].strip("[]")
                 client = session.names.text(session.rows.cell("client", row))
                 taught = Taught(body.values, context, partial(request_of, session, row), client, host)
-                for lesson in defects.told(partial(dissector.lessons, taught)):
+                for lesson in defects.lessons(dissector, taught):
                     yield row, lesson
 
 

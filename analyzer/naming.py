@@ -9,7 +9,6 @@ first row with a topic's id is written.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from analyzer.columns import Ints, given
 from analyzer.lore import Lore
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 
 TOPIC = "topic"
 
@@ -95,7 +94,7 @@ class Naming:
         key = dissector.name, context.code, context.version, context.role
         found = self._paths.get(key)
         if found is None:
-            references = defects.told(partial(dissector.references, context))
+            references = defects.references(dissector, context)
             found = tuple(each.path for each in references if each.kind == TOPIC and each.scope is None)
             self._paths[key] = found
         return found

@@ -53,7 +53,8 @@ def read_portion(session: Analysis, dissector: Dissector, row: int) -> Portion |
         prefix = session.source.store.read(at, min(length, dissector.prefix))
     else:
         prefix = session.window(row).read(0, dissector.prefix)
-    return defects.asked(partial(dissector.portion, prefix), None)
+    fragments = dissector.fragments
+    return None if fragments is None else defects.asked(partial(fragments.portion, prefix), None)
 
 
 def before(session: Analysis, row: int, mine: Portion) -> dict[int, int]:

@@ -1,7 +1,7 @@
 """What the line about an answer is made of besides the answer: fields of the request that it answers.
 
 Theory. An answer often says the least of an exchange: a size, a version, and not of what. The dissector names the
-fields of the request that people want to read beside it (Dissector.recalls), and whoever makes the line of a row asks
+fields of the request that people want to read beside it (Dissector.request_fields); whoever makes a row's line asks
 here for their values. A request counts only if its row stands before that of its answer and has not left memory: then a
 row says the same while packets come as it does in the file.
 """
@@ -9,7 +9,6 @@ row says the same while packets come as it does in the file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +20,7 @@ from dissectors.api import Body, Context, Dissector, Pick, Role, State, Window
 
 if TYPE_CHECKING:
     from analyzer.session import Analysis
-    from dissectors.lesson import Path
+    from dissectors.message import Path
 
 SHORT = 4096
 """Bytes of a request up to which it is read together with others."""
@@ -104,7 +103,7 @@ def recalls(dissector: Dissector | None, context: Context) -> frozenset[Path]:
     """The fields of its request that the line about such a message is made of, too."""
     if dissector is None or context.role is not Role.RESPONSE:
         return frozenset()
-    return frozenset(defects.told(partial(dissector.recalls, context)))
+    return defects.request_fields(dissector, context)
 
 
 def requests(session: Analysis, rows: Ints) -> Ints:

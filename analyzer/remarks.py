@@ -243,8 +243,8 @@ class Remarks:
             if decision.expected is not None:
                 self._add_row(_foreign(connection, decision.other, decision.expected), connection, row)
         elif connection.dissector is not None:
-            refused = partial(connection.dissector.refused, beginning, row.side == connection.client)
-            what = defects.asked(refused, None)
+            refused, from_client = connection.dissector.refused, row.side == connection.client
+            what = None if refused is None else defects.asked(partial(refused, beginning, from_client), None)
             kind = SKIPPED if what is None else _refused(what)
             self._add_row(kind, connection, row)
 

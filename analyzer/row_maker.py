@@ -95,7 +95,8 @@ class RowMaker:
         dissector, decision = connection.dissector, connection.decision
         if dissector is None or decision is None or decision.preamble:
             return False
-        return not any(half.by_syn for half in connection.halves) and dissector.opens(prefix)
+        opens = dissector.opens
+        return opens is not None and not any(half.by_syn for half in connection.halves) and opens(prefix)
 
     def _framer(self, connection: Connection, side: int, opened: bool) -> Framer:
         """In step from the start only where the start was seen."""

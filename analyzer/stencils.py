@@ -230,17 +230,17 @@ class Stencils:
     def _template(self, row: int, lies: int, remarks: tuple[Finding, ...]) -> Template | None:
         session = self._session
         dissector, context = session.dissector(row), session.context(row)
-        if dissector is None:
+        if dissector is None or dissector.template is None:
             return None
         try:
             if lies == _PAIR:
                 asked = session.rows.cell("partner", row)
                 request = session.message(asked), session.context(asked)
-                made = dissector.stencil(session.message(row), context, request)
+                made = dissector.template(session.message(row), context, request)
                 if made is not None:
                     made = made._replace(body=made.body._replace(asked=request[1].code))
             else:
-                made = dissector.stencil(session.message(row), context)
+                made = dissector.template(session.message(row), context, None)
             if made is not None and remarks:
                 made = made._replace(body=made.body._replace(findings=(*remarks, *made.body.findings)))
             said = {} if made is None else self._say(made.body, dissector, context)

@@ -1,13 +1,17 @@
-"""What a protocol implements.
+"""What a protocol is to this program: a manifest of its layouts, and a few functions.
 
 Theory. A message is decoded in two steps that are far apart in time. While a capture is indexed, only `framing`,
 `header` and the Conversation see it: they cut it out, name it and pair it. Whenever somebody looks, `values` or `tree`
 reads the whole of it, alone, helped only by the Context that the conversation kept for it. So a row can be decoded
 later, elsewhere and in any order, and decoding one message never needs another.
 
+A Dissector has eight methods. All else that a protocol may offer is an attribute of the class: plain data, or a
+capability, which is one function or one small object with one job. A capability that few runs need is given as
+`lazy("module:name")`, and imported when it is first asked for. None, as by default, where a protocol has none.
+
 All bytes are hostile. `probe`, `plausible`, `header` and `Conversation.step` get whatever is there, as little as
-nothing, and never raise; nor do `values` and `tree`, which get a message as far as it was captured and say in
-Findings what they could not read. An exception that escapes is a bug and is reported as one.
+nothing, and never raise; nor do `values`, `tree` and the capabilities, which get a message as far as it was captured
+and say in Findings what they could not read. An exception that escapes is a bug and is reported as one.
 
 CONTRIBUTING.md shows a whole protocol in one block. dissectors.pairing has a Conversation for protocols whose answers
 repeat a number, dissectors.wire.message what decoding a message has in common everywhere.
@@ -16,249 +20,85 @@ repeat a number, dissectors.wire.message what decoding a message has in common e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dissectors.conversation import Conversation
 from dissectors.field import Tree
-from dissectors.finding import Finding
-from dissectors.slotted import slotted
+from dissectors.framing import LengthPrefixed, Measure, Window
+from dissectors.message import (
+    HEADLESS,
+    Body,
+    Context,
+    MessageHeader,
+    Outcome,
+    Path,
+    Role,
+    State,
+    Values,
+    with_request,
+)
 
 if TYPE_CHECKING:
-    from dissectors.catalog import Catalog
-    from dissectors.holes import Shape
-    from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
-    from dissectors.payload import Asked, Carriers, Payload
-    from dissectors.portion import Other, Portion
-    from dissectors.session_state import SessionKind
+    from dissectors.catalog import Catalog, Operation
+    from dissectors.guide import Guide
+    from dissectors.holes import Stencil
+    from dissectors.lesson import Names
+    from dissectors.payload import Payloads
+    from dissectors.portion import Fragments
+    from dissectors.raw import RawReader
+    from dissectors.session_state import Sessions
     from dissectors.story import Story
     from dissectors.watch import Watch
 
+__all__ = [
+    "HEADLESS", "PREFIX", "SURE", "WEAK", "Body", "Context", "Conversation", "Dissector", "LengthPrefixed", "Measure",
+    "MessageHeader", "Outcome", "Path", "Pick", "Role", "State", "Values", "Window", "lazy", "with_request",
+]  # fmt: skip
 
-class Role(IntEnum):
-    """What a message is in its conversation; printed in lower case.
-
-    A REQUEST expects an answer, a ONEWAY message none, whoever sends it. A RESPONSE answers a request, a PUSH is what a
-    server sends unasked. RAW is what has no header: a token between messages, or bytes too few for one.
-    """
-
-    REQUEST = 0
-    RESPONSE = 1
-    ONEWAY = 2
-    PUSH = 3
-    RAW = 4
-
-
-class State(IntEnum):
-    """How far a message can be trusted, known from framing, header and pairing alone.
-
-    A dissector says COMPLETE, GUESSED where the layout is not certain (an answer without its request, a version newer
-    than its tables), UNDECODED where there is none. PARTIAL is the engine's: bytes are missing.
-    """
-
-    COMPLETE = 0
-    PARTIAL = 1
-    GUESSED = 2
-    UNDECODED = 3
-
-
-@slotted
-class MessageHeader:
-    """What pairing and the list need, read without a full decode. None: unknown.
-
-    operation: the protocol's own name for what is done, and `code` its number on the wire. correlation: the number that
-    an answer repeats, -2^63 < n < 2^64. scope: what that number counts in, as a text to be put before it ("send:0/"),
-    where one connection has several countings; few different ones. client: how the client calls itself.
-    """
-
-    role: Role
-    operation: str | None = None
-    code: int | None = None
-    version: int | None = None
-    correlation: int | None = None
-    client: str | None = None
-    state: State = State.COMPLETE
-    scope: str | None = None
-
-    @property
-    def key(self) -> int | str | None:
-        """The correlation as it is printed: with its scope, as a text."""
-        return self.correlation if self.scope is None else f"{self.scope}{self.correlation}"
-
-
-HEADLESS = MessageHeader(Role.RAW, state=State.UNDECODED)
-"""The header of bytes that are too few for one."""
-
-
-@slotted
-class Context:
-    """What decoding one message needs from earlier in its connection: small, picklable, kept with the row.
-
-    `code` and `version` are the operation's (a response carries neither); `extra` is the protocol's own.
-    """
-
-    role: Role
-    code: int | None = None
-    version: int | None = None
-    extra: Mapping[str, str] | None = None
-
-
-@slotted
-class Outcome:
-    """What a conversation says of one message.
-
-    header: its own, completed with what its partner tells (with_request). partner: the handle of the request that it
-    answers. extra: what decoding it needs besides role, code and version; kept with the row as Context.extra. owed:
-    False for a request that may well have no answer.
-    """
-
-    header: MessageHeader
-    partner: int | None = None
-    extra: Mapping[str, str] | None = None
-    owed: bool = True
-
-
-class Body(NamedTuple):
-    """A message decoded to plain values. `error` is the first error that the message itself reports, as (code, name).
-
-    Values are what JSON knows (int, float, str, bool, None, list, dict with str keys), bytes, and wire.secret.Secret.
-    request: for info() alone, the same of the request that the message answers, at least the fields that
-    Dissector.recalls names; None where it is unknown. asked: the code of that request, which may not be the answer's.
-    """
-
-    values: dict[str, Any]
-    error: tuple[int, str] | None
-    findings: tuple[Finding, ...] = ()
-    request: Mapping[str, Any] | None = None
-    asked: int | None = None
-
-
-Pick: TypeAlias = "Callable[[bytes], dict[str, Any] | None]"
+Pick: TypeAlias = Callable[[bytes], dict[str, Any] | None]
 """A whole message to its values, of which only the fields that were picked are sure to be there: what the paths lead
 to is the same as in values(). None where only values() can tell. Never raises."""
-
-
-class Stencil(NamedTuple):
-    """A Body whose values have holes, and the shape of the messages that it fits. See dissectors.holes."""
-
-    shape: Shape
-    body: Body
-
-
-@slotted
-class LengthPrefixed:
-    """Messages behind a big-endian length of `width` bytes that does not count itself; bounds are of that length."""
-
-    width: int
-    minimum: int
-    maximum: int
-
-    def size(self, head: bytes) -> int:
-        """Length of a message with these first `width` bytes, which it counts; 0 where it is out of bounds."""
-        size = int.from_bytes(head, "big")
-        return self.width + size if self.minimum <= size <= self.maximum else 0
-
-
-class Window(Protocol):
-    """The bytes of a message that have come so far, from its first one on, without a gap."""
-
-    def __len__(self) -> int:
-        """How many there are."""
-
-    def read(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer where no more have come."""
-
-
-class Measure(ABC):
-    """How long the messages of one direction are, where no prefix of a fixed form says it, or not from the start.
-
-    One is made for each direction of a connection. It is asked about one message after the other, about the same one
-    again when more of it has come, and may remember how far it has read. Plain data, for it is pickled between blocks.
-    """
-
-    @abstractmethod
-    def length(self, message: Window, ended: bool) -> int | None:
-        """The bytes of the message at the window's beginning, which may be more than have come. Never raises.
-
-        0: no message can begin so. Negative: more bytes are needed to tell. None: from here on Dissector.framing
-        tells, and this measure is asked no more. ended: no more bytes will come; a message that only the end of the
-        stream ends is as long as the window, others stay negative.
-        """
-
-    @property
-    def settled(self) -> bool:
-        """Whether it remembers nothing, so that a new one would say the same of the next message; for speed alone."""
-        return False
-
-    def across(self, message: Window, lost: range, ended: bool) -> int:
-        """The same of a message that has lost bytes, which read as zeros; the first of them are at offsets `lost`.
-
-        0, as by default: nobody knows; then the message ends with what is known. ended: as in length().
-        """
-        return 0
-
-
-class Conversation(ABC):
-    """The state of one connection: requests not yet answered, and what decoding needs later.
-
-    It is pickled between blocks and processes, so it is plain data (a dissector's bound method pickles too), and what
-    it remembers is bounded, for a capture may hold requests and no answers. dissectors.pairing.PairByKey is a ready
-    one.
-    """
-
-    @abstractmethod
-    def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """Takes the next message of either direction, in order of completion. Never raises.
-
-        handle: the engine's number for it, given back as `partner` of its answer. prefix: its first bytes
-        (Dissector.prefix at most, fewer if the message is shorter or cut), length prefix included.
-        """
-
-    client: str | None = None
-    """What the client is called in all rows of the connection that name none themselves, once that is known."""
-
-    def lost(self, from_client: bool) -> None:  # noqa: B027 - most protocols repeat a number, and need not know
-        """Bytes of a direction are missing behind what step() was given of it; by default no matter. Never raises."""
-
-    def unasked(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether what may be a message behind a gap would answer none of the requests that wait. Never raises.
-
-        prefix: its first bytes, as `plausible` gets them. By default, and where no request waits, nobody knows: False.
-        """
-        return False
-
-    @property
-    def beginning(self) -> bool:
-        """Whether it will soon do no more than its bulk twin says, and goes alone until then; for speed alone."""
-        return False
-
-    def handles(self) -> Iterable[int]:
-        """The handles that step() may still give back as a partner, in any order.
-
-        By default it is not told, and then no later run of the pipeline can go on with the connection.
-        """
-        raise NotImplementedError
-
-    def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Each of handles() is another number from now on; their order stays, and new messages come behind them."""
-        raise NotImplementedError
-
 
 PREFIX = 512
 """Bytes of a message that probe() and plausible() get at most; header() too, unless Dissector.prefix says more."""
 
+WEAK, SURE = 20, 80
+"""Where Dissector.probe's evidence begins to count, and where it is believed at once."""
+
+
+def load(target: str) -> Any:
+    """What `module:name` stands for; raises ImportError or AttributeError where it stands for nothing."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)
+
+
+class lazy:  # noqa: N801 - reads as the keyword that it stands for
+    """A class attribute that is imported when it is first asked for, by its `module:name`."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._found: Any = None
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if self._found is None:
+            self._found = load(self._target)
+        return self._found
+
 
 class Dissector(ABC):
-    """One protocol. Stateless: everything that a connection remembers is in its Conversation.
-
-    name: as printed and typed (-d PORT=NAME), lower case, the same as in the registry or entry point. ports: where its
-    servers usually listen; a hint only, for bytes say more. framing: how messages are cut out of the stream; None
-    where `measure` alone tells.
-    """
+    """One protocol. Stateless: everything that a connection remembers is in its Conversation."""
 
     name: str
-    ports: tuple[int, ...]
-    framing: LengthPrefixed | None
+    """As printed and typed (-d PORT=NAME), lower case, the same as in the registry or entry point."""
+
+    ports: tuple[int, ...] = ()
+    """Where its servers usually listen; a hint only, for bytes say more."""
+
+    framing: LengthPrefixed | None = None
+    """How messages are cut out of the stream; None where `measure` alone tells."""
+
     prefix: int = PREFIX
     """Bytes of a message that header() and Conversation.step() may look at: as much as a header can take."""
 
@@ -268,8 +108,82 @@ class Dissector(ABC):
     held: frozenset[int] = frozenset()
     """Codes of requests that a server keeps until there is something to tell: who goes meanwhile misses no answer."""
 
+    nothing_new: Mapping[str, Sequence[int]] = {}
+    """By operation, codes of answers that say that there is nothing now: ordinary, and no errors."""
+
+    columns: tuple[str, ...] = ()
+    """Keys of the columns that `--columns NAME` shows, besides who speaks with whom."""
+
+    color: str | None = None
+    """The colour of its rows, in rich's words, where a capture has several protocols."""
+
+    sign: str | None = None
+    """One character that stands for the colour where there is none; None: the first letter of `name`."""
+
     bulk: str | None = None
-    """The module with the bulk twins (dissectors.wire.bulk.BulkDissector), if there is one: for speed alone."""
+    """The module with the vectorised headers and pairing (dissectors.wire.bulk), if there is one: for speed alone."""
+
+    # ---- what recognises bytes
+
+    opens: Callable[[bytes], bool] | None = None
+    """Whether a connection whose SYN was not seen begins all the same with these bytes of its client.
+
+    It gets what probe() gets, and is for what stands at the beginning and nowhere else.
+    """
+
+    refused: Callable[[bytes, bool], str | None] | None = None
+    """What bytes are that were passed over, if they begin as a message of ours that `framing` does not take.
+
+    It gets what probe() gets, and gives a few words, of which there are few different ones, or None.
+    """
+
+    raw: RawReader | None = None
+    """What it knows of bytes that nobody framed."""
+
+    # ---- what decodes faster, or more
+
+    projection: Callable[[Context, frozenset[Path]], Pick | None] | None = None
+    """What reads only some fields of messages of such a context; the same for equal contexts and paths. For speed."""
+
+    template: Callable[[bytes, Context, tuple[bytes, Context] | None], Stencil | None] | None = None
+    """What values() gives, with holes where messages of the same shape may differ; for speed alone.
+
+    It gets a message, its context, and the request that it answers with that one's context where `request_fields` asks
+    for it: then the shape is that of the two messages, one behind the other, and Body.request has its values, too.
+    """
+
+    streaming: Callable[[Window, Context], Body | None] | None = None
+    """What values() gives, of a message that is too long to be held; None where only values() can tell.
+
+    It gets the bytes before the first that is missing, to be read a little at a time, and what it makes of them is to
+    be as little (dissectors.wire.cut).
+    """
+
+    fragments: Fragments | None = None
+    """Messages that carry a part of something larger."""
+
+    request_fields: Callable[[Context], frozenset[Path]] | None = None
+    """The fields of the request that info() wants to know of such an answer; the same for equal contexts."""
+
+    # ---- what can be asked of many messages
+
+    catalog: Catalog | None = None
+    """The names by which its messages may be asked."""
+
+    operations: Callable[[], Mapping[int, Operation]] = dict
+    """Its operations by number."""
+
+    guide: Guide | None = None
+    """What tells people of its layouts, without any message."""
+
+    names: Names | None = None
+    """What messages say of the ids in others."""
+
+    sessions: Sessions | None = None
+    """Sessions in which requests name only what has changed."""
+
+    payloads: Payloads | None = None
+    """What messages carry for others: keys, values, bodies."""
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """How sure the first bytes of a direction make us that they are ours.
@@ -308,21 +222,6 @@ class Dissector(ABC):
         """
         return None
 
-    def opens(self, prefix: bytes) -> bool:
-        """Whether a connection whose SYN was not seen begins all the same with these bytes of its client.
-
-        prefix: as probe() gets it. By default nobody knows; for what stands at the beginning and nowhere else.
-        """
-        return False
-
-    def refused(self, prefix: bytes, from_client: bool) -> str | None:
-        """What bytes are that were passed over, if they begin as a message of ours that `framing` does not take.
-
-        A few words, of which there are few different ones. None, as by default, where nothing is known of them. Never
-        raises. prefix: as probe() gets it.
-        """
-        return None
-
     @abstractmethod
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Reads what the list needs from the first bytes of a message; HEADLESS where they are too few. Never raises.
@@ -343,118 +242,15 @@ class Dissector(ABC):
         message: all its bytes, length prefix included, or those before the first that is missing.
         """
 
-    def skim(self, message: Window, context: Context) -> Body | None:
-        """What values() gives, of a message that is too long to be held. Never raises.
-
-        None, as by default, where only values() can tell. message: its bytes before the first that is missing; to be
-        read a little at a time, and what is made of it is to be as little (dissectors.wire.cut).
-        """
-        return None
-
-    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
-        """What values() gives, with holes where messages of the same shape may differ; for speed alone.
-
-        None, as by default, where nothing is known that could be left open. message: as values() gets it. request: the
-        one that it answers, where recalls() says so: then the shape is that of the two messages, one behind the other,
-        and Body.request has its values, with holes.
-        """
-        return None
-
-    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
-        """What reads only some fields of messages of such a context; for speed alone.
-
-        None, as by default, where nothing is faster than values(). The same for equal contexts and paths.
-        """
-        return None
-
-    def catalog(self) -> Catalog | None:
-        """The names by which its messages may be asked; None, as by default, where nobody wrote them down."""
-        return None
-
     @abstractmethod
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same annotated. The leaves of each source cover it without gap or overlap, also where the bytes break."""
 
-    def portioned(self) -> frozenset[int]:
-        """The codes of messages that may carry a portion of something larger (dissectors.portion); by default none."""
-        return frozenset()
-
-    def portion(self, prefix: bytes) -> Portion | None:
-        """The portion that one of these carries; None for what is whole. Never raises.
-
-        prefix: as Conversation.step gets it; many may be asked for one that is looked at.
-        """
-        return None
-
-    def joined(self, message: bytes, context: Context, others: Sequence[Other]) -> Tree:
-        """What tree() gives, and behind its nodes what the whole says, as a source of its own. Never raises.
-
-        others: for a message that completes something those that were found before it, in their order; for any other
-        portion the one that completes it.
-        """
-        return self.tree(message, context)
-
-    def whole(self, message: bytes, context: Context, others: Sequence[Other]) -> Body | None:
-        """What values() gives of a message that completes something, with the whole in its portion's place.
-
-        None, as by default, where the whole cannot be read. Never raises.
-        """
-        return None
-
-    def recalls(self, context: Context) -> frozenset[Path]:
-        """The fields of the request that info() wants to know of such an answer; by default none.
-
-        The same for equal contexts.
-        """
-        return frozenset()
-
     def info(self, body: Body, context: Context) -> str:
-        """One line for people, from this message and what it `recalls`. By default its error and first few values."""
+        """One line for people, from a message and its `request_fields`. By default its error and first few values."""
         error = [] if body.error is None else [body.error[1]]
         plain = [f"{name} {value}" for name, value in body.values.items() if isinstance(value, (int, float, str))]
         return ", ".join(error + plain[:4])
-
-    def constants(self) -> Iterable[Lesson]:
-        """Names of ids that are the same everywhere, so that no message tells them; by default none."""
-        return ()
-
-    def teachers(self) -> Iterable[Teacher]:
-        """Which messages say what the ids in others mean (dissectors.lesson); by default none."""
-        return ()
-
-    def lessons(self, taught: Taught) -> Iterable[Lesson]:
-        """What one of `teachers` teaches. Never raises: values may lack anything."""
-        return ()
-
-    def references(self, context: Context) -> tuple[Reference, ...]:
-        """Where the values of such a message have ids that another may have explained. The same for equal contexts."""
-        return ()
-
-    def standing(self, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
-        """All that a message asks for which tells only what has changed since earlier ones of its connection.
-
-        exchanges: its own first, then those before it, of the same operation, back to the first one that is known.
-        None, as by default, for a message that says all itself. Never raises.
-        """
-        return None
-
-    def sessions(self) -> Sequence[SessionKind]:
-        """The sessions in which requests name only what has changed (dissectors.session_state); by default none."""
-        return ()
-
-    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
-        """What a message carries for others (dissectors.payload), in its order; by default nothing.
-
-        values: as values() gave them, perhaps with names for ids. Never raises: they may lack anything.
-        """
-        return ()
-
-    def carriers(self) -> Carriers | None:
-        """The messages of which payloads() may give records of logs; None, as by default, where any may.
-
-        A message whose code is unknown is of none of the others.
-        """
-        return None
 
     def watches(self) -> Sequence[Watch]:
         """New Watches for one reading of a capture: what only several messages show; by default none."""
@@ -463,21 +259,3 @@ class Dissector(ABC):
     def stories(self) -> Sequence[type[Story]]:
         """The tables of a whole capture that its messages have a part in (dissectors.story); by default none."""
         return ()
-
-
-WEAK, SURE = 20, 80
-"""Where Dissector.probe's evidence begins to count, and where it is believed at once."""
-
-
-def with_request(header: MessageHeader, request: MessageHeader) -> MessageHeader:
-    """A response's header completed with what only its request carried; no surer than the request was."""
-    return MessageHeader(
-        header.role,
-        request.operation,
-        request.code,
-        request.version,
-        header.correlation,
-        request.client,
-        request.state,
-        header.scope,
-    )

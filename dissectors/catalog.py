@@ -12,11 +12,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from dissectors.api import Context, Role
-    from dissectors.lesson import Path
+from dissectors.message import Context, Path, Role
+
+
+class VersionRange(Protocol):
+    """An inclusive range of versions."""
+
+    @property
+    def low(self) -> int: ...  # noqa: D102
+    @property
+    def high(self) -> int: ...  # noqa: D102
+
+
+class Operation(Protocol):
+    """What is known of an operation besides its number; `versions` None where the protocol numbers none."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def versions(self) -> VersionRange | None: ...  # noqa: D102
 
 
 class Member(NamedTuple):

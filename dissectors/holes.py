@@ -20,6 +20,8 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from dissectors.message import Body
+
 BEGIN, END = "\ue000", "\ue001"
 """Around the number of a mark. A text with anything but ASCII is never part of a shape, so these are nobody else's."""
 
@@ -96,6 +98,13 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 """What holds of two integers exactly where the other does not."""
+
+
+class Stencil(NamedTuple):
+    """A Body whose values have holes, and the shape of the messages that it fits."""
+
+    shape: Shape
+    body: Body
 
 
 class Shapeless(Exception):

@@ -12,15 +12,11 @@ connection, is an id in a `scope`: a word for what is counted ("consumer"), amon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from dissectors.api import Context, Role
-
-Values = Mapping[str, Any]
-Path = tuple[str, ...]
-"""Names of fields from the body inwards; arrays on the way are implicit."""
+from dissectors.message import Context, Path, Role, Values
+from dissectors.slotted import slotted
 
 
 class Lesson(NamedTuple):
@@ -97,3 +93,23 @@ class Standing(NamedTuple):
     epoch: int
     held: tuple[Held, ...]
     since: int | None
+
+
+def nothing(*given: object) -> tuple[()]:
+    """What a part of Names says by default."""
+    return ()
+
+
+@slotted(eq=False)
+class Names:
+    """What a protocol's messages say of the ids in others. None of its functions raises: values may lack anything.
+
+    references: where the values of messages of a context have ids; the same for equal contexts. teachers: which
+    messages say what ids mean. lessons: what one of these says. constants: names of ids that are the same everywhere,
+    so that no message tells them.
+    """
+
+    references: Callable[[Context], tuple[Reference, ...]]
+    teachers: Callable[[], Iterable[Teacher]] = nothing
+    lessons: Callable[[Taught], Iterable[Lesson]] = nothing
+    constants: Callable[[], Iterable[Lesson]] = nothing

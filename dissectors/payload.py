@@ -7,17 +7,16 @@ protocol knows. Its bytes are those that the application wrote: unpacked, out of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from dissectors.api import Role
+from dissectors.message import Role, Values
+from dissectors.slotted import slotted
 
-Values: TypeAlias = Mapping[str, Any]
 Asked: TypeAlias = Callable[[], Values | None]
 """The values of the request that a message answers, decoded when asked for; None where that is unknown."""
 
-Carriers: TypeAlias = "frozenset[tuple[int | None, Role]]"
+Carriers: TypeAlias = frozenset[tuple[int | None, Role]]
 """Code and role of messages."""
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -49,6 +48,23 @@ class Payload(NamedTuple):
     value: object
     name: tuple[str, ...]
     record: Record | None = None
+
+
+def anything() -> None:
+    """The carriers of a protocol that does not say which messages may carry records."""
+
+
+@slotted(eq=False)
+class Payloads:
+    """What a protocol's messages carry for others.
+
+    extract: of the values of a message, perhaps with names for ids, what it carries, in its order; never raises, for
+    values may lack anything. carriers: the messages in which there may be records of logs; None where any may. A
+    message whose code is unknown is of none of the others.
+    """
+
+    extract: Callable[[Values, Asked], Iterable[Payload]]
+    carriers: Callable[[], Carriers | None] = anything
 
 
 def number(value: object) -> int | None:

@@ -8,7 +8,12 @@ again begins again; so the others are the nearest ones before the last.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
+
+from dissectors.field import Tree
+from dissectors.message import Body, Context
+from dissectors.slotted import slotted
 
 
 class Portion(NamedTuple):
@@ -37,3 +42,21 @@ class Other(NamedTuple):
     row: int
     number: int
     message: bytes | None
+
+
+@slotted(eq=False)
+class Fragments:
+    """The messages of a protocol that may carry a portion of something larger. None of its functions raises.
+
+    codes: of these messages. portion: of a message's first bytes (as Conversation.step gets them) the portion that it
+    carries, None for what is whole; many may be asked for one that is looked at. tree: what Dissector.tree gives, and
+    behind its nodes what the whole says, as a source of its own. values: what Dissector.values gives of a message that
+    completes something, with the whole in its portion's place; None where the whole cannot be read. Both get, for a
+    message that completes something, those that were found before it, in their order; for any other portion the one
+    that completes it.
+    """
+
+    codes: frozenset[int]
+    portion: Callable[[bytes], Portion | None]
+    tree: Callable[[bytes, Context, Sequence[Other]], Tree]
+    values: Callable[[bytes, Context, Sequence[Other]], Body | None]

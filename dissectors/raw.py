@@ -2,7 +2,7 @@
 
 Theory. A run of such bytes is one row and stays one, whoever knows what it is: rows are a promise. But people who look
 at one want to know what passes there, and often the port or the bytes tell. So a protocol may have a RawReader, that
-says so in a line and a tree (registry.RAW_READERS); the row and its values stay as they are.
+says so in a line and a tree (Dissector.raw); the row and its values stay as they are.
 """
 
 from __future__ import annotations

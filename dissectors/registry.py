@@ -13,14 +13,12 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import import_module
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from dissectors.api import Dissector
+from dissectors.api import Dissector, load
 
 if TYPE_CHECKING:
-    from dissectors.guide import Guide
     from dissectors.raw import RawReader
 
 GROUP = "wireanalyze.dissectors"
@@ -38,47 +36,6 @@ BUILT_IN: Mapping[str, str] = {
 
 UNDECODED = frozenset({"none", "raw"})
 """What the user calls a protocol that is to be left as it is."""
-
-RAW_READERS = ("dissectors.rocketmq.raw:RAW",)
-"""Who may know what a run of unframed bytes is (dissectors.raw)."""
-
-OPERATIONS: Mapping[str, str] = {
-    "kafka": "dissectors.kafka.schemas:apis",
-    "zookeeper": "dissectors.zookeeper.schemas:operations",
-    "zookeeper-quorum": "dissectors.zookeeper.quorum.packets:packets",
-    "pulsar": "dissectors.pulsar.commands:commands",
-    "rocketmq": "dissectors.rocketmq.codes:operations",
-}
-"""Where a built-in protocol's table of operations is; a plug-in may have a method `operations` instead."""
-
-
-GUIDES: Mapping[str, str] = {
-    "kafka": "dissectors.kafka.describe:GUIDE",
-    "zookeeper": "dissectors.zookeeper.describe:CLIENTS",
-    "zookeeper-quorum": "dissectors.zookeeper.describe:QUORUM",
-    "zookeeper-election": "dissectors.zookeeper.describe:ELECTION",
-    "pulsar": "dissectors.pulsar.describe:GUIDE",
-    "rocketmq": "dissectors.rocketmq.describe:GUIDE",
-}
-"""Where a built-in protocol's Guide is; a plug-in may have an attribute `guide` instead."""
-
-
-class VersionRange(Protocol):
-    """An inclusive range of versions."""
-
-    @property
-    def low(self) -> int: ...  # noqa: D102
-    @property
-    def high(self) -> int: ...  # noqa: D102
-
-
-class Operation(Protocol):
-    """What is known of an operation besides its number; `versions` None where the protocol numbers none."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def versions(self) -> VersionRange | None: ...  # noqa: D102
 
 
 class _Plugins(NamedTuple):
@@ -106,27 +63,9 @@ def names() -> tuple[str, ...]:
     return (*BUILT_IN, *_plugins().dissectors)
 
 
-def operations(dissector: Dissector) -> Mapping[int, Operation]:
-    """The operations of a protocol by number; empty where it has no table of them."""
-    table = (
-        _load(OPERATIONS[dissector.name]) if dissector.name in OPERATIONS else getattr(dissector, "operations", dict)
-    )
-    found: Mapping[int, Operation] = table()
-    return found
-
-
 def raw_readers() -> Iterator[RawReader]:
     """Who may know what unframed bytes are, to be asked in turn."""
-    for target in RAW_READERS:
-        yield _load(target)
-
-
-def guide(dissector: Dissector) -> Guide | None:
-    """What tells of a protocol's layouts; None where nothing does."""
-    from dissectors.guide import Guide  # only who prints layouts has use for it
-
-    found = _load(GUIDES[dissector.name]) if dissector.name in GUIDES else getattr(dissector, "guide", None)
-    return found if isinstance(found, Guide) else None
+    return (dissector.raw for dissector in dissectors() if dissector.raw is not None)
 
 
 def problems() -> tuple[str, ...]:
@@ -170,7 +109,7 @@ class Ports:
 
 @cache
 def _built_in(name: str) -> Dissector:
-    return _made(name, _load(BUILT_IN[name]))
+    return _made(name, load(BUILT_IN[name]))
 
 
 @cache
@@ -181,7 +120,7 @@ def _plugins() -> _Plugins:
         try:
             if name in BUILT_IN or name in found:
                 raise TypeError("the name is already taken")
-            found[name] = _made(name, _load(target))
+            found[name] = _made(name, load(target))
         except Exception as error:  # a stranger's code may fail in any way; it must not take the program with it
             why = " ".join(str(error).split()) or type(error).__name__
             wrong.append(f"the dissector {name!r} of package {package} is left out: {why}")
@@ -228,11 +167,6 @@ def _names_group(distribution: str) -> bool:
         return False
     except OSError:
         return True
-
-
-def _load(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def _made(name: str, loaded: object) -> Dissector:

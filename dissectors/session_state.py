@@ -8,10 +8,12 @@ in the order of rows (analyzer.fields.sessions).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple, TypeAlias
 
-from dissectors.lesson import Path, Values
+from dissectors.lesson import Exchange, Standing
+from dissectors.message import Context, Path, Values
+from dissectors.slotted import slotted
 
 Partition: TypeAlias = tuple[str, int]
 """A topic, by its name or id, and the number of a partition."""
@@ -49,3 +51,16 @@ class SessionKind(NamedTuple):
     answered: frozenset[Path]
     opens: Callable[[tuple[Hashable, ...], Values | None], tuple[Hashable, ...] | None]
     failed: Callable[[Values], bool]
+
+
+@slotted(eq=False)
+class Sessions:
+    """The sessions of a protocol.
+
+    kinds: the operations that use one. standing: all that a message asks for which names only what has changed. It gets
+    the message's own exchange first, then those before it, of the same operation, back to the first one that is known;
+    None for a message that says all itself. Never raises.
+    """
+
+    kinds: tuple[SessionKind, ...]
+    standing: Callable[[Context, Iterable[Exchange]], Standing | None]

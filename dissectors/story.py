@@ -15,8 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from dissectors.api import Context, Role
-from dissectors.lesson import Path
+from dissectors.message import Context, Path, Role
 
 Kind = Literal["text", "texts", "number", "time", "duration", "message"]
 """What a cell holds: a text, a list of texts, an integer, ns since 1970, ns, a row. Any may be None."""

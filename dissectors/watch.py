@@ -13,9 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from dissectors.api import Context, Role
 from dissectors.finding import Finding
-from dissectors.lesson import Path
+from dissectors.message import Context, Path, Role
 
 
 def unnamed(kind: str, key: str) -> str | None:

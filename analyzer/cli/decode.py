@@ -82,14 +82,14 @@ def command(
 
 def find_operation(dissector: Dissector, api: str) -> tuple[int | None, str]:
     """Number and name of an operation given by either; names without regard to case. None: it has no number."""
-    operations = registry.operations(dissector)
+    operations = dissector.operations()
     if api.isdecimal():
         known = operations.get(int(api))
         return int(api), api if known is None else known.name
     for code, operation in operations.items():
         if operation.name.lower() == api.lower():
             return code, operation.name
-    catalog = dissector.catalog()
+    catalog = dissector.catalog
     for layout in () if catalog is None else catalog.layouts():
         if layout.role is Role.RESPONSE and layout.operation.lower() == api.lower():
             return None, layout.operation
@@ -97,7 +97,7 @@ def find_operation(dissector: Dissector, api: str) -> tuple[int | None, str]:
 
 
 def _check_version(dissector: Dissector, code: int | None, version: int | None) -> None:
-    operation = None if code is None else registry.operations(dissector).get(code)
+    operation = None if code is None else dissector.operations().get(code)
     versioned = operation is not None and operation.versions is not None
     if versioned and version is None:
         raise UserError(f"the layouts of {dissector.name} depend on the version: say --version N too")

@@ -15,7 +15,7 @@ from analyzer.cli.terminal import line_width, mark
 from analyzer.cli.values import OneOf
 from analyzer.errors import UserError
 from analyzer.render.jsonable import Limits
-from analyzer.render.presets import PRESETS
+from analyzer.render.presets import presets
 from analyzer.render.printer import Printer
 from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.text import safe_text
@@ -88,7 +88,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
 
 def _known_sets() -> Iterator[str]:
     """The sets of columns, one a line."""
-    known = {**PRESETS, **settings().columns}
+    known = {**presets(), **settings().columns}
     width = max(map(len, known))
     for name, keys in known.items():
         yield safe_text(f"{name:<{width}}  {','.join(keys)}")

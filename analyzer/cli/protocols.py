@@ -14,6 +14,7 @@ from analyzer.cli.values import Whole
 from analyzer.errors import UserError
 from dissectors import registry
 from dissectors.api import Dissector
+from dissectors.catalog import VersionRange
 from dissectors.finding import CODES
 from dissectors.guide import Guide
 
@@ -41,7 +42,7 @@ def _complete_version(context: click.Context, _: click.Parameter, incomplete: st
 def _guide(protocol: str | None) -> Guide | None:
     if protocol is None or protocol not in registry.names():
         return None
-    return registry.guide(registry.by_name(protocol))
+    return registry.by_name(protocol).guide
 
 
 @click.command("protocols")
@@ -96,7 +97,7 @@ def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
         return ("name", "ports", "what"), found, registry.problems()
     if topic == FINDINGS:
         return ("code", "what"), list(CODES.items()), ()
-    operations = registry.operations(_dissector(topic))
+    operations = _dissector(topic).operations()
     rows = [(code, each.name, _span(each.versions)) for code, each in sorted(operations.items())]
     return ("code", "name", "versions"), rows, () if rows else (_unnumbered(topic),)
 
@@ -109,7 +110,7 @@ def _unnumbered(topic: str) -> str:
 
 
 def _page(dissector: Dissector, name: str, version: int | None, as_json: bool) -> None:
-    guide = registry.guide(dissector)
+    guide = dissector.guide
     if guide is None:
         raise UserError(f"of {dissector.name} only the list of operations is known: leave out {name}")
     try:
@@ -139,7 +140,7 @@ def _summary(dissector: object) -> str:
     return (type(dissector).__doc__ or "").strip().partition("\n")[0]
 
 
-def _span(versions: registry.VersionRange | None) -> str:
+def _span(versions: VersionRange | None) -> str:
     if versions is None:
         return ""
     if versions.low > versions.high:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from analyzer.decode_as import PortRange
 from analyzer.render.time_formats import TimeFormat
+from dissectors.registry import dissectors
 from dissectors.slotted import field, slotted
 
 
@@ -21,24 +23,27 @@ class ColorRule:
     style: str
 
 
-PROTOCOL_COLORS: Sequence[ColorRule] = (
-    ColorRule("kafka", "protocol == kafka", "blue"),
-    ColorRule("zookeeper", "protocol == zookeeper", "green"),
-    ColorRule("zookeeper-quorum", "protocol == zookeeper-quorum", "bright_green"),
-    ColorRule("pulsar", "protocol == pulsar", "bright_blue"),
-    ColorRule("rocketmq", "protocol == rocketmq", "bright_cyan"),
-)
-"""They have their say where an input has several protocols."""
-
-BUILT_IN_COLORS: Sequence[ColorRule] = (
+STATE_COLORS: Sequence[ColorRule] = (
     ColorRule("gap", "state == partial", "magenta"),
     ColorRule("error", "error", "red"),
     ColorRule("slow", "latency >= 1s", "yellow"),
     ColorRule("retransmitted", "retransmissions", "bright_magenta"),
     ColorRule("guessed", "state == guessed", "cyan"),
     ColorRule("raw", "role == raw", "bright_black"),
-    *PROTOCOL_COLORS,
 )
+"""What is out of the ordinary with a message."""
+
+
+@cache
+def protocol_colors() -> tuple[ColorRule, ...]:
+    """What dissectors say (Dissector.color); they count where an input has several protocols."""
+    known = ((each.name, each.color) for each in dissectors())
+    return tuple(ColorRule(name, f"protocol == {name}", color) for name, color in known if color is not None)
+
+
+def built_in_colors() -> tuple[ColorRule, ...]:
+    """The rules that need no file."""
+    return (*STATE_COLORS, *protocol_colors())
 
 
 @slotted
@@ -63,4 +68,4 @@ class Config:
     def colors(self) -> tuple[ColorRule, ...]:
         """All rules in the order in which they count: the file's, then built-in ones that it has not replaced."""
         own = {rule.name for rule in self.own_colors}
-        return (*self.own_colors, *(rule for rule in BUILT_IN_COLORS if rule.name not in own))
+        return (*self.own_colors, *(rule for rule in built_in_colors() if rule.name not in own))

@@ -6,7 +6,6 @@ topics have names, where the capture tells them. What is a secret is left out un
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,8 @@ from analyzer.portioned import Passed
 from analyzer.rows import Rows, chunks
 from analyzer.session import Analysis, Readable
 from dissectors.api import Body, Context, Dissector, Role
-from dissectors.payload import Payload, Values
+from dissectors.message import Values
+from dissectors.payload import Payload
 from dissectors.portion import Portion
 from dissectors.wire.bulk import NULL
 from dissectors.wire.cut import Cut, length_of
@@ -124,7 +124,7 @@ def payloads_of(
         return session.body(partner).values if partner != NULL and context.role is Role.RESPONSE else None
 
     named = naming.named(dissector, body, context, row)
-    return defects.told(partial(dissector.payloads, named.values, asked))
+    return defects.payloads(dissector, named.values, asked)
 
 
 def _opened(value: object, show_secrets: bool) -> bytes | None:

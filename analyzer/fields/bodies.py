@@ -1,7 +1,7 @@
 """Values of body fields for many rows, each message decoded once, and of it only what is asked.
 
 Theory. Rows of one kind (protocol, operation, role, version, what earlier messages told) are read alike: which paths
-they may have, and what reads just these (Dissector.picker), is asked once for all of them. What was read is kept until
+they may have, and what reads just these (Dissector.projection), is asked once for all. What was read is kept until
 forget(), for an expression asks for one field after the other, each for the rows that the last one left.
 """
 
@@ -155,7 +155,7 @@ class Bodies:
             return _Plan(dissector, context, None, get, whole, None)
         layout = layout_of(dissector, context) if all(each is None or each.is_plain for each in found) else None
         walk = None if layout is None else walkable(layout, [() if each is None else each.paths for each in found])
-        return _Plan(dissector, context, dissector.picker(context, every), get, whole, walk)
+        return _Plan(dissector, context, defects.picker(dissector, context, every), get, whole, walk)
 
     def may_have(self, field: FieldPath, rows: Ints) -> Bools:
         """Which rows can have a value of a field, as far as the index tells."""

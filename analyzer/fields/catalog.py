@@ -32,7 +32,7 @@ from analyzer.fields.path import (
 from dissectors import registry
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, Layout
-from dissectors.lesson import Path
+from dissectors.message import Path
 
 _ROLES = {"request": Role.REQUEST, "response": Role.RESPONSE}
 PLURALS = {"topics": ("topic",), "groups": ("group", "subscription"), "paths": ("path",)}
@@ -81,7 +81,7 @@ def known(name: str) -> FieldPath | None:
         return None if rest else _shared(name)
     if not rest:
         return _whole(name, BodyField(protocol, None, None, ()), f"messages of {protocol}")
-    catalog = registry.by_name(protocol).catalog()
+    catalog = registry.by_name(protocol).catalog
     if catalog is None:
         return None
     return _short(protocol, catalog, rest) or _of_body(name, protocol, catalog, rest.split("."))
@@ -97,7 +97,7 @@ def _unknown(name: str) -> UnknownField:
             meant = _operations(name)
         known = [*NAMES, *registry.names(), *shared_names()]
         return UnknownField(name, meant or near(name, known), "; wireanalyze fields lists them")
-    catalog = registry.by_name(protocol).catalog()
+    catalog = registry.by_name(protocol).catalog
     if catalog is None:
         return UnknownField(name, (), f"; nobody wrote down what messages of {protocol} have")
     operation, *path = parts = rest.split(".")
@@ -112,7 +112,7 @@ def _unknown(name: str) -> UnknownField:
 def _catalogs() -> Iterator[tuple[str, Catalog]]:
     """Each protocol that says what its messages have."""
     for protocol in registry.names():
-        catalog = registry.by_name(protocol).catalog()
+        catalog = registry.by_name(protocol).catalog
         if catalog is not None:
             yield protocol, catalog
 

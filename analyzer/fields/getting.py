@@ -16,7 +16,8 @@ from analyzer.fields.leaves import leaves
 from analyzer.fields.path import BodyField, FieldPath, Key, SharedField, ShortField
 from dissectors.api import Context, Dissector
 from dissectors.catalog import Place
-from dissectors.lesson import Path, Reference
+from dissectors.lesson import Reference
+from dissectors.message import Path
 
 _Get = Callable[[Mapping[str, Any]], Sequence[Any]]
 
@@ -57,7 +58,7 @@ def _references(dissector: Dissector, context: Context, kind: str | None) -> lis
     """Where there are ids of a kind."""
     if kind is None:
         return []
-    return [each for each in defects.told(partial(dissector.references, context)) if each.kind == kind]
+    return [each for each in defects.references(dissector, context) if each.kind == kind]
 
 
 def _of_short(said: Sequence[Path], places: Sequence[Place], ids: Iterable[Reference]) -> Getter | None:

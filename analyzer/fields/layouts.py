@@ -8,7 +8,7 @@ from typing import NamedTuple
 from analyzer.fields.path import BodyField, FieldPath, Kind, is_time, kind_of, scale_of
 from dissectors.api import Role
 from dissectors.catalog import Layout, Member
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.times import timestamp
 
 DEEPEST = 24

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.flat import Table
 from dissectors.wire.secret import Secret

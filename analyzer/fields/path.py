@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from dissectors.api import Role
 from dissectors.catalog import Alias, Short
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.slotted import slotted
 from dissectors.wire.times import milliseconds, timestamp
 

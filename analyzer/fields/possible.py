@@ -37,14 +37,14 @@ def possible_values(field: FieldPath) -> Sequence[str]:
 
 @cache
 def _operations() -> tuple[str, ...]:
-    catalogs = [registry.by_name(name).catalog() for name in registry.names()]
+    catalogs = [registry.by_name(name).catalog for name in registry.names()]
     known = [layout.operation for catalog in catalogs if catalog is not None for layout in catalog.layouts()]
     return () if None in catalogs else tuple(dict.fromkeys(known))
 
 
 @cache
 def _errors() -> tuple[str, ...]:
-    catalogs = [registry.by_name(name).catalog() for name in registry.names()]
+    catalogs = [registry.by_name(name).catalog for name in registry.names()]
     known = [catalog.errors() for catalog in catalogs if catalog is not None]
     if None in catalogs or None in known:
         return ()

@@ -23,7 +23,7 @@ from analyzer.fields.path import FieldPath
 from analyzer.recalled import Fields, Readable
 from analyzer.rows import Rows, chunks
 from dissectors.api import Dissector
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.session_state import SessionChange, SessionKind
 
 if TYPE_CHECKING:

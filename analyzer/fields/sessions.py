@@ -49,7 +49,7 @@ class Sessions:
         self._kinds: list[tuple[int, Dissector, SessionKind]] = [
             (number, dissector, kind)
             for number, dissector in enumerate(session.engine.known.dissectors)
-            for kind in defects.told(dissector.sessions)
+            for kind in defects.sessions(dissector)
         ]
         self._columns: dict[int, SessionColumns] = {}
         self._following: dict[tuple[int, int], Following] = {}

@@ -17,7 +17,7 @@ from analyzer.columns import Bools, Ints
 from analyzer.fields.gathered import Values, chosen, joined
 from analyzer.walk import Bytestore, number, walked
 from dissectors.api import Context, Dissector
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.bulk import Layout, twin_of
 from dissectors.wire.plan import Array as Many
 from dissectors.wire.plan import Leaf, Step, Struct, Tags

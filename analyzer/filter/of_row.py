@@ -61,7 +61,7 @@ def _asked(session: Session, reader: Rows, rows: Any) -> Iterator[Offered]:
     if dissector is None:
         return
     yield Offered("this protocol", f"protocol == {dissector.name}")
-    catalog = dissector.catalog()
+    catalog = dissector.catalog
     if catalog is None or session.rows.cell("length", row) > MOST_SHOWN:
         return
     names = [f"{dissector.name}.{short.name}" for short in catalog.shorts()]

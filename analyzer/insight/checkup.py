@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
 from analyzer.insight import one_way, reused
-from analyzer.insight.errors import EMPTY
 from analyzer.insight.said import About, Saying
 from analyzer.insight.watching import Watching
 from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
@@ -90,7 +89,7 @@ def _error(session: Analysis, about: About) -> Iterator[Finding]:
     if about.error is not None:
         operation = session.names.text(session.rows.cell("operation", about.row))
         dissector = session.engine.dissector(session.rows.cell("protocol", about.row))
-        if dissector is not None and about.error[0] in EMPTY.get((dissector.name, operation or ""), ()):
+        if dissector is not None and about.error[0] in dissector.nothing_new.get(operation or "", ()):
             return
         text = about.error[1] if operation is None else f"{operation}: {about.error[1]}"
         yield Finding(Severity.NOTE, ERROR_ANSWER, text)

@@ -6,7 +6,8 @@ a protocol may have no field for it, and in answers it is 0. Only what is left i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from analyzer.rows import chunks
 from analyzer.scattered import placed
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
+from dissectors.registry import dissectors
 from dissectors.wire.bulk import Reporting, twin_of
 
 WORTH = 16
@@ -27,18 +29,14 @@ WORTH = 16
 
 _KIND = ("protocol", "role", "code", "version")
 
-_PULLED, _POPPED = (19, 20, 21), (209, 210)
-EMPTY: Mapping[tuple[str, str], tuple[int, ...]] = {
-    ("rocketmq", "PULL_MESSAGE"): _PULLED,
-    ("rocketmq", "LITE_PULL_MESSAGE"): _PULLED,
-    ("rocketmq", "POP_MESSAGE"): _POPPED,
-    ("rocketmq", "POP_LITE_MESSAGE"): _POPPED,
-}
-"""By protocol and operation: codes that say that there is nothing now, as is ordinary where somebody asks again."""
-
-
 PORTION = 1 << 16
 """Rows that are asked together whether they surely report none."""
+
+
+@cache
+def nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
+    """By protocol and operation: codes that say that there is nothing now (Dissector.nothing_new)."""
+    return {(each.name, operation): codes for each in dissectors() for operation, codes in each.nothing_new.items()}
 
 
 class Errors(NamedTuple):
@@ -84,7 +82,7 @@ def is_empty(session: Analysis, rows: Ints, reported: Errors) -> Bools:
     verdicts = []
     for protocol, operation, kind in zip(protocols.tolist(), operations.tolist(), kinds.tolist(), strict=True):
         dissector, name = session.engine.dissector(protocol), session.names.text(operation)
-        codes = () if dissector is None or name is None else EMPTY.get((dissector.name, name), ())
+        codes = () if dissector is None or name is None else nothing_new().get((dissector.name, name), ())
         verdicts.append(reported.kinds[kind][0] in codes)
     return np.array(verdicts, bool)[keys]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer import raw
+from analyzer import defects, raw
 from analyzer.columns import Array, Ints
 from analyzer.counts import streams
 from analyzer.fields.path import FieldPath, ShortField
@@ -211,7 +211,8 @@ def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
     columns = [session.rows.column(column)[rows] for column in ("protocol", "code", "version", "role")]
     for row in _one_of_each(columns, rows):
         dissector = session.dissector(row)
-        if dissector is not None and any(each.kind == kind for each in dissector.references(session.context(row))):
+        ids = () if dissector is None else defects.references(dissector, session.context(row))
+        if any(each.kind == kind for each in ids):
             return field
     return replace(field, origin=ShortField(origin.protocol, origin.short._replace(kind=None)))
 

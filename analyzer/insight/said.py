@@ -26,7 +26,7 @@ from analyzer.stencils import Group, Said, Stencils
 from dissectors.api import Body, Context, Dissector
 from dissectors.finding import Finding, Severity
 from dissectors.holes import Nested
-from dissectors.lesson import Path
+from dissectors.message import Path
 
 Watched = Callable[[Dissector, Context], Collection[Path]]
 """The paths of fields that somebody wants of such a message; none where nobody looks at it."""

@@ -1,7 +1,7 @@
 """The stories of all protocols over a capture: which there are, who wants which rows, and the lines that they give.
 
 Theory. Rows of one kind (protocol, role, code) are wanted by the same stories, for the same fields; so what reads just
-these (Dissector.picker) is asked once for all of them, and rows of which no field is wanted are not read at all. Ends
+these (Dissector.projection) is asked once for all of them, and rows of which no field is wanted are not read. Ends
 of connections are heard behind their last row, as soon as a row is later than they are: that depends on what was
 captured alone, not on how it was read.
 """

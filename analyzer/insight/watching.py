@@ -16,7 +16,7 @@ from analyzer.messages import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
 from dissectors.finding import Finding
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.watch import Closed, Open, Seen, Watch
 from dissectors.wire.bulk import NULL
 

@@ -235,7 +235,7 @@ class Carrier:
         index, found = self.session.rows, [np.empty(0, np.int64)]
         protocol, code, role = (index.column(name) for name in ("protocol", "code", "role"))
         for number, dissector in enumerate(self.session.engine.known.dissectors):
-            asked = {(each.code, each.role) for each in defects.told(dissector.teachers) if each.scoped}
+            asked = {(each.code, each.role) for each in defects.teachers(dissector) if each.scoped}
             for teaching, part in asked:
                 mine = (protocol == number) & (code == teaching) & (role == part)
                 mine &= live[index.column("stream")] & (index.column("state") == State.COMPLETE)

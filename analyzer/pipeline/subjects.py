@@ -177,7 +177,7 @@ class Subjects:
 def _shorts(session: Analysis, names: Collection[str]) -> Iterator[FieldPath]:
     """The fields of these names, of all protocols that the session knows."""
     for dissector in session.engine.known.dissectors:
-        catalog = dissector.catalog()
+        catalog = dissector.catalog
         for short in () if catalog is None else catalog.shorts():
             if short.name in names:
                 yield find(f"{dissector.name}.{short.name}")

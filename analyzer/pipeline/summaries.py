@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.columns import Ints
-from analyzer.insight.errors import EMPTY
+from analyzer.insight.errors import nothing_new
 from analyzer.pipeline.found import days
 from analyzer.pipeline.latencies import bucket_of
 from analyzer.pipeline.names import NOBODY, Names
@@ -122,7 +122,7 @@ def _errors(batch: pa.RecordBatch) -> pa.Array:
     """Which answers report an error that is more than there being nothing now."""
     error = batch.column("error")
     ordinary = pa.repeat(pa.scalar(False), len(batch))
-    for (protocol, operation), codes in EMPTY.items():
+    for (protocol, operation), codes in nothing_new().items():
         asked = pc.equal(batch.column("protocol"), protocol)
         if pc.any(asked).as_py():
             these = pc.and_(asked, pc.fill_null(pc.equal(batch.column("operation"), operation), False))

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from analyzer.render.presets import PRESETS
+from analyzer.render.presets import presets
 from analyzer.rows import ALIASES, ROW_KEYS, known_keys
 from dissectors.slotted import slotted
 
@@ -77,7 +77,7 @@ def key_of(name: str, option: str) -> str | FieldPath:
 
 def preset_keys(name: str, own: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """The keys of a set of columns; `own` are those of the configuration file. Raises UserError if there is none."""
-    known = {**PRESETS, **own}
+    known = {**presets(), **own}
     if name not in known:
         near = get_close_matches(name, known, 3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"

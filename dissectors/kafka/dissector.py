@@ -8,10 +8,10 @@ and probe.py read the first bytes; body.py reads everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Role, Stencil
+from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Role, lazy
 from dissectors.field import Tree
 from dissectors.kafka.body import decode, read
 from dissectors.kafka.header import MAXIMUM, request_header, response_header
@@ -19,11 +19,6 @@ from dissectors.kafka.info import info_line
 from dissectors.kafka.probe import plausible_request, plausible_response, request_evidence, response_evidence
 
 if TYPE_CHECKING:
-    from dissectors.api import Pick
-    from dissectors.catalog import Catalog
-    from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
-    from dissectors.payload import Asked, Carriers, Payload
-    from dissectors.session_state import SessionKind
     from dissectors.watch import Watch
 
 
@@ -33,7 +28,17 @@ class Kafka(Dissector):
     name = "kafka"
     ports = (9092,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
+    columns = ("role", "operation", "version", "correlation", "client", "latency", "kafka.topic", "kafka.group")
+    color = "blue"
     bulk = "dissectors.kafka.bulk"
+    projection = lazy("dissectors.kafka.picks:picker")
+    template = lazy("dissectors.kafka.stencil:stencil")
+    catalog = lazy("dissectors.kafka.catalog:CATALOG")
+    operations = lazy("dissectors.kafka.schemas:apis")
+    guide = lazy("dissectors.kafka.describe:GUIDE")
+    names = lazy("dissectors.kafka.lessons:NAMES")
+    sessions = lazy("dissectors.kafka.fetch_sessions:SESSIONS")
+    payloads = lazy("dissectors.kafka.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A request leaves hardly a doubt, a response is weak evidence."""
@@ -59,18 +64,6 @@ class Kafka(Dissector):
         """The body's fields by the schema's names."""
         return decode(message, context)
 
-    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
-        """Bodies of known versions, records that are not compressed among them."""
-        from dissectors.kafka.stencil import stencil  # decoding one message has no use for it
-
-        return stencil(message, context)
-
-    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
-        """Fields of bodies in known versions, but for what is in records and in bytes that hold something."""
-        from dissectors.kafka.picks import picker  # decoding one message has no use for it
-
-        return picker(context, paths)
-
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""
         return read(message, context)
@@ -85,64 +78,8 @@ class Kafka(Dissector):
 
     # What messages say of one another; decoding one has no use for it.
 
-    def constants(self) -> Iterable[Lesson]:
-        """The topic of the metadata log."""
-        from dissectors.kafka.lessons import constants
-
-        return constants()
-
-    def teachers(self) -> Iterable[Teacher]:
-        """Metadata and others that name topics, brokers, producers and members."""
-        from dissectors.kafka.lessons import teachers
-
-        return teachers()
-
-    def lessons(self, taught: Taught) -> Iterable[Lesson]:
-        """Names by their ids."""
-        from dissectors.kafka.lessons import lessons
-
-        return lessons(taught)
-
-    def references(self, context: Context) -> tuple[Reference, ...]:
-        """Ids of topics, brokers, producers and members."""
-        from dissectors.kafka.references import references
-
-        if context.code is None or context.version is None or context.role is Role.RAW:
-            return ()
-        return references(context.code, context.version, context.role is Role.RESPONSE)
-
-    def standing(self, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
-        """The partitions in a fetch session."""
-        from dissectors.kafka.fetch_sessions import FETCH, standing
-
-        return standing(exchanges) if context.code == FETCH else None
-
-    def sessions(self) -> Sequence[SessionKind]:
-        """Sessions of Fetch and ShareFetch."""
-        from dissectors.kafka.fetch_sessions import SESSIONS
-
-        return SESSIONS
-
-    def catalog(self) -> Catalog:
-        """All fields of all APIs, and short names."""
-        from dissectors.kafka.catalog import KafkaCatalog
-
-        return KafkaCatalog()
-
     def watches(self) -> Sequence[Watch]:
         """Sequence numbers of producers, fetch sessions, clocks."""
         from dissectors.kafka.watches import watches
 
         return watches()
-
-    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
-        """Keys and values of records."""
-        from dissectors.kafka.payloads import payloads  # for exports alone
-
-        return payloads(values)
-
-    def carriers(self) -> Carriers | None:
-        """Produce, answers to fetching, and what may hold or be one of these."""
-        from dissectors.kafka.payloads import carriers  # the same
-
-        return carriers()

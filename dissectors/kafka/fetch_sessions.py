@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from dissectors.lesson import Exchange, Held, Standing, Values
-from dissectors.session_state import Partition, SessionChange, SessionKind
+from dissectors.api import Context, Values
+from dissectors.lesson import Exchange, Held, Standing
+from dissectors.session_state import Partition, SessionChange, SessionKind, Sessions
 
 FETCH, SHARE_FETCH = 1, 78
 MOST = 100_000
@@ -23,7 +24,7 @@ MOST = 100_000
 
 
 def standing(exchanges: Iterable[Exchange]) -> Standing | None:
-    """See Dissector.standing: None for a Fetch that names all it asks for."""
+    """See Sessions.standing: None for a Fetch that names all it asks for."""
     asked = iter(exchanges)
     last = next(asked, None)
     request = None if last is None else last.request()
@@ -117,7 +118,7 @@ def _paths(*names: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(name.split(".")) for name in names)
 
 
-SESSIONS = (
+_KINDS = (
     SessionKind(
         FETCH,
         "Fetch",
@@ -153,3 +154,11 @@ SESSIONS = (
         _failed,
     ),
 )
+
+
+def _standing(context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
+    """The partitions in a fetch session."""
+    return standing(exchanges) if context.code == FETCH else None
+
+
+SESSIONS = Sessions(_KINDS, _standing)

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from dissectors.api import Role
+from dissectors.api import Context, Path, Role
 from dissectors.kafka.lesson_rows import DESCRIBED, ROWS, Row
+from dissectors.kafka.references import references
 from dissectors.kafka.schemas import apis
 from dissectors.kafka.tables import table
-from dissectors.lesson import Lesson, Path, Taught, Teacher
+from dissectors.lesson import Lesson, Names, Reference, Taught, Teacher
 from dissectors.wire.embedded import Embedded
 
 MOST = 100_000
@@ -34,7 +35,7 @@ def constants() -> Iterator[Lesson]:
 
 @cache
 def teachers() -> tuple[Teacher, ...]:
-    """See Dissector.teachers."""
+    """See Names.teachers."""
     codes = {api.name: key for key, api in apis().items()}
     return tuple(dict.fromkeys(Teacher(row.kind, codes[row.api], row.role, row.client, _alike(row)) for row in ROWS))
 
@@ -53,7 +54,7 @@ def _rows(code: int | None, role: Role) -> tuple[Row, ...]:
 
 
 def lessons(taught: Taught) -> Iterator[Lesson]:
-    """See Dissector.lessons."""
+    """See Names.lessons."""
     left = MOST
     for row in _rows(taught.context.code, taught.context.role):
         if row.client and not (taught.client or "").startswith(row.client):
@@ -123,3 +124,13 @@ def _text(value: object) -> str | None:
     if isinstance(value, str):
         return value
     return str(value) if type(value) is int else None
+
+
+def _references(context: Context) -> tuple[Reference, ...]:
+    """Ids of topics, brokers, producers and members."""
+    if context.code is None or context.version is None or context.role is Role.RAW:
+        return ()
+    return references(context.code, context.version, context.role is Role.RESPONSE)
+
+
+NAMES = Names(_references, teachers, lessons, constants)

@@ -14,7 +14,8 @@ from typing import Any
 from dissectors.api import Role
 from dissectors.kafka.embedded.rules import RECORDS
 from dissectors.kafka.header import ENVELOPE
-from dissectors.payload import Carriers, Payload, Place, Record, Values, number
+from dissectors.message import Values
+from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.inner import content, is_plain
 
@@ -31,13 +32,13 @@ _Around = tuple[str | None, int | None]
 
 @cache
 def carriers() -> Carriers:
-    """See Dissector.carriers: records by API, an Envelope around any message, an answer that is only guessed at."""
+    """See Payloads.carriers: records by API, an Envelope around any message, an answer that is only guessed at."""
     sites = (*RECORDS, (ENVELOPE, False), (ENVELOPE, True))
     named = {(key, role) for key, response in sites for role in _ROLES[response]}
     return frozenset({*named, (None, Role.RESPONSE)})
 
 
-def payloads(values: Values) -> Iterator[Payload]:
+def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
     """Of a decoded body, in its order."""
     yield from _found(values, (), (None, None))
 
@@ -82,3 +83,6 @@ def _record(record: Any, place: Place, around: _Around) -> Iterator[Payload]:
     for kind in ("key", "value"):
         if (data := content(record.get(kind))) is not None:
             yield Payload((*place, kind), kind, data, name, told)
+
+
+PAYLOADS = Payloads(payloads, carriers)

@@ -15,7 +15,7 @@ from dissectors.kafka.embedded.rules import sites
 from dissectors.kafka.header import BODY_START
 from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
 from dissectors.kafka.schemas import header_version
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.pick import pick
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Tags
 
@@ -24,7 +24,7 @@ _PUSH_TELEMETRY = 72
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
-    """See Dissector.picker."""
+    """See Dissector.projection."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE
     if key is None or version is None or context.role is Role.RAW:
         return None

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from dissectors.kafka.schemas import apis, body_schema
-from dissectors.lesson import Path, Reference
+from dissectors.lesson import Reference
+from dissectors.message import Path
 from dissectors.wire.schema import FieldSchema
 
 _ENTITIES = {"brokerId": "broker", "producerId": "producer"}
@@ -24,7 +25,7 @@ _NAMED = {
 
 @lru_cache(maxsize=1024)
 def references(code: int, version: int, response: bool) -> tuple[Reference, ...]:
-    """See Dissector.references; none for an unknown API."""
+    """See Names.references; none for an unknown API."""
     api = apis().get(code)
     if api is None:
         return ()

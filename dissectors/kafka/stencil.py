@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dissectors.api import Body, Context, Role, Stencil
-from dissectors.holes import Extent, Nested, Shape, Shapeless, Term
+from dissectors.api import Body, Context, Role
+from dissectors.holes import Extent, Nested, Shape, Shapeless, Stencil, Term
 from dissectors.kafka.body import usual
 from dissectors.kafka.embedded.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, modules, modules_by_id, sites
 from dissectors.kafka.embedded.values import may_tell
@@ -27,7 +27,7 @@ _CORRELATION = {False: slice(8, 12), True: slice(4, 8)}
 """By whether it is a response."""
 
 
-def stencil(message: bytes, context: Context) -> Stencil | None:
+def stencil(message: bytes, context: Context, request: object = None) -> Stencil | None:
     """What decode() gives, with holes; None for a message that stands for itself."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE
     if key is None or version is None or context.role is Role.RAW:

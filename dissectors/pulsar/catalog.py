@@ -81,3 +81,6 @@ def _shorts() -> tuple[Short, ...]:
 def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
     command = commands().get(code) if code is not None else None
     return (None, ()) if command is None else (command.name, _members(command))
+
+
+CATALOG = PulsarCatalog()

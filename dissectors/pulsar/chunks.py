@@ -18,9 +18,14 @@ from typing import Any, NamedTuple
 
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.portion import Other, Portion
+from dissectors.message import Body, Context
+from dissectors.portion import Fragments, Other, Portion
 from dissectors.pulsar.frame import unwrapped, values
 from dissectors.pulsar.frame_fields import read, read_payload
+from dissectors.pulsar.header import command_of
+from dissectors.pulsar.inside import open_tree
+from dissectors.pulsar.notices import of_tree
+from dissectors.pulsar.portions import PORTIONED, portion
 from dissectors.wire.amounts import count_text
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
@@ -184,3 +189,25 @@ def _rows(others: Sequence[Other]) -> str:
 def _say(node: Field, text: str) -> None:
     """Says something beside the value of a node."""
     node.spec = replace(node.spec, label=lambda _: text)
+
+
+def read_noticed(message: bytes, context: Context) -> Tree:
+    """A frame's nodes, and what there is to say of it."""
+    tree = read(message)
+    tree.findings.extend(of_tree(command_of(message)[0], tree, context))
+    return tree
+
+
+def _tree(message: bytes, context: Context, others: Sequence[Other]) -> Tree:
+    """The frame, and its chunks joined and decompressed."""
+    tree = read_noticed(message, context)
+    join(tree, message, others)
+    return open_tree(tree)
+
+
+def _values(message: bytes, context: Context, others: Sequence[Other]) -> Body | None:
+    found = whole(message, others)
+    return None if found is None else Body(found, None)
+
+
+FRAGMENTS = Fragments(PORTIONED, portion, _tree, _values)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from dissectors.api import Role
-from dissectors.lesson import Lesson, Reference, Taught, Teacher
+from dissectors.api import Context, Role
+from dissectors.lesson import Lesson, Names, Reference, Taught, Teacher
 from dissectors.pulsar.commands import commands
 
 
@@ -41,13 +41,13 @@ def _makers() -> dict[int, _Maker]:
 
 
 def teachers() -> Iterator[Teacher]:
-    """See Dissector.teachers. The same number may be told again on another connection, so no two are alike."""
+    """See Names.teachers. The same number may be told again on another connection, so no two are alike."""
     told = ((kind, code) for code, maker in _makers().items() for kind, _ in maker.tells)
     return (Teacher(kind, code, Role.REQUEST, scoped=True) for kind, code in told)
 
 
 def lessons(taught: Taught) -> Iterator[Lesson]:
-    """See Dissector.lessons."""
+    """See Names.lessons."""
     code = taught.context.code
     maker = None if code is None else _makers().get(code)
     if maker is None:
@@ -61,7 +61,7 @@ def lessons(taught: Taught) -> Iterator[Lesson]:
 
 @lru_cache(maxsize=128)
 def references(code: int) -> tuple[Reference, ...]:
-    """See Dissector.references; none for an unknown command, nor for one that says the names itself."""
+    """See Names.references; none for an unknown command, nor for one that says the names itself."""
     command = commands().get(code)
     if command is None or code in _makers():
         return ()
@@ -69,3 +69,11 @@ def references(code: int) -> tuple[Reference, ...]:
         (field.name, _NUMBERED[field.name]) for field in command.message.fields.values() if field.name in _NUMBERED
     )
     return tuple(Reference(kind, (name,), scope) for name, (scope, kinds) in named for kind in kinds)
+
+
+def _references(context: Context) -> tuple[Reference, ...]:
+    """Numbers of producers and consumers."""
+    return () if context.code is None else references(context.code)
+
+
+NAMES = Names(_references, teachers, lessons)

@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import Any
 
 from dissectors.api import Role
-from dissectors.payload import Carriers, Payload, Record, Values, number
+from dissectors.message import Values
+from dissectors.payload import Asked, Carriers, Payload, Payloads, Record, number
 from dissectors.pulsar.commands import MESSAGE, SEND
 from dissectors.wire.inner import content
 
@@ -22,11 +23,11 @@ _UNKNOWN = "unknown"
 
 
 def carriers() -> Carriers:
-    """See Dissector.carriers; no other command has a payload behind it."""
+    """See Payloads.carriers; no other command has a payload behind it."""
     return frozenset((code, role) for code in (SEND, MESSAGE, None) for role in Role)
 
 
-def payloads(values: Values) -> Iterator[Payload]:
+def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
     """Of a decoded frame."""
     payload = values.get("payload")
     if isinstance(payload, dict):
@@ -70,3 +71,6 @@ def _name(values: Values) -> tuple[str, ...]:
 
 def _text(values: Values | dict[str, Any], name: str) -> str:
     return str(values.get(name, _UNKNOWN))
+
+
+PAYLOADS = Payloads(payloads, carriers)

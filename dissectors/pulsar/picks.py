@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from dissectors.api import Context, Pick
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.pulsar.commands import MESSAGE, SEND, commands, library
 from dissectors.pulsar.frame import command_values, metadata_at, part, wrapping
 from dissectors.wire.emit import FAILURES
@@ -28,7 +28,7 @@ _METADATA = frozenset({"metadata", "encrypted", "chunk"})
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
-    """See Dissector.picker."""
+    """See Dissector.projection."""
     command = None if context.code is None else commands().get(context.code)
     if command is None or command.code not in (SEND, MESSAGE):
         return None

@@ -30,7 +30,7 @@ def is_cut(prefix: bytes) -> bool:
 
 
 def portion(prefix: bytes) -> Portion | None:
-    """See Dissector.portion; nothing of metadata that goes on behind the prefix."""
+    """See Fragments.portion; nothing of metadata that goes on behind the prefix."""
     try:
         at, stop = metadata_at(prefix)
         if not any(prefix.find(mark, at, stop) >= 0 for mark in _CHUNK_ID):

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from dissectors.api import Body, Context, Stencil
-from dissectors.holes import UVARINT, Checksum, Extent, Integer, ReadMany, Shape, Shapeless, Term, plain
+from dissectors.api import Body, Context
+from dissectors.holes import UVARINT, Checksum, Extent, Integer, ReadMany, Shape, Shapeless, Stencil, Term, plain
 from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, markers
 from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, SIZES, batch, is_opaque, wrapping
 from dissectors.pulsar.header import COMMAND_AT

@@ -116,3 +116,6 @@ def _shorts() -> tuple[Short, ...]:
 def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
     known = operations().get(code) if code is not None else None
     return (None, ()) if known is None else (known.name, _members(known.code, role is Role.RESPONSE))
+
+
+CATALOG = RocketMQCatalog()

@@ -8,19 +8,16 @@ request. header.py and probe.py read the first bytes, message.py reads everythin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Pick, Role, Stencil
+from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Role, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
 from dissectors.rocketmq.header import MAXIMUM, PREFIX, message_header
 from dissectors.rocketmq.probe import evidence, probe, too_large
 
 if TYPE_CHECKING:
-    from dissectors.catalog import Catalog
-    from dissectors.lesson import Path
-    from dissectors.payload import Asked, Carriers, Payload
     from dissectors.story import Story
     from dissectors.watch import Watch
 
@@ -36,7 +33,24 @@ class RocketMQ(Dissector):
     prefix = PREFIX
     lone_numbers = True
     held = frozenset({11, 361, 200050, 200054, 200070})  # PULL, LITE_PULL, POP, NOTIFICATION, POP_LITE
+    nothing_new = dict.fromkeys(("PULL_MESSAGE", "LITE_PULL_MESSAGE"), (19, 20, 21)) | dict.fromkeys(
+        ("POP_MESSAGE", "POP_LITE_MESSAGE"), (209, 210)
+    )
+    columns = (
+        *("role", "operation", "correlation", "latency", "rocketmq.topic", "rocketmq.queue", "rocketmq.group"),
+        *("rocketmq.offset", "rocketmq.msg_id"),
+    )
+    color = "bright_cyan"
     bulk = "dissectors.rocketmq.bulk"
+    refused = staticmethod(too_large)
+    raw = lazy("dissectors.rocketmq.raw:RAW")
+    projection = lazy("dissectors.rocketmq.picks:picker")
+    template = lazy("dissectors.rocketmq.stencil:stencil")
+    request_fields = lazy("dissectors.rocketmq.info:recalled")
+    catalog = lazy("dissectors.rocketmq.catalog:CATALOG")
+    operations = lazy("dissectors.rocketmq.codes:operations")
+    guide = lazy("dissectors.rocketmq.describe:GUIDE")
+    payloads = lazy("dissectors.rocketmq.payloads:PAYLOADS")
     conversation = pair_by_key
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -46,10 +60,6 @@ class RocketMQ(Dissector):
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Whether a header begins here; either side may ask and answer."""
         return evidence(prefix).score > _PLAUSIBLE
-
-    def refused(self, prefix: bytes, from_client: bool) -> str | None:
-        """Frames that are larger than what is believed."""
-        return too_large(prefix)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Role, operation, opaque and client."""
@@ -61,18 +71,6 @@ class RocketMQ(Dissector):
 
         return decode(message, context)
 
-    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
-        """The same with holes, and those of the request that it answers."""
-        from dissectors.rocketmq.stencil import stencil  # decoding one message has no use for it
-
-        return stencil(message, context, request)
-
-    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
-        """Headers without their bodies."""
-        from dissectors.rocketmq.picks import picker  # decoding one message has no use for it
-
-        return picker(context, paths)
-
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""
         from dissectors.rocketmq.body import body_kind
@@ -81,29 +79,11 @@ class RocketMQ(Dissector):
 
         return open_tree(read(message, context), body_kind(context.code, context.role is Role.RESPONSE))
 
-    def recalls(self, context: Context) -> frozenset[Path]:
-        """What an answer is about: topics, queues, groups."""
-        from dissectors.rocketmq.info import recalled  # for who reads lines
-
-        return recalled(context)
-
     def info(self, body: Body, context: Context) -> str:
         """Topics, groups, counts and errors, briefly."""
         from dissectors.rocketmq.info import info_line
 
         return info_line(body, context)
-
-    def carriers(self) -> Carriers | None:
-        """What names a topic, or holds messages that do."""
-        from dissectors.rocketmq.payloads import carriers  # the same
-
-        return carriers()
-
-    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
-        """Bodies of messages."""
-        from dissectors.rocketmq.payloads import payloads  # for exports alone
-
-        return payloads(values)
 
     def stories(self) -> Sequence[type[Story]]:
         """What happened to messages, transactions, pops, and more."""
@@ -116,9 +96,3 @@ class RocketMQ(Dissector):
         from dissectors.rocketmq.watches import watches  # for checkups alone
 
         return watches()
-
-    def catalog(self) -> Catalog:
-        """All fields by name."""
-        from dissectors.rocketmq.catalog import RocketMQCatalog  # for who asks by name
-
-        return RocketMQCatalog()

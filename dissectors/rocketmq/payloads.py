@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 from dissectors.api import Role
-from dissectors.payload import Carriers, Payload, Place, Record, Values, number
+from dissectors.message import Values
+from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
 from dissectors.rocketmq.body import body_kind
 from dissectors.rocketmq.codes import operations
 from dissectors.rocketmq.extfields import header_class
@@ -27,7 +28,7 @@ _ITEMS, _BODY, _PLAIN = "messages", "body", "bodyUncompressed"
 
 @cache
 def carriers() -> Carriers:
-    """See Dissector.carriers: what names a topic, and what may be a list of messages."""
+    """See Payloads.carriers: what names a topic, and what may be a list of messages."""
     found = ((code, role) for code in (*operations(), None) for role in Role)
     return frozenset(each for each in found if _carries(each[0], each[1] is Role.RESPONSE))
 
@@ -37,7 +38,7 @@ def _carries(code: int | None, response: bool) -> bool:
     return body_kind(code, response) in _STRUCTURED or any(each.name == "topic" for each in fields.values())
 
 
-def payloads(values: Values) -> Iterator[Payload]:
+def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
     """Of a decoded command."""
     header = values.get("header")
     header = header if isinstance(header, dict) else {}
@@ -84,3 +85,15 @@ def _body(values: Values, place: Place, record: Record, index: int | None) -> It
             name = (record.topic or _UNKNOWN, _UNKNOWN if record.partition is None else str(record.partition))
             yield Payload((*place, key), _BODY, data, name if last is None else (*name, str(last)), record)
             return
+
+
+PAYLOADS = Payloads(payloads, carriers)
+
+
+def _of_blocks(values: Values, asked: Asked) -> Iterator[Payload]:
+    """Bodies of the messages in a block of a log."""
+    as_a_body = {"body": {"messages": values.get("messages")}}
+    return (each._replace(place=each.place[1:]) for each in payloads(as_a_body, asked))
+
+
+HA = Payloads(_of_blocks)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dissectors.api import Context, Pick, Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.rocketmq.command_fields import HeaderClass
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.message import head_values, reported
@@ -21,7 +21,7 @@ _TOLD = (HEADER, REPORTED[0])
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
-    """See Dissector.picker."""
+    """See Dissector.projection."""
     fields = header_class(context.code, context.role is Role.RESPONSE)
     if not all(path[0] in _TOLD for path in paths) or (fields is None and paths != {REPORTED}):
         return None

@@ -121,7 +121,7 @@ def probe(prefix: bytes, from_client: bool | None) -> int:
     return min(score, WRONG_SIDE)
 
 
-def too_large(prefix: bytes) -> str | None:
+def too_large(prefix: bytes, from_client: bool) -> str | None:
     """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
     if len(prefix) <= HEAD or int.from_bytes(prefix[:_MINIMUM]) <= MAXIMUM:
         return None

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from dissectors.api import Body, Context, Role, Stencil
-from dissectors.holes import Extent, ReadMany, Shape, Shapeless, Term, Text, plain
+from dissectors.api import Body, Context, Role
+from dissectors.holes import Extent, ReadMany, Shape, Shapeless, Stencil, Term, Text, plain
 from dissectors.rocketmq.body import as_sent, body_kind
 from dissectors.rocketmq.codes import language
 from dissectors.rocketmq.command import BINARY, EXT, FIXED, HEAD, JSON, MARK, SERIALIZE, Command

@@ -268,7 +268,7 @@ class Twin(ABC):
         return np.ones(len(length), bool)
 
     def logged(self, fields: LogFields) -> Iterator[Logged]:
-        """The records in fields that logs() has told of, as Dissector.payloads gives them, some messages at a time."""
+        """The records in fields that logs() has told of, as Payloads.extract gives them, some messages at a time."""
         raise NotImplementedError
 
     def waiting(self, conversation: Conversation) -> list[Carried]:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeAlias
 
 from dissectors.catalog import Member, merged
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.protobuf import MessageType, ProtoField
 from dissectors.wire.schema import NONE, FieldSchema, Schema
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Pick
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, Decode, projection
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Tags

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from dissectors.api import Context, Role
 from dissectors.catalog import Alias, Member, Short
-from dissectors.lesson import Path
+from dissectors.message import Path
 
 Row: TypeAlias = Mapping[str, Any]
 MembersOf: TypeAlias = "Callable[[Role, int | None], tuple[str | None, Sequence[Member]]]"

@@ -7,10 +7,10 @@ probe.py read the first bytes, body.py everything; the layouts are records of ju
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, LengthPrefixed, Measure, MessageHeader
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, LengthPrefixed, Measure, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.zookeeper.body import decode, read
 from dissectors.zookeeper.header import MAXIMUM, client_header, server_header
@@ -19,10 +19,6 @@ from dissectors.zookeeper.probe import REPLY_EVIDENCE, reply_evidence, request_e
 from dissectors.zookeeper.words import ClientOpening, ServerOpening, is_alone
 
 if TYPE_CHECKING:
-    from dissectors.api import Pick, Stencil
-    from dissectors.catalog import Catalog
-    from dissectors.lesson import Path
-    from dissectors.payload import Asked, Carriers, Payload
     from dissectors.story import Story
     from dissectors.watch import Watch
 
@@ -33,7 +29,17 @@ class ZooKeeper(Dissector):
     name = "zookeeper"
     ports = (2181,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
+    columns = ("role", "operation", "correlation", "client", "latency", "zookeeper.path")
+    color = "green"
     bulk = "dissectors.zookeeper.bulk"
+    opens = staticmethod(is_alone)
+    projection = lazy("dissectors.zookeeper.picks:picker")
+    template = lazy("dissectors.zookeeper.stencil:stencil")
+    request_fields = staticmethod(recalled)
+    catalog = lazy("dissectors.zookeeper.catalog:CATALOG")
+    operations = lazy("dissectors.zookeeper.schemas:operations")
+    guide = lazy("dissectors.zookeeper.describe:CLIENTS")
+    payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A connect or a path leaves hardly a doubt, a reply is weak evidence."""
@@ -44,10 +50,6 @@ class ZooKeeper(Dissector):
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Strict where there is a path or an error to be strict about."""
         return request_evidence(prefix) >= WEAK if from_client else reply_evidence(prefix) >= REPLY_EVIDENCE
-
-    def opens(self, prefix: bytes) -> bool:
-        """A word and nothing else."""
-        return is_alone(prefix)
 
     def measure(self, from_client: bool, opening: bool) -> Measure | None:
         """A connection may open with a word and its answer, which have no length."""
@@ -69,39 +71,13 @@ class ZooKeeper(Dissector):
         """The record's fields by jute's names, and zxid and err of a reply."""
         return decode(message, context)
 
-    def picker(self, context: Context, paths: frozenset[Path]) -> Pick | None:
-        """Fields of requests, and of replies without an error."""
-        from dissectors.zookeeper.picks import picker  # decoding one message has no use for it
-
-        return picker(context, paths)
-
-    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
-        """Requests, replies and events of one record."""
-        from dissectors.zookeeper.stencil import stencil  # decoding one message has no use for it
-
-        return stencil(message, context, request)
-
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and record with their places."""
         return read(message, context)
 
-    def recalls(self, context: Context) -> frozenset[Path]:
-        """Path, version, modes of what was asked."""
-        return recalled(context)
-
     def info(self, body: Body, context: Context) -> str:
         """Errors, paths, sizes, versions, briefly."""
         return info_line(body, context)
-
-    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
-        """Data of nodes."""
-        from dissectors.zookeeper.payloads import payloads  # for exports alone
-
-        return payloads(values, asked)
-
-    def carriers(self) -> Carriers | None:
-        """None: nodes are no logs."""
-        return frozenset()
 
     def watches(self) -> Sequence[Watch]:
         """Clients that nearly expire, and connections that are lost."""
@@ -114,9 +90,3 @@ class ZooKeeper(Dissector):
         from dissectors.zookeeper.stories import stories  # for who asks what happened
 
         return stories()
-
-    def catalog(self) -> Catalog:
-        """All fields by name."""
-        from dissectors.zookeeper.catalog import ZooKeeperCatalog  # for who asks by name
-
-        return ZooKeeperCatalog()

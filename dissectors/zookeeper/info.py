@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Body, Context, Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.modes import mode

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dissectors.payload import Asked, Payload, Values
+from dissectors.message import Values
+from dissectors.payload import Asked, Payload, Payloads
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.inner import content, dicts, within
 
@@ -28,3 +29,9 @@ def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
                 request = asked() or {} if request is None else request
                 path = within(request, (*place, _PATH))
             yield Payload((*place, _DATA), _DATA, data, (path if isinstance(path, str) else _UNKNOWN,))
+
+
+PAYLOADS = Payloads(payloads, frozenset)
+"""Of clients: nodes are no logs, so no message carries records."""
+
+QUORUM = Payloads(payloads)

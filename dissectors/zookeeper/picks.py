@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Context, Pick, Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.pick import pick
 from dissectors.wire.plan import Plan
 from dissectors.zookeeper.forms import MULTIS
@@ -28,7 +28,7 @@ _NO_ERROR = bytes(4)
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
-    """See Dissector.picker."""
+    """See Dissector.projection."""
     known = operations().get(context.code) if context.code is not None else None
     if known is None or known.code in _LEFT or any(name.startswith("_") for path in paths for name in path):
         return None

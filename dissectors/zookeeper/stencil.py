@@ -1,7 +1,7 @@
 """ZooKeeper's messages with holes: which of them are alike.
 
 Theory. The xid stands in the header and is no part of the body. An answer is often to be read together with its request
-(Dissector.recalls); then the shape is that of both, one behind the other. What has several records in it, and what has
+(Dissector.request_fields); then the shape is that of both, one behind the other. What has several records in it, or
 none that the opcode tells (connects, words), or content of its own in a field, stands for itself.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.api import Body, Context, Role, Stencil
-from dissectors.holes import Shape, Shapeless, Term
+from dissectors.api import Body, Context, Role
+from dissectors.holes import Shape, Shapeless, Stencil, Term
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
 from dissectors.wire.plan import Plan

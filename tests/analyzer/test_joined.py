@@ -15,6 +15,7 @@ from analyzer.portioned import before
 from analyzer.session import Session
 from dissectors.field import Tree
 from dissectors.pulsar import Pulsar
+from dissectors.slotted import replace
 from dissectors.wire import budget
 from dissectors.wire.message import folded
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, data_segments, opening, segments
@@ -238,13 +239,13 @@ def test_so_many_messages_are_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(analyzer.portioned, "MOST", 8)
     monkeypatch.setattr(analyzer.portioned, "_STEP", 3)
     asked = count()
-    told = Pulsar.portion
+    told = Pulsar.fragments.portion
 
-    def portion(self: Pulsar, prefix: bytes) -> object:
+    def portion(prefix: bytes) -> object:
         next(asked)
-        return told(self, prefix)
+        return told(prefix)
 
-    monkeypatch.setattr(Pulsar, "portion", portion)
+    monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, portion=portion))
     with opened(tmp_path, pushed([chunk(0), chunk(1), *[plain()] * 7, chunk(2), *[plain()] * 9, chunk(0)])) as session:
         assert text_of(joined.tree(session, 11)) == "with message 4"
         assert next(asked) == 1 + 8
@@ -279,12 +280,10 @@ def test_a_defect_leaves_the_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_
     with opened(tmp_path, pushed([chunk(0), chunk(1), chunk(2)])) as session:
         found = joined.portion_of(session, 4)
         assert found is not None
-        for name in ("joined", "whole"):
-            monkeypatch.setattr(Pulsar, name, fails)
+        monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, tree=fails, values=fails))
         tree = tree_of(session, 4)
         assert [finding.code for finding in tree.findings] == ["bug"]
         assert joined.whole(session, 4, found, partial(before, session)) is None
-        monkeypatch.setattr(Pulsar, "portion", fails)
+        monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, portion=fails))
         assert joined.portion_of(session, 4) is None
-        monkeypatch.setattr(Pulsar, "portioned", fails)
         assert not tree_of(session, 4).findings

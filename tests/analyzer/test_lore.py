@@ -12,6 +12,7 @@ from analyzer import teaching
 from analyzer.lore import EVERYWHERE, Known, Lore
 from analyzer.session import Session
 from dissectors.lesson import Lesson
+from dissectors.slotted import replace
 from tests.analyzer.roads import answer, opened, request, string
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka"
@@ -120,7 +121,7 @@ def test_a_dissector_that_fails_teaches_nothing(tmp_path: Path, monkeypatch: pyt
         kafka = session.dissector(0)
         for name in ("lessons", "teachers", "constants"):
             with monkeypatch.context() as patch:
-                patch.setattr(type(kafka), name, fails)
+                patch.setattr(type(kafka), "names", replace(kafka.names, **{name: fails}))
                 lore = Lore(session)
                 lore.learn(len(session.rows))
                 assert lore.find("broker", "1", 0) == (Known(1, "a:9") if name == "constants" else None)

@@ -12,6 +12,7 @@ import analyzer.portioned
 from analyzer.joined import portion_of
 from analyzer.portioned import Passed, before
 from dissectors.pulsar import Pulsar
+from dissectors.slotted import replace
 from tests.analyzer.test_joined import chunk, opened, plain, pushed
 
 
@@ -19,13 +20,13 @@ from tests.analyzer.test_joined import chunk, opened, plain, pushed
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What was asked of the dissector."""
     found: list[bytes] = []
-    told = Pulsar.portion
+    told = Pulsar.fragments.portion
 
-    def portion(self: Pulsar, prefix: bytes) -> object:
+    def portion(prefix: bytes) -> object:
         found.append(prefix)
-        return told(self, prefix)
+        return told(prefix)
 
-    monkeypatch.setattr(Pulsar, "portion", portion)
+    monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, portion=portion))
     return found
 
 

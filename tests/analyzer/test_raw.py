@@ -64,8 +64,7 @@ def test_nobody_knows(path: Path) -> None:
 def test_who_knows_is_asked_and_rows_stay(readers: list[str], path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those with a defect the next one is asked."""
     monkeypatch.delenv("WIREANALYZE_DEBUG", raising=False)
-    monkeypatch.setattr(registry, "RAW_READERS", [f"{__name__}:{name}" for name in readers])
-    monkeypatch.setattr(registry, "_load", lambda target: globals()[target.rpartition(":")[2]])
+    monkeypatch.setattr(registry, "raw_readers", lambda: [globals()[name] for name in readers])
     KNOWS.runs.clear()
     with Session([path]).load() as session:
         rows = rows_of(session)

@@ -33,7 +33,7 @@ Pair = tuple[bytes, bytes]
 def said(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line that says nothing else, so that these tests do not depend on what ZooKeeper's lines say."""
 
-    def recalls(self: ZooKeeper, context: Context) -> frozenset[tuple[str, ...]]:
+    def recalls(context: Context) -> frozenset[tuple[str, ...]]:
         return frozenset({("path",), ("watch",)}) if context.role is Role.RESPONSE and context.code else frozenset()
 
     def info(self: ZooKeeper, body: Body, context: Context) -> str:
@@ -42,7 +42,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> None:
         watch = ", watch" if body.request.get("watch") else ""
         return f"{body.asked}: {body.request.get('path')}{watch}: {body.values['err']}"
 
-    monkeypatch.setattr(ZooKeeper, "recalls", recalls)
+    monkeypatch.setattr(ZooKeeper, "request_fields", staticmethod(recalls))
     monkeypatch.setattr(ZooKeeper, "info", info)
 
 

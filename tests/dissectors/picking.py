@@ -7,7 +7,7 @@ from typing import Any
 
 from analyzer.fields.leaves import leaves
 from dissectors.api import Context, Dissector
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.embedded import Embedded
 
 
@@ -28,7 +28,7 @@ def paths_in(value: Any, around: Path = ()) -> Iterator[Path]:
 
 def picked_alike(dissector: Dissector, data: bytes, context: Context, paths: frozenset[Path]) -> bool:
     """Whether it was picked; if so, it is what values() has."""
-    pick = dissector.picker(context, paths)
+    pick = dissector.projection(context, paths)
     picked = None if pick is None else pick(data)
     if picked is None:
         return False

@@ -40,7 +40,7 @@ FITS: dict[str, tuple[type, ...]] = {
 
 
 def catalog_of(protocol: str) -> Catalog:
-    catalog = registry.by_name(protocol).catalog()
+    catalog = registry.by_name(protocol).catalog
     assert catalog is not None
     return catalog
 

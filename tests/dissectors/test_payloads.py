@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer import defects
 from dissectors.registry import BUILT_IN, by_name
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.inner import dicts, within
@@ -99,12 +100,12 @@ ASKED = {"path": "/asked", "operations": [{"path": "/asked/0"}, {"path": "/asked
     ("protocol", "name", "values", "expected"), CASES, ids=[f"{case[0]}: {case[1]}" for case in CASES]
 )
 def test_payloads(protocol: str, name: str, values: dict[str, Any], expected: list[tuple[str, object, str]]) -> None:
-    found = list(by_name(protocol).payloads(values, lambda: ASKED))
+    found = list(by_name(protocol).payloads.extract(values, lambda: ASKED))
     assert [(".".join(map(str, each.place)), each.value, "-".join(each.name)) for each in found] == expected
 
 
 def test_a_secret_stays_one() -> None:
-    (found,) = by_name("zookeeper").payloads({"path": "/a", "data": Secret(b"s")}, lambda: None)
+    (found,) = by_name("zookeeper").payloads.extract({"path": "/a", "data": Secret(b"s")}, lambda: None)
     assert isinstance(found.value, Secret)
 
 
@@ -134,7 +135,7 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=3), st.sampled_from((None, {}, ASKED, {"path": []})))
 def test_odd_values_raise_nothing_and_places_lead_back(values: dict[str, Any], asked: dict[str, Any] | None) -> None:
     for name in BUILT_IN:
-        for each in by_name(name).payloads(values, lambda: asked):
+        for each in defects.payloads(by_name(name), values, lambda: asked):
             assert within(values, each.place) is not None
             assert all(isinstance(part, str) for part in each.name)
     for place, found in dicts(values):

@@ -82,7 +82,7 @@ def test_ports() -> None:
 
 
 def test_operations_of_kafka() -> None:
-    operations = registry.operations(registry.by_name("kafka"))
+    operations = registry.by_name("kafka").operations()
     assert operations[3].name == "Metadata"
     assert operations[3].versions.low == 0
 

@@ -18,7 +18,7 @@ from analyzer.render.aligned import NUMBERS
 from analyzer.render.asked import AskedRows
 from analyzer.render.jsonable import Limits
 from analyzer.render.keys import Keys, keys_of, numbers
-from analyzer.render.presets import PRESETS, TABLE_KEYS
+from analyzer.render.presets import TABLE_KEYS, presets
 from analyzer.render.shapes import Joined
 from analyzer.rows import BODY_KEYS, Rows
 from analyzer.session import Session
@@ -157,7 +157,7 @@ def set_keys(keys: Sequence[str]) -> list[str]:
 
 def sets(own: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """All sets of columns by name, those of the configuration first and before built-in ones of the same name."""
-    return {**own, **{name: keys for name, keys in PRESETS.items() if name not in own}}
+    return {**own, **{name: keys for name, keys in presets().items() if name not in own}}
 
 
 def added(names: Sequence[str], name: str) -> list[str]:

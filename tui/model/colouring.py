@@ -17,19 +17,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.config.model import PROTOCOL_COLORS, ColorRule
+from analyzer.config.model import ColorRule, protocol_colors
 from analyzer.errors import UserError
 from analyzer.filter import Filter, compiled
 from analyzer.rows import Rows
 from analyzer.session import Session
+from dissectors.registry import dissectors
 
 KEPT = 4096
 """Rows of which the rule is kept."""
 
 SIGNS = {"error": "!", "gap": "%", "guessed": "?", "slow": "~", "retransmitted": "r", "raw": "·"}
-"""Of built-in rules; others have the first letter of their name."""
-
-QUORUM = {"zookeeper-quorum": "q"}
+"""Of built-in rules; others have what their dissector says, or the first letter of their name."""
 
 
 class Rule(NamedTuple):
@@ -79,14 +78,14 @@ def rules_of(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tuple[lis
         except UserError as error:
             wrong.append(f"the colour rule {color.name} is left out: {error}")
             continue
-        of_protocol = color in PROTOCOL_COLORS
+        of_protocol = color in protocol_colors()
         rules.append(Rule(color.name, filter_, f"rule-{number}", color.style, sign_of(color.name), of_protocol))
     return rules, wrong
 
 
 def sign_of(name: str) -> str:
     """One character for a rule."""
-    known = SIGNS.get(name) or QUORUM.get(name)
+    known = SIGNS.get(name) or next((each.sign for each in dissectors() if each.name == name), None)
     return known or next((each.lower() for each in name if each.isalnum() and each.isascii()), "c")
 
 

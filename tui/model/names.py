@@ -103,7 +103,7 @@ class Names:
 @cache
 def every_name() -> Names:
     """The names of this program; takes a third of a second, once."""
-    catalogs = {protocol: registry.by_name(protocol).catalog() for protocol in registry.names()}
+    catalogs = {protocol: registry.by_name(protocol).catalog for protocol in registry.names()}
     known = [(protocol, catalog) for protocol, catalog in catalogs.items() if catalog is not None]
     shorts = [f"{protocol}.{short.name}" for protocol, catalog in known for short in catalog.shorts()]
     others = [name for name in NAMES if name not in FIELDS]

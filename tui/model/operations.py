@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from analyzer.insight.errors import EMPTY
+from analyzer.insight.errors import nothing_new
 from tui.model.leads import one_of
 
 Label = tuple[str, str | None]
@@ -13,8 +13,8 @@ Label = tuple[str, str | None]
 
 
 def _nothing_now() -> str:
-    by_codes: dict[tuple[int, ...], list[str]] = {}
-    for (_, operation), codes in EMPTY.items():
+    by_codes: dict[Sequence[int], list[str]] = {}
+    for (_, operation), codes in nothing_new().items():
         by_codes.setdefault(codes, []).append(operation)
     parts = [
         f"operation in {{{', '.join(operations)}}} and error.code in {{{', '.join(map(str, codes))}}}"

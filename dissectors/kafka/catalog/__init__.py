@@ -43,3 +43,6 @@ def _layouts() -> tuple[Layout, ...]:
         for api in apis().values()
         for role in (Role.REQUEST, Role.RESPONSE)
     )
+
+
+CATALOG = KafkaCatalog()

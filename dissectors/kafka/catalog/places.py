@@ -20,7 +20,7 @@ from dissectors.catalog import Place
 from dissectors.kafka.catalog.structures import structures_at, with_early
 from dissectors.kafka.schemas import apis, body_schema
 from dissectors.kafka.tables import table
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.schema import FieldSchema, Schema, Versions
 
 Row: TypeAlias = Mapping[str, Any]

@@ -14,7 +14,7 @@ from dissectors.kafka.embedded.fits import VERSION
 from dissectors.kafka.embedded.groups import group_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.members import UNKNOWN_TAGS, of_message, of_schema
 from dissectors.wire.schema import Schema
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dissectors.lesson import Path
+from dissectors.message import Path
 
 PRODUCE = 0
 _DATA = "topicData"

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dissectors.api import Body, Context, Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.pulsar.commands import commands
 from dissectors.pulsar.info.sayings import sayings
 from dissectors.pulsar.tables import table

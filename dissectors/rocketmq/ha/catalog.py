@@ -57,3 +57,6 @@ def _transfer() -> Sequence[Member]:
         Member("blank", "bytes", about="what fills the end of a file"),
         _REST,
     )
+
+
+CATALOG = HACatalog()

@@ -9,15 +9,12 @@ needs this dissector, and it imports what it stands on when it is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader, lazy
 from dissectors.field import Tree
 
 if TYPE_CHECKING:
-    from dissectors.catalog import Catalog
-    from dissectors.payload import Asked, Payload
     from dissectors.rocketmq.ha.forms import Frame
 
 _MODEST = WEAK - 5
@@ -30,6 +27,8 @@ class RocketMQHA(Dissector):
     name = "rocketmq-ha"
     ports = ()
     framing = None
+    catalog = lazy("dissectors.rocketmq.ha.catalog:CATALOG")
+    payloads = lazy("dissectors.rocketmq.payloads:HA")
     prefix = 136  # two of the longest heads (forms.HEAD), and the beginning of a message
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -84,19 +83,6 @@ class RocketMQHA(Dissector):
         from dissectors.rocketmq.ha.info import info_line  # the same
 
         return info_line(body)
-
-    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
-        """Bodies of the messages in a block."""
-        from dissectors.rocketmq.payloads import payloads  # for exports alone
-
-        as_a_body = {"body": {"messages": values.get("messages")}}
-        return (each._replace(place=each.place[1:]) for each in payloads(as_a_body))
-
-    def catalog(self) -> Catalog:
-        """All fields by name."""
-        from dissectors.rocketmq.ha.catalog import HACatalog  # for who asks by name
-
-        return HACatalog()
 
 
 def _begins_log(prefix: bytes, found: Frame) -> bool:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dissectors.api import Body, Context, Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.rocketmq.codes import operations
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.info.reasons import outcome, reason

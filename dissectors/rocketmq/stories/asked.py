@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from dissectors.api import Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.rocketmq.codes import operations
 from dissectors.story import What
 

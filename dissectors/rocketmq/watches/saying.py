@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.remembered import Remembered
 from dissectors.rocketmq.codes import operation_name
 from dissectors.rocketmq.stories.asked import codes

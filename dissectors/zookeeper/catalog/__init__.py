@@ -87,3 +87,6 @@ def _shorts() -> tuple[Short, ...]:
 def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
     known = operations().get(code) if code is not None else None
     return (None, ()) if known is None else (known.name, members_of(known.code, role))
+
+
+CATALOG = ZooKeeperCatalog()

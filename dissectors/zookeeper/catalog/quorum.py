@@ -125,3 +125,6 @@ def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
         return SNAPSHOT.operation, _snapshot()
     packet = packets().get(code)
     return (None, ()) if packet is None else (packet.name, _packet(packet))
+
+
+QUORUM, ELECTION = QuorumCatalog(), ElectionCatalog()

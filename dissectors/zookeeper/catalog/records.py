@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from dissectors.catalog import Member, merged
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire.members import of_schema
 from dissectors.zookeeper.catalog.contents import opened
 from dissectors.zookeeper.forms import MULTIS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dissectors.api import WEAK, Body, Context, Dissector, Measure, MessageHeader
+from dissectors.api import WEAK, Body, Context, Dissector, Measure, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
 from dissectors.zookeeper.election.body import decode, read
@@ -27,9 +27,13 @@ from dissectors.zookeeper.election.probe import (
 from dissectors.zookeeper.sasl import is_packet
 
 if TYPE_CHECKING:
-    from dissectors.catalog import Catalog
     from dissectors.story import Story
     from dissectors.watch import Watch
+
+
+def begins(prefix: bytes) -> bool:
+    """Whether it is an initial message; one of eight bytes if a notification follows."""
+    return client_evidence(prefix) in (INITIAL, LEGACY_AND_MORE)
 
 
 class ZooKeeperElection(Dissector):
@@ -39,6 +43,9 @@ class ZooKeeperElection(Dissector):
     ports = (3888,)
     framing = None
     conversation = pair_by_key
+    opens = staticmethod(begins)
+    catalog = lazy("dissectors.zookeeper.catalog.quorum:ELECTION")
+    guide = lazy("dissectors.zookeeper.describe:ELECTION")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """The first message leaves hardly a doubt, nor does a notification."""
@@ -48,10 +55,6 @@ class ZooKeeperElection(Dissector):
         """Any message whose first bytes nothing else begins with, and a server's number alone."""
         initial = from_client and (is_versioned(prefix) or client_evidence(prefix) == LEGACY_ALONE)
         return initial or is_packet(prefix) or notification_evidence(prefix) >= WEAK
-
-    def opens(self, prefix: bytes) -> bool:
-        """An initial message; one of eight bytes if a notification follows."""
-        return client_evidence(prefix) in (INITIAL, LEGACY_AND_MORE)
 
     def measure(self, from_client: bool, opening: bool) -> Measure:
         """An initial message first, then notifications."""
@@ -84,9 +87,3 @@ class ZooKeeperElection(Dissector):
         from dissectors.zookeeper.stories import stories  # for who asks what happened
 
         return stories()
-
-    def catalog(self) -> Catalog:
-        """All fields by name."""
-        from dissectors.zookeeper.catalog.quorum import ElectionCatalog  # for who asks by name
-
-        return ElectionCatalog()

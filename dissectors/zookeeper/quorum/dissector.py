@@ -7,10 +7,10 @@ carries is a record of the client's protocol or a transaction (body.py, txn.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader, Stencil, Window
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.zookeeper.quorum.body import decode, read, skim
 from dissectors.zookeeper.quorum.header import header
@@ -19,8 +19,6 @@ from dissectors.zookeeper.quorum.measure import Packets
 from dissectors.zookeeper.quorum.probe import evidence
 
 if TYPE_CHECKING:
-    from dissectors.catalog import Catalog
-    from dissectors.payload import Asked, Payload
     from dissectors.story import Story
     from dissectors.watch import Watch
 
@@ -31,7 +29,16 @@ class ZooKeeperQuorum(Dissector):
     name = "zookeeper-quorum"
     ports = (2888,)
     framing = None
+    columns = ("role", "operation", "length", "latency")
+    color = "bright_green"
+    sign = "q"
     bulk = "dissectors.zookeeper.quorum.bulk"
+    streaming = staticmethod(skim)
+    template = lazy("dissectors.zookeeper.quorum.stencil:stencil")
+    catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
+    operations = lazy("dissectors.zookeeper.quorum.packets:packets")
+    guide = lazy("dissectors.zookeeper.describe:QUORUM")
+    payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A packet that is whole must be read to its end."""
@@ -61,16 +68,6 @@ class ZooKeeperQuorum(Dissector):
         """A packet's fields, and what its data holds."""
         return decode(message, context)
 
-    def skim(self, message: Window, context: Context) -> Body | None:
-        """A snapshot, piece by piece."""
-        return skim(message, context)
-
-    def stencil(self, message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
-        """Transactions, requests for them, and what has no data."""
-        from dissectors.zookeeper.quorum.stencil import stencil  # decoding one message has no use for it
-
-        return stencil(message, context)
-
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same with their places."""
         return read(message, context)
@@ -78,12 +75,6 @@ class ZooKeeperQuorum(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Operation, path, zxid."""
         return info_line(body, context)
-
-    def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
-        """Data of nodes, in transactions and snapshots."""
-        from dissectors.zookeeper.payloads import payloads  # for exports alone
-
-        return payloads(values, asked)
 
     def watches(self) -> Sequence[Watch]:
         """Transactions that are confirmed late."""
@@ -96,9 +87,3 @@ class ZooKeeperQuorum(Dissector):
         from dissectors.zookeeper.stories import stories  # for who asks what happened
 
         return stories()
-
-    def catalog(self) -> Catalog:
-        """All fields by name."""
-        from dissectors.zookeeper.catalog.quorum import QuorumCatalog  # for who asks by name
-
-        return QuorumCatalog()

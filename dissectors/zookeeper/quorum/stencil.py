@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from dissectors.api import Body, Context, Role, Stencil
-from dissectors.holes import Shape, Shapeless, Term
+from dissectors.api import Body, Context, Role
+from dissectors.holes import Shape, Shapeless, Stencil, Term
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.plan import Plan
@@ -31,7 +31,7 @@ class _Untold:
     """Bytes of which only the content is known: whatever is asked of them is a TypeError, as of a hole's value."""
 
 
-def stencil(message: bytes, context: Context) -> Stencil | None:
+def stencil(message: bytes, context: Context, request: object = None) -> Stencil | None:
     """What decode() gives, with holes; None for a message that stands for itself."""
     shape = Shape(message)
     try:

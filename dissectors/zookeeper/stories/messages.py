@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dissectors.api import Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.story import Told, What
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import numbers

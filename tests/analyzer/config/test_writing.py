@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from analyzer.config import ColorRule, Config, load
-from analyzer.config.model import BUILT_IN_COLORS
+from analyzer.config.model import built_in_colors
 from analyzer.config.writing import written
 from analyzer.decode_as import PortRange
 from analyzer.filter import compiled
@@ -50,7 +50,7 @@ def test_without_a_file_the_defaults_are_written() -> None:
 
 
 def test_built_in_rules_are_filters() -> None:
-    for rule in BUILT_IN_COLORS:
+    for rule in built_in_colors():
         assert compiled(rule.filter).fields
 
 

@@ -13,7 +13,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.insight.errors import EMPTY
+from analyzer.insight.errors import nothing_new
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.enrich import needed, whole
 from analyzer.pipeline.options import Options
@@ -39,7 +39,7 @@ def counted(exchanges: Iterable[dict[str, Any]], messages: Iterable[dict[str, An
     """What each of them counts for."""
     for row in exchanges:
         error, latency = row["error"], row["latency_ns"]
-        is_empty = error is not None and error["code"] in EMPTY.get((row["protocol"], row["operation"]), ())
+        is_empty = error is not None and error["code"] in nothing_new().get((row["protocol"], row["operation"]), ())
         yield {
             **row,
             "role": "request",

@@ -14,7 +14,7 @@ from analyzer.render.clock import Clock
 from analyzer.render.forms import Lines, Slot
 from analyzer.render.keys import keys_of, numbers
 from analyzer.render.limits import Limits
-from analyzer.render.presets import PRESETS
+from analyzer.render.presets import presets
 from analyzer.render.shapes import Joined
 from analyzer.render.time_formats import TimeFormat
 from analyzer.rows import Rows
@@ -31,7 +31,7 @@ PAIRS = [
     (list_offsets("é界".encode(), 1, 1, b"\x07" * 3), offsets_listed("é界".encode(), 1, 0, 1, 42)),
 ]
 SETS: dict[str, Sequence[str]] = {
-    **{name: keys for name, keys in PRESETS.items() if name != "default"},
+    **{name: keys for name, keys in presets().items() if name != "default"},
     "info first": ("info", "number", "error", "kafka.topic"),
     "no body": ("id", "partner_id", "from_client", "correlation", "time", "latency"),
     "a path last": ("number", "client", "kafka.topic"),

@@ -36,7 +36,7 @@ def stand(exchanges: Sequence[Asked]) -> Standing | None:
         Exchange(number, lambda values=request: values, lambda values=answer: values)  # type: ignore[misc]
         for number, (request, answer) in enumerate(exchanges, 1)
     ]
-    return Kafka().standing(Context(Role.REQUEST, 1, 12), reversed(numbered))
+    return Kafka().sessions.standing(Context(Role.REQUEST, 1, 12), reversed(numbered))
 
 
 CASES: list[tuple[str, list[Asked], str, int | None]] = [
@@ -82,7 +82,7 @@ def test_a_request_that_says_all_itself(last: Asked) -> None:
 
 
 def test_of_another_operation() -> None:
-    assert Kafka().standing(Context(Role.REQUEST, 3, 12), iter(())) is None
+    assert Kafka().sessions.standing(Context(Role.REQUEST, 3, 12), iter(())) is None
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,9 @@ def taught(api: str, role: Role, values: Mapping[str, Any], **known: Any) -> lis
     asked = known.get("asked")
     context = Context(role, CODES[api], 0)
     found = list(
-        Kafka().lessons(Taught(values, context, lambda: asked, known.get("client"), known.get("host", "10.0.0.7")))
+        Kafka().names.lessons(
+            Taught(values, context, lambda: asked, known.get("client"), known.get("host", "10.0.0.7"))
+        )
     )
     assert all(lesson.scope is None for lesson in found)
     return [(lesson.kind, lesson.key, lesson.value) for lesson in found]
@@ -192,10 +194,10 @@ def test_where_ids_are(code: int, version: int, response: bool, expected: list[t
 
 
 def test_of_a_message_without_operation() -> None:
-    assert Kafka().references(Context(Role.RAW)) == ()
-    assert Kafka().references(Context(RESPONSE, 1)) == ()
-    assert Reference("topic", ("topics", "topicId")) in Kafka().references(Context(RESPONSE, 3, 13))
+    assert Kafka().names.references(Context(Role.RAW)) == ()
+    assert Kafka().names.references(Context(RESPONSE, 1)) == ()
+    assert Reference("topic", ("topics", "topicId")) in Kafka().names.references(Context(RESPONSE, 3, 13))
 
 
 def test_constants() -> None:
-    assert list(Kafka().constants()) == [Lesson("topic", "AAAAAAAAAAAAAAAAAAAAAQ", "__cluster_metadata")]
+    assert list(Kafka().names.constants()) == [Lesson("topic", "AAAAAAAAAAAAAAAAAAAAAQ", "__cluster_metadata")]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.schemas import apis
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.wire import pick as picks
 from tests.dissectors.kafka.embedded.structured import FETCH, OTHER_ID, batched, fetched
 from tests.dissectors.kafka.test_properties import FRAMES
@@ -117,14 +117,14 @@ LEFT = [
 def test_what_is_left_to_values(why: str, name: str, version: int, response: bool, path: str) -> None:
     key = next(api.key for api in apis().values() if api.name == name)
     context = Context(Role.RESPONSE if response else Role.REQUEST, key, version)
-    assert KAFKA.picker(context, frozenset({tuple(path.split("."))})) is None, why
+    assert KAFKA.projection(context, frozenset({tuple(path.split("."))})) is None, why
 
 
 @pytest.mark.parametrize(
     "context", [Context(Role.RAW), Context(Role.RESPONSE), Context(Role.REQUEST, 4711, 0)], ids=str
 )
 def test_nothing_is_picked_of_what_is_unknown(context: Context) -> None:
-    assert KAFKA.picker(context, frozenset({("topics", "name")})) is None
+    assert KAFKA.projection(context, frozenset({("topics", "name")})) is None
 
 
 @pytest.mark.parametrize(("compression", "is_picked"), [(0, True), (1, False), (4, False)])

@@ -49,8 +49,8 @@ def others(messages: Sequence[bytes], numbers: Sequence[int] | None = None) -> l
 def joined(message: bytes, around: Sequence[Other]) -> Tree:
     """The tree of a chunk among others, which has all that it has alone."""
     with within(10):
-        tree, alone = PULSAR.joined(message, CONTEXT, around), PULSAR.tree(message, CONTEXT)
-        whole = PULSAR.whole(message, CONTEXT, around)
+        tree, alone = PULSAR.fragments.tree(message, CONTEXT, around), PULSAR.tree(message, CONTEXT)
+        whole = PULSAR.fragments.values(message, CONTEXT, around)
     assert_tiles(tree)
     assert folded(tree).values == folded(alone).values
     assert tree.findings[: len(alone.findings)] == alone.findings
@@ -63,7 +63,7 @@ def joined(message: bytes, around: Sequence[Other]) -> Tree:
 
 
 def test_what_a_chunk_says_of_itself() -> None:
-    found = [PULSAR.portion(each) for each in cut(TEXT, 3)]
+    found = [PULSAR.fragments.portion(each) for each in cut(TEXT, 3)]
     assert found == [Portion((0, UUID), number, 3) for number in range(3)]
     assert [each.completes for each in found if each] == [False, False, True]
 
@@ -103,13 +103,13 @@ PREFIXES: dict[str, tuple[bytes, Portion | None]] = {
 @pytest.mark.parametrize("case", PREFIXES)
 def test_what_a_frame_says_of_its_chunk(case: str) -> None:
     message, found = PREFIXES[case]
-    assert PULSAR.portion(message) == found
+    assert PULSAR.fragments.portion(message) == found
 
 
 def test_a_chunk_that_is_cut_anywhere() -> None:
     """Told by as much as its metadata takes, and by less not at all."""
     message = cut(TEXT, 3)[1]
-    told = [PULSAR.portion(message[:size]) for size in range(len(message) + 1)]
+    told = [PULSAR.fragments.portion(message[:size]) for size in range(len(message) + 1)]
     first = next(size for size, found in enumerate(told) if found)
     assert told == [None] * first + [Portion((0, UUID), 1, 3)] * (len(told) - first)
     assert message[first:] == TEXT[70:140], "it is not told before the metadata's end"
@@ -120,7 +120,7 @@ def test_no_bytes_make_it_raise(message: bytes, data: st.DataObject) -> None:
     content = bytearray(message)
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    PULSAR.portion(bytes(content))
+    PULSAR.fragments.portion(bytes(content))
 
 
 # ---- the whole
@@ -135,7 +135,7 @@ def test_a_plain_one(total: int) -> None:
     assert node(tree, "payload", "whole", "payload").value == TEXT
     assert at_path(tree, tree.sources[1].parent or ()).spec.name == "payload"
     assert not tree.findings
-    whole = PULSAR.whole(last, CONTEXT, others(before))
+    whole = PULSAR.fragments.values(last, CONTEXT, others(before))
     assert whole is not None
     assert whole.values["payload"] == TEXT
 
@@ -156,7 +156,7 @@ def test_one_that_is_a_batch() -> None:
     """No client sends this; if one does, it is read as any batch is."""
     *before, last = cut(BATCH_OF_TWO, 2, field(11, 2))
     assert node(joined(last, others(before)), "payload", "whole", "payload", "messages").children
-    whole = PULSAR.whole(last, CONTEXT, others(before))
+    whole = PULSAR.fragments.values(last, CONTEXT, others(before))
     assert whole is not None
     assert whole.values["payload"] == TWO
 
@@ -184,7 +184,7 @@ def test_encrypted_ones_stay_closed() -> None:
     assert node(tree, "payload", "chunk").text == (
         "with message 10; each is encrypted by itself, so they can't be joined"
     )
-    assert PULSAR.whole(last, CONTEXT, others(before)) is None
+    assert PULSAR.fragments.values(last, CONTEXT, others(before)) is None
 
 
 # ---- what is wrong
@@ -245,7 +245,7 @@ def test_what_is_wrong_is_said_in_its_place(case: Case) -> None:
     assert (found.offset or 0) + (found.length or 0) <= tree.sources[found.source].length
     assert (len(tree.sources) > 1) is case.joins
     if not case.joins:
-        assert PULSAR.whole(case.last, CONTEXT, case.around) is None
+        assert PULSAR.fragments.values(case.last, CONTEXT, case.around) is None
 
 
 def test_a_whole_under_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_a_whole_under_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = joined(last, others(before))
     assert [finding.code for finding in tree.findings] == ["limit-exceeded"]
     assert [source.name for source in tree.sources] == ["message", "payload, 2 chunks joined"]
-    assert PULSAR.whole(last, CONTEXT, others(before)) is None
+    assert PULSAR.fragments.values(last, CONTEXT, others(before)) is None
 
 
 LISTS = [cut(TEXT, 3), cut(lz4_block(TEXT), 3, LZ4), cut(BATCH_OF_TWO, 3, field(11, 2)), cut(TEXT, 3, KEY)]
@@ -276,4 +276,4 @@ def test_frames_without_a_payload_are_left_alone() -> None:
     for message in (b"", THREE[0][:30], frame(18), sized(b""), frame(6, field(1, 0), field(2, 3))):
         tree = joined(message, others(THREE[:2]))
         assert len(tree.sources) == 1
-        assert PULSAR.whole(message, CONTEXT, others(THREE[:2])) is None
+        assert PULSAR.fragments.values(message, CONTEXT, others(THREE[:2])) is None

@@ -47,15 +47,15 @@ REFERENCES = [
 @pytest.mark.parametrize(("name", "values", "expected"), LESSONS)
 def test_what_a_command_teaches(name: str, values: Mapping[str, Any], expected: list[tuple[str, ...]]) -> None:
     taught = Taught(values, Context(Role.REQUEST, CODES[name]), lambda: None, None, "10.0.0.7")
-    assert list(Pulsar().lessons(taught)) == [Lesson(*each) for each in expected]
+    assert list(Pulsar().names.lessons(taught)) == [Lesson(*each) for each in expected]
 
 
 @pytest.mark.parametrize(("name", "expected"), REFERENCES)
 def test_where_numbers_are(name: str, expected: list[Reference]) -> None:
-    assert list(Pulsar().references(Context(Role.ONEWAY, CODES[name]))) == expected
+    assert list(Pulsar().names.references(Context(Role.ONEWAY, CODES[name]))) == expected
 
 
 def test_whoever_teaches_is_a_teacher_of_it() -> None:
     told = {(CODES[name], kind) for name, _, lessons in LESSONS for kind, *_ in lessons}
-    assert told <= {(teacher.code, teacher.kind) for teacher in Pulsar().teachers()}
-    assert Pulsar().references(Context(Role.RAW)) == Pulsar().references(Context(Role.REQUEST, 4711)) == ()
+    assert told <= {(teacher.code, teacher.kind) for teacher in Pulsar().names.teachers()}
+    assert Pulsar().names.references(Context(Role.RAW)) == Pulsar().names.references(Context(Role.REQUEST, 4711)) == ()

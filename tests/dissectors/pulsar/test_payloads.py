@@ -22,14 +22,14 @@ KEYS: dict[str, tuple[dict[str, Any], object]] = {
 def test_keys(case: str) -> None:
     metadata, expected = KEYS[case]
     batch = {"messages": [{"metadata": metadata, "payload": b"x"}, {"metadata": {}, "payload": b"y"}]}
-    (alone,) = payloads({"producer_id": 1, "sequence_id": 2, "metadata": metadata, "payload": b"x"})
-    first, second = payloads({"producer_id": 1, "sequence_id": 2, "metadata": {}, "payload": batch})
+    (alone,) = payloads({"producer_id": 1, "sequence_id": 2, "metadata": metadata, "payload": b"x"}, lambda: None)
+    first, second = payloads({"producer_id": 1, "sequence_id": 2, "metadata": {}, "payload": batch}, lambda: None)
     assert [each.record and each.record.key for each in (alone, first, second)] == [expected, expected, None]
     assert [each.name[-1] for each in (alone, first, second)] == ["2", "0", "1"]
 
 
 def test_of_what_lacks_anything() -> None:
     for values in ({}, {"payload": b"x"}, {"payload": {"messages": [None, {}, {"payload": b"x"}]}}, {"payload": {}}):
-        for each in payloads(values):
+        for each in payloads(values, lambda: None):
             assert each.record is not None
             assert each.record.key is None

@@ -52,8 +52,8 @@ def test_the_error_that_a_frame_reports(frame: Frame) -> None:
     """With fields of the header or without; a body is not looked at."""
     body = ROCKETMQ.values(frame.data, frame.context)
     for paths in ({REPORTED}, {REPORTED, ("header", "topic")}):
-        pick = ROCKETMQ.picker(frame.context, frozenset(paths))
+        pick = ROCKETMQ.projection(frame.context, frozenset(paths))
         assert pick is not None or "header" not in body.values
         found = None if pick is None else pick(frame.data)
         assert found is None or found[REPORTED[0]] == body.error
-    assert ROCKETMQ.picker(frame.context, frozenset({REPORTED, ("body",)})) is None
+    assert ROCKETMQ.projection(frame.context, frozenset({REPORTED, ("body",)})) is None

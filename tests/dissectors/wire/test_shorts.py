@@ -68,7 +68,7 @@ REAL = [
 
 @pytest.mark.parametrize(("protocol", "name", "role", "code", "paths"), REAL, ids=str)
 def test_where_real_ones_stand(protocol: str, name: str, role: Role, code: int | None, paths: str) -> None:
-    catalog = registry.by_name(protocol).catalog()
+    catalog = registry.by_name(protocol).catalog
     assert catalog is not None
     (short,) = (each for each in catalog.shorts() if each.name == name)
     assert sorted(map(".".join, short.paths(Context(role, code)))) == sorted(paths.split())

@@ -66,7 +66,7 @@ def line(operation: str, role: Role, message: bytes, asked: bytes | None = None)
     assert not [each for each in body.findings if each.code == "malformed-body"]
     if asked is not None:
         values: Mapping[str, Any] = ZOOKEEPER.values(asked, Context(Role.REQUEST, code)).values
-        body = body._replace(request={name: values[name] for (name,) in ZOOKEEPER.recalls(context)})
+        body = body._replace(request={name: values[name] for (name,) in ZOOKEEPER.request_fields(context)})
     return ZOOKEEPER.info(body, context)
 
 
@@ -172,7 +172,7 @@ def test_only_what_is_recalled_is_said() -> None:
     context = Context(Role.RESPONSE, numbers("operation")["setData"])
     body = ZOOKEEPER.values(message, context)
     whole = ZOOKEEPER.values(asked, Context(Role.REQUEST, context.code)).values
-    few = {name: whole[name] for (name,) in ZOOKEEPER.recalls(context)}
+    few = {name: whole[name] for (name,) in ZOOKEEPER.request_fields(context)}
     assert few.keys() < whole.keys()
     lines = {ZOOKEEPER.info(body._replace(request=each), context) for each in (whole, few)}
     assert lines == {"NONODE /a, if version 0"}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissectors.api import Context, Role
-from dissectors.lesson import Path
+from dissectors.message import Path
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.labels import numbers
 from tests.dissectors.picking import paths_in, picked_alike

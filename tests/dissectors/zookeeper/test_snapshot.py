@@ -53,7 +53,7 @@ def checked(message: bytes) -> Body:
     """The three ways to read it agree."""
     body, tree = QUORUM.values(message, CONTEXT), QUORUM.tree(message, CONTEXT)
     assert_tiles(tree)
-    for other in (folded(tree), QUORUM.skim(Bytes(message), CONTEXT)):
+    for other in (folded(tree), QUORUM.streaming(Bytes(message), CONTEXT)):
         assert other == body
         assert lengths(other) == lengths(body)
     assert "Secret" not in QUORUM.info(body, CONTEXT)
@@ -212,7 +212,7 @@ def test_a_long_one_is_read_a_little_at_a_time_and_hardly_more_than_once(monkeyp
         *(node(f"/n{number}", bytes(number % 700)) for number in range(9000)), node("/big", bytes(CHUNK))
     )
     window = Bytes(message)
-    body = QUORUM.skim(window, CONTEXT)
+    body = QUORUM.streaming(window, CONTEXT)
     assert body is not None
     assert lengths(body)["nodes"] == (9002, False)
     assert len(message) > 40 * CHUNK
@@ -221,5 +221,5 @@ def test_a_long_one_is_read_a_little_at_a_time_and_hardly_more_than_once(monkeyp
 
 
 def test_only_a_snapshot_is_skimmed() -> None:
-    assert QUORUM.skim(Bytes(struct.pack(">iq", 3, 7) + NULL + NULL), Context(Role.ONEWAY, 3)) is None
-    assert QUORUM.skim(Bytes(struct.pack(">qi", 6855662812065295820, 0) + NULL), CONTEXT) is None
+    assert QUORUM.streaming(Bytes(struct.pack(">iq", 3, 7) + NULL + NULL), Context(Role.ONEWAY, 3)) is None
+    assert QUORUM.streaming(Bytes(struct.pack(">qi", 6855662812065295820, 0) + NULL), CONTEXT) is None

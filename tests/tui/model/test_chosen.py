@@ -11,7 +11,7 @@ from analyzer.errors import UserError
 from analyzer.fields import resolve
 from analyzer.fields.reading import Reading
 from analyzer.render.jsonable import Limits
-from analyzer.render.presets import PRESETS
+from analyzer.render.presets import presets
 from analyzer.render.shapes import Joined
 from analyzer.rows import Rows
 from analyzer.session import Session
@@ -59,8 +59,8 @@ def test_all_sets_are_columns(session: Session) -> None:
         texts = chosen.texts(ROWS)
         for column in chosen.columns:
             assert column.key in OF_CELLS or column.key in chosen._dear or all(column.key in each for each in texts)
-    assert "state" not in set_keys(PRESETS["default"])
-    assert "state" in set_keys(PRESETS["wide"])
+    assert "state" not in set_keys(presets()["default"])
+    assert "state" in set_keys(presets()["wide"])
     own = sets({"mine": ("number",), "kafka": ("time",)})
     assert list(own)[:2] == ["mine", "kafka"]
     assert own["kafka"] == ("time",)

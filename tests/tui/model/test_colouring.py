@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.config.model import BUILT_IN_COLORS, ColorRule, Config
+from analyzer.config.model import ColorRule, Config, built_in_colors, protocol_colors
 from analyzer.filter import compiled
 from analyzer.rows import Rows
 from analyzer.session import Session
@@ -36,7 +36,7 @@ def expected(session: Session, colors: tuple[ColorRule, ...]) -> list[str | None
     names: list[str | None] = [None] * len(session.rows)
     several = len(set(session.rows.column("protocol").tolist()) - {-1}) > 1
     for color in reversed(colors):
-        if several or color not in module.PROTOCOL_COLORS:
+        if several or color not in protocol_colors():
             for row in compiled(color.filter).rows(Rows(session), range(len(session.rows))).tolist():
                 names[row] = color.name
     return names
@@ -102,7 +102,7 @@ def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 80)
     with Session([KAFKA]) as session:
         session.load()
-        colouring = Colouring(session, rules_of(BUILT_IN_COLORS, {})[0])
+        colouring = Colouring(session, rules_of(built_in_colors(), {})[0])
         for first in range(0, 600, 50):
             asked(session, colouring, list(range(first, first + 50)))
         assert len(colouring._kept) == 80
@@ -113,7 +113,7 @@ def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(module, "KEPT", 80)
     with Session([KAFKA]) as session:
         session.load()
-        rules = rules_of(BUILT_IN_COLORS, {})[0]
+        rules = rules_of(built_in_colors(), {})[0]
         colouring = Colouring(session, rules)
         for first in range(0, 120, 40):
             asked(session, colouring, list(range(first, first + 40)))
@@ -130,6 +130,6 @@ def test_a_wrong_filter_is_one_sentence() -> None:
 
 
 def test_signs() -> None:
-    signs = {rule.name: sign_of(rule.name) for rule in BUILT_IN_COLORS}
+    signs = {rule.name: sign_of(rule.name) for rule in built_in_colors()}
     assert len(set(signs.values())) == len(signs) - 1  # rocketmq and retransmitted
     assert (sign_of("Orders"), sign_of("12 o'clock"), sign_of("\x1b[31m"), sign_of("漢")) == ("o", "1", "3", "c")

@@ -38,7 +38,7 @@ EDGES = (0, 1, 62, 63, 64, 65, 8190, 8191, 8192, 8193, 2**20)
 def expected(entries: bytes) -> list[Told]:
     """What the plain way says of a message with these records."""
     found: dict[tuple[object, ...], list[object]] = {}
-    for each in KAFKA.payloads(KAFKA.values(frame(entries), CONTEXT).values, lambda: None):
+    for each in KAFKA.payloads.extract(KAFKA.values(frame(entries), CONTEXT).values, lambda: None):
         assert each.record is not None
         told = found.setdefault(each.place[:-1], [each.record.offset, each.record.time, None, None])
         assert isinstance(each.value, bytes)
@@ -210,7 +210,7 @@ def layouts() -> Iterator[Context]:
 def test_what_may_carry_is_what_is_found() -> None:
     found = {(each.code, each.role) for each in layouts() if TWIN.logs(each) is not None}
     assert found == {(0, Role.REQUEST), (1, Role.RESPONSE), (78, Role.RESPONSE)}
-    assert found < (KAFKA.carriers() or set())
+    assert found < (KAFKA.payloads.carriers() or set())
 
 
 def test_no_other_topics_hold_secrets_than_those_that_are_left() -> None:

@@ -70,7 +70,7 @@ def test_names_in_any_spelling(name: str) -> None:
 
 
 def test_every_page() -> None:
-    assert registry.guide(registry.by_name("pulsar")) is GUIDE
+    assert registry.by_name("pulsar").guide is GUIDE
     assert len(set(GUIDE.names())) == len(GUIDE.names())
     for name in GUIDE.names():
         page: Page = GUIDE.page(name, None)

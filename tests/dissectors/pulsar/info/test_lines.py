@@ -27,7 +27,7 @@ def line(role: Role, message: bytes, asked: bytes | None = None) -> str:
     assert not [each for each in body.findings if each.code == "malformed-body"]
     if asked is not None:
         values = PULSAR.values(asked, Context(REQUEST, asked[9])).values
-        known = {name: values[name] for (name,) in PULSAR.recalls(context) if name in values}
+        known = {name: values[name] for (name,) in PULSAR.request_fields(context) if name in values}
         body = body._replace(request=known, asked=asked[9])
     return PULSAR.info(body, context)
 
@@ -232,8 +232,8 @@ def test_answers(message: bytes, asked: bytes | None, expected: str) -> None:
 
 
 def test_receipts_need_no_request() -> None:
-    assert PULSAR.recalls(Context(RESPONSE, 7)) == frozenset()
-    assert PULSAR.recalls(Context(REQUEST, 13)) == frozenset()
+    assert PULSAR.request_fields(Context(RESPONSE, 7)) == frozenset()
+    assert PULSAR.request_fields(Context(REQUEST, 13)) == frozenset()
 
 
 def test_what_is_recalled_is_a_field_of_what_may_be_answered() -> None:

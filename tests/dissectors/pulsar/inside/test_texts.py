@@ -144,6 +144,6 @@ def test_chunks_that_were_joined_are_text_together() -> None:
         send(METADATA + field(26, "u") + field(27, 2) + field(28, 3) + field(29, number), part)
         for number, part in enumerate((first, last))
     ]
-    whole = PULSAR.joined(chunks[1], Context(Role.REQUEST, 6), [Other(1, 0, chunks[0])])
+    whole = PULSAR.fragments.tree(chunks[1], Context(Role.REQUEST, 6), [Other(1, 0, chunks[0])])
     assert_tiles(whole)
     assert '"žl"' in [each.text for each in every(whole.fields)]

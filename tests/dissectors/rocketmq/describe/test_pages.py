@@ -71,7 +71,7 @@ def test_a_response_code_in_full() -> None:
 
 
 def test_every_page() -> None:
-    assert registry.guide(registry.by_name("rocketmq")) is GUIDE
+    assert registry.by_name("rocketmq").guide is GUIDE
     names = GUIDE.names()
     assert len(set(map(str.lower, names))) == len(names)
     for name in names:

@@ -111,7 +111,7 @@ def test_a_transfer() -> None:
 
 def test_what_a_block_carries() -> None:
     values = HA.values(transfer(BASE, LOG), Context(Role.PUSH)).values
-    found = list(HA.payloads(values, lambda: None))
+    found = list(HA.payloads.extract(values, lambda: None))
     assert [(each.value, each.place) for each in found] == [
         (b"one", ("messages", 0, "body")),
         (b"two", ("messages", 1, "body")),

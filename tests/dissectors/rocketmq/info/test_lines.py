@@ -69,7 +69,7 @@ def beside(body: Body, asked: bytes, context: Context) -> Body:
     """An answer's body with what it recalls of its request, and nothing else."""
     request: dict[str, dict[str, Any]] = {}
     values = ROCKETMQ.values(asked, Context(REQUEST, context.code)).values
-    for part, name in ROCKETMQ.recalls(context):
+    for part, name in ROCKETMQ.request_fields(context):
         if name in (values[part] or {}):
             request.setdefault(part, {})[name] = values[part][name]
     return body._replace(request=request, asked=context.code)
@@ -288,11 +288,11 @@ def test_every_operation_has_a_line_that_can_be_read() -> None:
 
 
 def test_nothing_is_recalled_but_by_answers() -> None:
-    assert not ROCKETMQ.recalls(Context(REQUEST, 11))
-    assert not ROCKETMQ.recalls(Context(RESPONSE, None))
-    assert not ROCKETMQ.recalls(Context(RESPONSE, 310))
-    assert ROCKETMQ.recalls(Context(RESPONSE, 41)) == {("body", "mqSet")}
-    assert ("header", "key") in ROCKETMQ.recalls(Context(RESPONSE, 101))
+    assert not ROCKETMQ.request_fields(Context(REQUEST, 11))
+    assert not ROCKETMQ.request_fields(Context(RESPONSE, None))
+    assert not ROCKETMQ.request_fields(Context(RESPONSE, 310))
+    assert ROCKETMQ.request_fields(Context(RESPONSE, 41)) == {("body", "mqSet")}
+    assert ("header", "key") in ROCKETMQ.request_fields(Context(RESPONSE, 101))
 
 
 NAMES = """

@@ -95,7 +95,7 @@ def test_pages_in_full() -> None:
 
 @pytest.mark.parametrize("protocol", GUIDES)
 def test_every_page(protocol: str) -> None:
-    guide = registry.guide(registry.by_name(protocol))
+    guide = registry.by_name(protocol).guide
     assert guide is GUIDES[protocol]
     assert len(set(guide.names())) == len(guide.names())
     for name in guide.names():

@@ -1,0 +1,61 @@
+"""How messages are cut out of a stream of bytes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+from dissectors.slotted import slotted
+
+
+@slotted
+class LengthPrefixed:
+    """Messages behind a big-endian length of `width` bytes that does not count itself; bounds are of that length."""
+
+    width: int
+    minimum: int
+    maximum: int
+
+    def size(self, head: bytes) -> int:
+        """Length of a message with these first `width` bytes, which it counts; 0 where it is out of bounds."""
+        size = int.from_bytes(head, "big")
+        return self.width + size if self.minimum <= size <= self.maximum else 0
+
+
+class Window(Protocol):
+    """The bytes of a message that have come so far, from its first one on, without a gap."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where no more have come."""
+
+
+class Measure(ABC):
+    """How long the messages of one direction are, where no prefix of a fixed form says it, or not from the start.
+
+    One is made for each direction of a connection. It is asked about one message after the other, about the same one
+    again when more of it has come, and may remember how far it has read. Plain data, for it is pickled between blocks.
+    """
+
+    @abstractmethod
+    def length(self, message: Window, ended: bool) -> int | None:
+        """The bytes of the message at the window's beginning, which may be more than have come. Never raises.
+
+        0: no message can begin so. Negative: more bytes are needed to tell. None: from here on Dissector.framing
+        tells, and this measure is asked no more. ended: no more bytes will come; a message that only the end of the
+        stream ends is as long as the window, others stay negative.
+        """
+
+    @property
+    def settled(self) -> bool:
+        """Whether it remembers nothing, so that a new one would say the same of the next message; for speed alone."""
+        return False
+
+    def across(self, message: Window, lost: range, ended: bool) -> int:
+        """The same of a message that has lost bytes, which read as zeros; the first of them are at offsets `lost`.
+
+        0, as by default: nobody knows; then the message ends with what is known. ended: as in length().
+        """
+        return 0

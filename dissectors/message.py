@@ -1,0 +1,132 @@
+"""What is known of one message: its header, what decoding it needs from earlier, and its values.
+
+Theory. While a capture is indexed a message is a MessageHeader, completed by its Conversation into an Outcome. Whenever
+somebody looks, the bytes and the Context that was kept for them become a Body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from dissectors.finding import Finding
+from dissectors.slotted import slotted
+
+Values = Mapping[str, Any]
+"""The decoded fields of a message by name."""
+
+Path = tuple[str, ...]
+"""Names of fields from the body inwards; arrays on the way are implicit."""
+
+
+class Role(IntEnum):
+    """What a message is in its conversation; printed in lower case.
+
+    A REQUEST expects an answer, a ONEWAY message none, whoever sends it. A RESPONSE answers a request, a PUSH is what a
+    server sends unasked. RAW is what has no header: a token between messages, or bytes too few for one.
+    """
+
+    REQUEST = 0
+    RESPONSE = 1
+    ONEWAY = 2
+    PUSH = 3
+    RAW = 4
+
+
+class State(IntEnum):
+    """How far a message can be trusted, known from framing, header and pairing alone.
+
+    A dissector says COMPLETE, GUESSED where the layout is not certain (an answer without its request, a version newer
+    than its tables), UNDECODED where there is none. PARTIAL is the engine's: bytes are missing.
+    """
+
+    COMPLETE = 0
+    PARTIAL = 1
+    GUESSED = 2
+    UNDECODED = 3
+
+
+@slotted
+class MessageHeader:
+    """What pairing and the list need, read without a full decode. None: unknown.
+
+    operation: the protocol's own name for what is done, and `code` its number on the wire. correlation: the number that
+    an answer repeats, -2^63 < n < 2^64. scope: what that number counts in, as a text to be put before it ("send:0/"),
+    where one connection has several countings; few different ones. client: how the client calls itself.
+    """
+
+    role: Role
+    operation: str | None = None
+    code: int | None = None
+    version: int | None = None
+    correlation: int | None = None
+    client: str | None = None
+    state: State = State.COMPLETE
+    scope: str | None = None
+
+    @property
+    def key(self) -> int | str | None:
+        """The correlation as it is printed: with its scope, as a text."""
+        return self.correlation if self.scope is None else f"{self.scope}{self.correlation}"
+
+
+HEADLESS = MessageHeader(Role.RAW, state=State.UNDECODED)
+"""The header of bytes that are too few for one."""
+
+
+@slotted
+class Context:
+    """What decoding one message needs from earlier in its connection: small, picklable, kept with the row.
+
+    `code` and `version` are the operation's (a response carries neither); `extra` is the protocol's own.
+    """
+
+    role: Role
+    code: int | None = None
+    version: int | None = None
+    extra: Mapping[str, str] | None = None
+
+
+@slotted
+class Outcome:
+    """What a conversation says of one message.
+
+    header: its own, completed with what its partner tells (with_request). partner: the handle of the request that it
+    answers. extra: what decoding it needs besides role, code and version; kept with the row as Context.extra. owed:
+    False for a request that may well have no answer.
+    """
+
+    header: MessageHeader
+    partner: int | None = None
+    extra: Mapping[str, str] | None = None
+    owed: bool = True
+
+
+class Body(NamedTuple):
+    """A message decoded to plain values. `error` is the first error that the message itself reports, as (code, name).
+
+    Values are what JSON knows (int, float, str, bool, None, list, dict with str keys), bytes, and wire.secret.Secret.
+    request: for info() alone, the same of the request that the message answers, at least its
+    Dissector.request_fields; None where it is unknown. asked: the code of that request, which may not be the answer's.
+    """
+
+    values: dict[str, Any]
+    error: tuple[int, str] | None
+    findings: tuple[Finding, ...] = ()
+    request: Mapping[str, Any] | None = None
+    asked: int | None = None
+
+
+def with_request(header: MessageHeader, request: MessageHeader) -> MessageHeader:
+    """A response's header completed with what only its request carried; no surer than the request was."""
+    return MessageHeader(
+        header.role,
+        request.operation,
+        request.code,
+        request.version,
+        header.correlation,
+        request.client,
+        request.state,
+        header.scope,
+    )
