@@ -10,7 +10,8 @@ is for the dissector's own decoder to read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import count as counting
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,8 +20,8 @@ from analyzer.cells import Cells
 from analyzer.columns import Array, Bools, Ints, ranks
 from dissectors.wire.bulk import Layout
 from dissectors.wire.plan import Array as Many
-from dissectors.wire.plan import Leaf, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Length, Scanned, Sized
+from dissectors.wire.plan import Keyed, Leaf, Step, Struct, Tags, When, leaves_of
+from dissectors.wire.primitive import Fixed, Length, Rest, Scanned, Sized
 
 FEW, USUAL = 8, 4
 """Messages below which the elements of an array behind the first USUAL ones are left to the plain decoder."""
@@ -56,21 +57,12 @@ def walked(layout: Layout, source: Bytestore, at: Ints, length: Ints, eye: Eye) 
     if any(isinstance(leaf.primitive, Scanned) for leaf in leaves_of(steps)):
         return np.zeros(len(at), bool)
     walk = _Walk(source, at, length, eye)
-    walk.framed(layout.length)
-    walk.at += layout.start - layout.length.size
+    if layout.length is not None:
+        walk.framed(layout.length)
+        walk.at -= layout.length.size
+    walk.at += layout.start
     walk.follow(steps, walk.kept(np.arange(len(at))))
     return walk.good & (walk.at == walk.end) if layout.whole else walk.good & (walk.at <= walk.end)
-
-
-def leaves_of(steps: Sequence[Step]) -> Iterator[Leaf]:
-    """All primitive values of a layout."""
-    for step in steps:
-        if isinstance(step, Leaf):
-            yield step
-        elif isinstance(step, Many):
-            yield from leaves_of((step.element,))
-        else:
-            yield from leaves_of(tuple(step.steps.values()) if isinstance(step, Tags) else step.steps)
 
 
 class _Wanted(NamedTuple):
@@ -119,34 +111,108 @@ class _Walk:
     def follow(self, steps: Sequence[Step], rows: Ints) -> Ints:
         """Passes the members of a struct."""
         run = _Run()
+        asked = {step.member for step in steps if isinstance(step, When)}
+        told: dict[str, Ints] = {}
         for step in steps:
             if isinstance(step, Leaf) and isinstance(step.primitive, Fixed):
+                if asked:
+                    self._tell(step, asked, told, self.at[rows] + run.width, rows)
                 run.add(step, self._eye)
-            elif isinstance(step, Struct) and step.presence is None:
+            elif isinstance(step, Struct) and step.presence is None and step.length is None:
                 rows = self.follow(step.steps, self._passed(run, rows))
                 run = _Run()
+            elif isinstance(step, When):
+                rows = self._passed(run, rows)
+                run = _Run()
+                there = np.array([step.holds(value) for value in told[step.member][rows].tolist()], bool)
+                self.follow((step.step,), rows[there])
+                rows = self.kept(rows)
             elif len(rows):
                 rows = self._unlike(step, run, rows)
                 run = _Run()
         return self._passed(run, rows)
 
+    def _tell(self, leaf: Leaf, asked: set[str], told: dict[str, Ints], at: Ints, rows: Ints) -> None:
+        """Keeps the numbers, by row, that say of other members whether they are there."""
+        for name, bits in ((leaf.spec.name, None), *((each.spec.name, each) for each in leaf.bits)):
+            if name in asked and isinstance(leaf.primitive, Fixed):
+                there = number(self._source.gather(at, leaf.primitive.size), leaf.primitive.code)
+                told[name] = np.zeros(len(self.at), np.int64)
+                told[name][rows] = there if bits is None else (there & bits.mask) >> bits.shift
+
     def _unlike(self, step: Step, run: _Run, rows: Ints) -> Ints:
         """Passes what is not of the same width in all messages, and the run before it."""
         if isinstance(step, Tags):
             return self._tags(step, run, rows)
-        if isinstance(step, Leaf):
-            assert isinstance(step.primitive, Sized)
-            rows, size = self._size(step.primitive.length, run, rows, -1 if step.primitive.nullable else 0)
-            self._show(step, rows, self.at[rows], size)
-            self.at[rows] += np.maximum(size, 0)
+        if isinstance(step, Keyed):
+            self._until_end(tuple(step.steps.values()), tuple(step.steps), self._passed(run, rows))
         elif isinstance(step, Many):
-            rows, count = self._size(step.count, run, rows, -1 if step.nullable else 0)
-            self._elements(step.element, rows, np.maximum(count, 0))
+            self._array(step, run, rows)
+        elif isinstance(step, Struct):
+            self._struct(step, run, rows)
         else:
-            assert step.presence is not None
-            rows, there = self._size(step.presence, run, rows, -1)
-            self.follow(step.steps, rows[there >= 0])
+            assert isinstance(step, Leaf)
+            self._leaf(step, run, rows)
         return self.kept(rows)
+
+    def _leaf(self, leaf: Leaf, run: _Run, rows: Ints) -> None:
+        """Passes a value of no constant width, and the run before it."""
+        primitive = leaf.primitive
+        if isinstance(primitive, Sized):
+            rows, size = self._size(primitive.length, run, rows, -1 if primitive.nullable else 0)
+            self._show(leaf, rows, self.at[rows], size)
+            self.at[rows] += np.maximum(size, 0)
+            return
+        rows = self._passed(run, rows)
+        begin = self.at[rows]
+        if isinstance(primitive, Rest):
+            self.at[rows] = self.end[rows]
+        else:
+            going, _ = self._varint(self._source.gather(begin, 1)[:, 0], rows)
+            begin, rows = begin[self.good[rows]], going
+        self._show(leaf, rows, begin, self.at[rows] - begin)
+
+    def _array(self, array: Many, run: _Run, rows: Ints) -> None:
+        if array.count is None:
+            self._until_end((array.element,), None, self._passed(run, rows))
+        else:
+            rows, count = self._size(array.count, run, rows, -1 if array.nullable else 0)
+            self._elements(array.element, rows, np.maximum(count, 0))
+
+    def _struct(self, struct: Struct, run: _Run, rows: Ints) -> None:
+        """Passes a struct that may be null, or that has a length, all of which its members must take."""
+        if struct.length is None:
+            assert struct.presence is not None
+            rows, there = self._size(struct.presence, run, rows, -1)
+            self.follow(struct.steps, rows[there >= 0])
+            return
+        rows, size = self._size(struct.length, run, rows, 0)
+        outer = self.end.copy()
+        self.end[rows] = self.at[rows] + size
+        self.follow(struct.steps, rows)
+        self.good[rows] &= self.at[rows] == self.end[rows]
+        self.end = outer
+
+    def _until_end(self, steps: Sequence[Step], keys: Sequence[int] | None, rows: Ints) -> None:
+        """Passes elements, or members behind their keys, up to the end of what they stand in."""
+        for index in counting():
+            rows = self.kept(rows)
+            rows = rows[self.at[rows] < self.end[rows]]
+            if not len(rows):
+                return
+            if index >= USUAL and len(rows) < FEW:
+                self.good[rows] = False
+                return
+            begin = self.at[rows]
+            if keys is None:
+                self.follow(steps, rows)
+            else:
+                rows, key = self._varint(self._source.gather(begin, 1)[:, 0], rows)
+                self.good[rows[~np.isin(key, keys)]] = False
+                for number_, step in zip(keys, steps, strict=True):
+                    self.follow((step,), rows[key == number_])
+                continue
+            self.good[rows[self.at[rows] == begin]] = False  # what takes no bytes never comes to an end
 
     def _passed(self, run: _Run, rows: Ints) -> Ints:
         """Behind a run, of which the eye is shown what it wants."""

@@ -20,7 +20,7 @@ from dissectors.api import Context, Dissector
 from dissectors.message import Path
 from dissectors.wire.bulk import Layout, twin_of
 from dissectors.wire.plan import Array as Many
-from dissectors.wire.plan import Leaf, Step, Struct, Tags
+from dissectors.wire.plan import Keyed, Leaf, Step, Struct, Tags, When, inside
 from dissectors.wire.primitive import Fixed, Sized
 
 INTEGERS = frozenset("bhiqBHI")
@@ -57,8 +57,10 @@ def walkable(layout: Layout, paths: Sequence[Sequence[Path]]) -> Walkable | None
 def _at(steps: Sequence[Step], path: Path) -> Iterator[Leaf | None]:
     """What stands at a path in a layout: leaves, None for anything else, nothing where there is no such field."""
     for step in steps:
-        if isinstance(step, Tags):
-            yield from _at(tuple(step.steps.values()), path)
+        if isinstance(step, Tags | When | Keyed):
+            yield from _at(inside(step), path)
+        elif isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
+            yield None
         elif step.spec.name == path[0]:
             inner = step.element if isinstance(step, Many) else step
             if len(path) > 1:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from analyzer.columns import Bools, Ints
-from analyzer.walk import Bytestore, leaves_of, walked
+from analyzer.walk import Bytestore, walked
 from dissectors.wire.bulk import Reporting
-from dissectors.wire.plan import Leaf, Step
+from dissectors.wire.plan import Leaf, Step, leaves_of
 
 
 class _Codes:

@@ -19,11 +19,10 @@ from analyzer.columns import Array, Bools, Ints, given, ranks
 from analyzer.packed import packed, parts
 from analyzer.scattered import Scattered, placed
 from analyzer.session import Analysis
-from analyzer.walk import leaves_of, number, walked
+from analyzer.walk import number, walked
 from dissectors.api import Context, Role, State
 from dissectors.wire.bulk import LogFields, Logs, Twin
-from dissectors.wire.plan import Array as Many
-from dissectors.wire.plan import Leaf, Step, Struct, Tags
+from dissectors.wire.plan import Leaf, Step, Tags, inside, leaves_of
 from dissectors.wire.primitive import Fixed, Sized
 
 BEHIND = bytes(64)
@@ -125,11 +124,9 @@ class _Eye:
 def _tagged(step: Step) -> Iterator[Leaf]:
     """The leaves of a step that stand in tagged sections."""
     if isinstance(step, Tags):
-        yield from leaves_of(tuple(step.steps.values()))
-    elif isinstance(step, Many):
-        yield from _tagged(step.element)
-    elif isinstance(step, Struct):
-        for each in step.steps:
+        yield from leaves_of(inside(step))
+    else:
+        for each in inside(step):
             yield from _tagged(each)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from dissectors.kafka.header import ENVELOPE, has_client
 from dissectors.kafka.schemas import apis, body_schema, record_schema
 from dissectors.kafka.tables import table
-from dissectors.wire.plan import Array, Leaf, Step, Tags, resolve
+from dissectors.wire.plan import Step, leaves_of, resolve
 
 FETCH, FETCH_SNAPSHOT = 1, 59
 METADATA = "metadata"
@@ -29,15 +29,7 @@ def is_delicate(key: int | None, response: bool) -> bool:
 
 def holds_secrets(steps: tuple[Step, ...]) -> bool:
     """Whether a layout has a field that is a secret, or may be one."""
-    return any(map(_holds_secret, steps))
-
-
-def _holds_secret(step: Step) -> bool:
-    if isinstance(step, Leaf):
-        return step.spec.secret or step.secret_by is not None
-    if isinstance(step, Array):
-        return _holds_secret(step.element)
-    return holds_secrets(tuple(step.steps.values()) if isinstance(step, Tags) else step.steps)
+    return any(leaf.spec.secret or leaf.secret_by is not None for leaf in leaves_of(steps))
 
 
 def may_hide(message: bytes, key: int | None, response: bool) -> bool:

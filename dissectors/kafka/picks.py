@@ -17,7 +17,7 @@ from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
 from dissectors.kafka.schemas import header_version
 from dissectors.message import Path
 from dissectors.wire.pick import pick
-from dissectors.wire.plan import Array, Leaf, Plan, Step, Tags
+from dissectors.wire.plan import Array, Leaf, Plan, Struct, members_of
 
 _PUSH_TELEMETRY = 72
 """Whose metrics are decompressed into as many nodes as there may be."""
@@ -43,19 +43,17 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
 @lru_cache(maxsize=1024)
 def _opaque(plan: Plan) -> tuple[Path, ...]:
     """Where more is said than the layout tells: records, and bytes that may hold a structure."""
-    records = (path for step in plan.steps for path in _records(step, ()))
+    records = (path for step in members_of(plan.steps) for path in _records(step, ()))
     return (*records, *(site.path for site in sites(plan.name)))
 
 
-def _records(step: Step, around: Path) -> list[Path]:
+def _records(step: Leaf | Struct | Array, around: Path) -> list[Path]:
     """The records fields in a step."""
-    if isinstance(step, Tags):
-        return [path for each in step.steps.values() for path in _records(each, around)]
     path = (*around, step.spec.name)
-    inside = step.element if isinstance(step, Array) else step
-    if isinstance(inside, Leaf):
-        return [path] if inside.primitive.type.endswith("records") else []
-    return [found for each in inside.steps for found in _records(each, path)]
+    inner = step.element if isinstance(step, Array) else step
+    if isinstance(inner, Leaf):
+        return [path] if inner.primitive.type.endswith("records") else []
+    return [found for each in members_of(inner.steps) for found in _records(each, path)]
 
 
 def _meets(path: Path, place: Path) -> bool:

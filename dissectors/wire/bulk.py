@@ -122,11 +122,12 @@ class Rules:
 class Layout:
     """How messages of one context are laid out: `start` bytes, the steps of a header, and those of a body.
 
-    length: of the prefix, at their first byte. whole: the steps take the message to its end. What the steps of the body
+    length: of the prefix, at their first byte; None where the steps tell it. whole: the steps take the
+    message to its end. What the steps of the body
     read must be what values() gives, also where what is in other fields breaks.
     """
 
-    length: Fixed
+    length: Fixed | None
     start: int
     head: Sequence[Step]
     steps: Sequence[Step]

@@ -23,14 +23,14 @@ held against what is left.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
-from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Length, Scanned, Sized
+from dissectors.wire.plan import Array, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
+from dissectors.wire.primitive import Fixed, Length, Rest, Scanned, Sized, Varint
 from dissectors.wire.secret import Secret
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -39,6 +39,7 @@ FAILURES = (struct.error, IndexError, UnicodeDecodeError, Unfit, DecodeError)
 
 Decode: TypeAlias = Callable[[bytes, int, Budget], tuple[dict[str, Any], int]]
 First: TypeAlias = Callable[[dict[str, Any]], int]
+_UVARINT = Length("uvarint", None)
 _FREE = 8
 """Elements of an array that are not counted: most have no more."""
 
@@ -113,6 +114,7 @@ class _Writer:
         self.depth = 0
         self.names: dict[str, Any] = {"uvarint": uvarint, "Unfit": Unfit, "Secret": Secret}
         self.serial = 0
+        self.end = "e"
         self.run: list[tuple[str, str | None]] = []
         self.repeat: tuple[str, str, Fixed] | None = None
 
@@ -169,23 +171,108 @@ class _Writer:
         """
         parts: list[str] = []
         tags: Tags | None = None
-        asked = {step.secret_by.member for step in steps if isinstance(step, Leaf) and step.secret_by is not None}
+        asked = _asked_members(steps)
         read: dict[str, str] = {}
+        begun: str | None = None
         for step in steps:
             if isinstance(step, Tags):
                 tags = step
-                continue
-            name = step.spec.name
-            kept = keep and (not wanted or name in wanted)
-            value = self.step(step, wanted.get(name, {}), kept or (keep and name in asked))
-            if name in asked:
-                read[name] = value
-            if kept and isinstance(step, Leaf) and step.secret_by is not None:
-                value = f"{self.constant('f', step.secret_by.hide)}({read[step.secret_by.member]}, {value})"
-            if kept:
-                parts.append(f'"{name}": {value}')
-        expression = "{" + ", ".join(parts) + "}"
+            elif isinstance(step, Keyed):
+                return self.keyed(step, self.written(parts, begun, keep), wanted, keep)
+            elif isinstance(step, When):
+                begun = self.written(parts, begun, keep)
+                self.when(step, read, begun, wanted, keep)
+            else:
+                parts += self.member(step, wanted, keep, asked, read)
+        if begun is not None:
+            expression = self.written(parts, begun, keep)
+        else:
+            expression = "{" + ", ".join(parts) + "}"
         return expression if tags is None else self.tags(tags, expression, wanted, keep)
+
+    def member(
+        self, step: Leaf | Struct | Array, wanted: Wanted, keep: bool, asked: set[str], read: dict[str, str]
+    ) -> list[str]:
+        """Reads a member; returns it as items of a dict. `read` gets the values that other members ask for."""
+        name = step.spec.name
+        bits = step.bits if isinstance(step, Leaf) else ()
+        kept = keep and (not wanted or name in wanted)
+        needed = kept or name in asked or any(each.spec.name in asked or each.spec.name in wanted for each in bits)
+        value = self.step(step, wanted.get(name, {}), needed)
+        if name in asked:
+            read[name] = value
+        if kept and isinstance(step, Leaf) and step.secret_by is not None:
+            value = f"{self.constant('f', step.secret_by.hide)}({read[step.secret_by.member]}, {value})"
+        items = [f'"{name}": {value}'] if kept else []
+        for each in bits:
+            said = (
+                f"{value} & {each.mask} != 0"
+                if each.spec.type == "bool"
+                else f"({value} & {each.mask}) >> {each.shift}"
+            )
+            if each.spec.name in asked:
+                read[each.spec.name] = f"({said})"
+            if keep and (not wanted or each.spec.name in wanted):
+                items.append(f'"{each.spec.name}": {said}')
+        return items
+
+    def written(self, parts: list[str], begun: str | None, keep: bool) -> str:
+        """Puts members that were read into the dict that was begun; returns its variable."""
+        self.flush()
+        if begun is None:
+            begun = self.variable("v")
+            if keep:
+                self.line(f"{begun} = {{{', '.join(parts)}}}")
+        elif keep and parts:
+            self.line(f"{begun}.update({{{', '.join(parts)}}})")
+        parts.clear()
+        return begun
+
+    def when(self, step: When, read: dict[str, str], begun: str, wanted: Wanted, keep: bool) -> None:
+        """Reads a member into the dict that was begun, if it is there."""
+        value = read[step.member]
+        test = value if step.values is None else f"{value} in {self.constant('w', step.values)}"
+        self.line(f"if {test}:")
+        self.depth += 1
+        self.written(self.member(step.step, wanted, keep, set(), read), begun, keep)
+        self.line("pass")
+        self.depth -= 1
+
+    def keyed(self, step: Keyed, values: str, wanted: Wanted, keep: bool) -> str:
+        """Reads pairs of key and value up to the end of the part into the dict `values`."""
+        key = self.variable("k")
+        self.line(f"while p < {self.end}:")
+        self.depth += 1
+        self.line("if not budget.take(1): raise Unfit")
+        self.line(f"{key}, p = uvarint(d, p)")
+        word = "if"
+        for number, member in step.steps.items():
+            name = member.spec.name
+            kept = keep and (not wanted or name in wanted)
+            self.line(f"{word} {key} == {number}:")
+            self.depth += 1
+            value = self.step(member, wanted.get(name, {}), kept)
+            self.flush()
+            many = f'{values}.setdefault("{name}", []).append({value})'
+            self.line((many if name in step.many else f'{values}["{name}"] = {value}') if kept else "pass")
+            self.depth -= 1
+            word = "elif"
+        self.line("else: raise Unfit")
+        self.depth -= 1
+        return values
+
+    def part(self, length: Length, steps: tuple[Step, ...], wanted: Wanted, keep: bool) -> str:
+        """Reads a struct behind its length, all of which its members must take."""
+        size, before, end = self.number(length), self.end, self.variable("x")
+        self.line(f"{end} = p + {size}")
+        self.line(f"if {size} < 0 or {end} > {before}: raise Unfit")
+        self.end = end
+        values, expression = self.variable("v"), self.members(steps, wanted, keep)
+        self.flush()
+        self.line(f"{values} = {expression}" if keep else "pass")
+        self.line(f"if p != {end}: raise Unfit")
+        self.end = before
+        return values
 
     def step(self, step: Leaf | Struct | Array, wanted: Wanted, keep: bool) -> str:
         """Reads one member; returns the expression of its value, valid after the next flush."""
@@ -193,6 +280,8 @@ class _Writer:
             return self.leaf(step, keep)
         if isinstance(step, Array):
             return self.array(step, wanted, keep)
+        if step.length is not None:
+            return self.part(step.length, step.steps, wanted, keep)
         if step.presence is None:
             return self.members(step.steps, wanted, keep)
         count = self.number(step.presence)
@@ -221,6 +310,13 @@ class _Writer:
             name = self.variable("v")
             self.line(f"{name}, p = {self.constant('f', primitive.scan)}(d, p)")
             return f"Secret({name})" if step.spec.secret else name
+        if isinstance(primitive, Varint):
+            return self.number(_UVARINT)
+        if isinstance(primitive, Rest):
+            self.flush()
+            name = self.variable("v")
+            self.line(f"q = {self.end}; {name} = {self.content(step, primitive)}; p = q" if keep else f"p = {self.end}")
+            return name
         count = self.number(primitive.length)
         if not keep:
             if primitive.swells is not None:
@@ -235,10 +331,10 @@ class _Writer:
             self.line("else: raise Unfit")
         return name
 
-    def content(self, step: Leaf, primitive: Sized) -> str:
+    def content(self, step: Leaf, primitive: Sized | Rest) -> str:
         """The expression of the bytes from p to q."""
         text = "d[p:q]"
-        if primitive.nested is not None:
+        if isinstance(primitive, Sized) and primitive.nested is not None:
             text = f"{self.constant('f', primitive.nested)}({text}, budget)"
         elif primitive.convert is bytes.decode:
             text += ".decode()"
@@ -253,6 +349,8 @@ class _Writer:
         return f"Secret({name})" if step.spec.secret else name
 
     def array(self, step: Array, wanted: Wanted, keep: bool) -> str:
+        if step.count is None:
+            return self.until_end(step.element, wanted, keep)
         count = self.number(step.count)
         self.line(f"if {count} > {_FREE} and not budget.take({count}): raise Unfit")
         result = self.variable("v")
@@ -266,13 +364,30 @@ class _Writer:
         self.depth -= 1
         return result
 
+    def until_end(self, element: Leaf | Struct, wanted: Wanted, keep: bool) -> str:
+        """Reads elements up to the end of what they stand in; one that takes no bytes never comes to an end."""
+        self.flush()
+        result, begin = self.variable("v"), self.variable("b")
+        self.line(f"{result} = []")
+        self.line(f"while p < {self.end}:")
+        self.depth += 1
+        self.line(f"{begin} = p")
+        self.line("if not budget.take(1): raise Unfit")
+        expression = self.step(element, wanted, keep)
+        self.flush()
+        if keep:
+            self.line(f"{result}.append({expression})")
+        self.line(f"if p == {begin}: raise Unfit")
+        self.depth -= 1
+        return result
+
     def elements(self, element: Leaf | Struct, count: str, result: str, wanted: Wanted, keep: bool) -> str:
         """Reads the elements of an array into the variable `result`."""
         row = _fixed_row(element)
         if row is not None:
             self.rows(element, row, count, result, wanted, keep)
             return result
-        self.line(f"if not 0 <= {count} * {max(element.minimum, 1)} <= e - p: raise Unfit")
+        self.line(f"if not 0 <= {count} * {max(element.minimum, 1)} <= {self.end} - p: raise Unfit")
         tagged = None if not isinstance(element, Struct) else _fixed_row_with_tags(element)
         if tagged is None:
             self.loop(element, count, result, wanted, keep)
@@ -301,7 +416,7 @@ class _Writer:
         if keep and isinstance(only, Fixed) and only.convert is None and not element.spec.secret:
             self.repeat = (result, count, only)
             return
-        self.line(f"if not 0 <= {count} * {max(size, 1)} <= e - p: raise Unfit")
+        self.line(f"if not 0 <= {count} * {max(size, 1)} <= {self.end} - p: raise Unfit")
         if keep:
             self.line(f"q = p + {count} * {size}")
             rows = self.comprehension(element, row, "d[p:q]", "", wanted) if row else f"[{{}} for _ in range({count})]"
@@ -345,7 +460,7 @@ class _Writer:
         self.line(f"if {count}:")
         self.depth += 1
         self.line(f"if {count} > 127: {count}, p = uvarint(d, p - 1)")
-        self.line(f"if {count} * 2 > e - p: raise Unfit")
+        self.line(f"if {count} * 2 > {self.end} - p: raise Unfit")
         unknown, tag, end = self.variable("u"), self.variable("t"), self.variable("e")
         self.line(f"{unknown} = []")
         self.line(f"for _ in range({count}):")
@@ -376,6 +491,13 @@ class _Writer:
         return values
 
 
+def _asked_members(steps: Iterable[Step]) -> set[str]:
+    """Names of members that tell something of others: whether they are there, whether they are secret."""
+    asked = {step.member for step in steps if isinstance(step, When)}
+    leaves = (step.step if isinstance(step, When) else step for step in steps)
+    return asked | {leaf.secret_by.member for leaf in leaves if isinstance(leaf, Leaf) and leaf.secret_by is not None}
+
+
 def _code(leaf: Leaf) -> str:
     assert isinstance(leaf.primitive, Fixed)
     return leaf.primitive.code
@@ -385,10 +507,10 @@ def _fixed_row(element: Leaf | Struct) -> tuple[Leaf, ...] | None:
     """The leaves of an element when all of them are of fixed width."""
     if isinstance(element, Leaf):
         return (element,) if isinstance(element.primitive, Fixed) else None
-    if element.presence is not None:
+    if element.presence is not None or element.length is not None:
         return None
     leaves = tuple(step for step in element.steps if isinstance(step, Leaf) and isinstance(step.primitive, Fixed))
-    return leaves if len(leaves) == len(element.steps) else None
+    return leaves if len(leaves) == len(element.steps) and not any(leaf.bits for leaf in leaves) else None
 
 
 def _fixed_row_with_tags(element: Struct) -> tuple[Leaf, ...] | None:
@@ -411,8 +533,8 @@ def first_nonzero(plan: Plan, enum: str) -> First:
 
 def _search(writer: _Writer, steps: tuple[Step, ...], enum: str, values: str, tagged: bool) -> None:
     for step in steps:
-        if isinstance(step, Tags):
-            _search(writer, tuple(step.steps.values()), enum, values, True)
+        if isinstance(step, Tags | Keyed | When):
+            _search(writer, inside(step), enum, values, True)
             continue
         key = f'{values}.get("{step.spec.name}")' if tagged else f'{values}["{step.spec.name}"]'
         if isinstance(step, Leaf):
@@ -435,7 +557,6 @@ def _search(writer: _Writer, steps: tuple[Step, ...], enum: str, values: str, ta
 def _has(step: Step, enum: str) -> bool:
     if isinstance(step, Leaf):
         return step.enum == enum
-    if isinstance(step, Array):
-        return isinstance(step.element, Struct) and _has(step.element, enum)
-    inside = step.steps.values() if isinstance(step, Tags) else step.steps
-    return any(_has(member, enum) for member in inside)
+    if isinstance(step, Array) and isinstance(step.element, Leaf):
+        return False
+    return any(_has(member, enum) for member in inside(step))

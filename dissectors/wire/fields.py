@@ -7,16 +7,19 @@ cannot read is read again here. tests/dissectors/wire hold the two equal.
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import lru_cache
+from itertools import count as counting
 from typing import Any
 
 from dissectors.errors import Malformed, Truncated
 from dissectors.field import FieldSpec
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.plan import Array, Leaf, SecretBy, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Primitive, Scanned, Sized
+from dissectors.wire.plan import Array, Keyed, Leaf, SecretBy, Step, Struct, Tags, When
+from dissectors.wire.primitive import Fixed, Length, Primitive, Rest, Scanned, Sized, Varint
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Many, element, unknown_tag
+from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Layout, Many, Repeated, element, unknown_tag
 
 
 def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
@@ -24,8 +27,23 @@ def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
     for step in steps:
         if isinstance(step, Tags):
             _tags(reader, step)
-        else:
+        elif isinstance(step, Keyed):
+            _keyed(reader, step)
+        elif not isinstance(step, When):
             _member(reader, step, reader.at)
+        elif step.holds(_value_of(reader, step.member)):
+            _member(reader, step.step, reader.at)
+
+
+def _value_of(reader: Reader, member: str) -> object:
+    """The value of a member of the open node, or of some bits of one; None where it is not there."""
+    for node in reversed(reader.into):
+        if node.spec.name == member:
+            return node.value
+        for child in node.children:
+            if child.bits is not None and child.spec.name == member:
+                return child.value
+    return None
 
 
 def read_leaves(reader: Reader, row: tuple[Leaf, ...]) -> list[Any]:
@@ -54,6 +72,8 @@ def _member(reader: Reader, step: Leaf | Struct | Array, at: int) -> None:
     if isinstance(step, Leaf):
         spec = step.spec if step.secret_by is None else _spec_by(reader, step.secret_by, step.spec)
         _leaf(reader, spec, step.primitive, at)
+        for bits in step.bits:
+            reader.bits(bits.spec, bits.read(reader.into[-1].value), bits.mask)
     elif isinstance(step, Array):
         _array(reader, step, at)
     else:
@@ -62,8 +82,7 @@ def _member(reader: Reader, step: Leaf | Struct | Array, at: int) -> None:
 
 def _spec_by(reader: Reader, rule: SecretBy, plain: FieldSpec) -> FieldSpec:
     """The spec of a value that a member read before it may make a secret."""
-    key = next((node.value for node in reader.into if node.spec.name == rule.member), None)
-    return rule.spec if rule.sensitive(key) else plain
+    return rule.spec if rule.sensitive(_value_of(reader, rule.member)) else plain
 
 
 def _leaf(reader: Reader, spec: FieldSpec, primitive: Primitive, at: int) -> None:
@@ -77,6 +96,11 @@ def _leaf(reader: Reader, spec: FieldSpec, primitive: Primitive, at: int) -> Non
             plain = primitive.convert(plain)
     elif isinstance(primitive, Scanned):
         plain, stop = _scanned(reader, spec, primitive, at)
+    elif isinstance(primitive, Varint):
+        plain, stop = reader.uvarint(at, spec.name)
+    elif isinstance(primitive, Rest):
+        stop = reader.end
+        plain = _converted(reader.data[at:stop], primitive)
     else:
         size, content = reader.number(primitive.length, at, spec.name)
         if size < 0:
@@ -105,7 +129,7 @@ def _scanned(reader: Reader, spec: FieldSpec, primitive: Scanned, at: int) -> tu
     return plain, stop
 
 
-def _converted(content: bytes, primitive: Sized) -> object:
+def _converted(content: bytes, primitive: Sized | Rest) -> object:
     if primitive.convert is None:
         return content
     try:
@@ -141,12 +165,62 @@ def _struct(reader: Reader, step: Struct, spec: FieldSpec, at: int) -> None:
         reader.leaf(TAG, reader.uvarint(reader.at, "tag")[0], at)
     if step.presence is not None:
         reader.leaf(PRESENT[step.presence.type], present, content)
-    read_members(reader, step.steps)
+    if step.length is None:
+        read_members(reader, step.steps)
+    else:
+        _part(reader, step, step.length)
     reader.leave()
+
+
+def _part(reader: Reader, step: Struct, length: Length) -> None:
+    """The length of a struct, and its members, which must take just so many bytes; one that is cut as far as it is."""
+    size, at = reader.number(length, reader.at, "length")
+    reader.leaf(_length(length.type), size, at)
+    before, stop = reader.end, at + size
+    available = before - at
+    reader.end = min(stop, before)
+    try:
+        read_members(reader, step.steps)
+    finally:
+        reader.end = before
+    if size > available:
+        raise Truncated(reader.path(), at, size, available)
+    if reader.at != stop:
+        raise Malformed(reader.path(), at, f"takes {reader.at - at} of the {size} bytes that it has")
+
+
+@lru_cache(maxsize=64)
+def _length(kind: str) -> Layout:
+    return Layout("length", kind)
+
+
+def _keyed(reader: Reader, step: Keyed) -> None:
+    """Pairs of a key and a value up to the end; of those that may come again each unbroken run is a node."""
+    seen: Counter[str] = Counter()
+    while reader.at < reader.end:
+        key, at = reader.uvarint(reader.at, "key")
+        member = step.steps.get(key)
+        if member is None:
+            raise Malformed(reader.path(f"key {key}"), reader.at, "is in no table")
+        name, spec = member.spec.name, member.spec
+        many = name in step.many
+        if many:
+            reader.enter(Repeated(name, "array"))
+            spec = element(seen[name], spec.type, spec.label, spec.secret)
+        if isinstance(member, Leaf):
+            _leaf(reader, spec, member.primitive, at)
+        else:
+            _struct(reader, member, spec, at)
+        if many:
+            reader.leave()
+        seen[name] += 1
 
 
 def _array(reader: Reader, step: Array, at: int) -> None:
     spec = step.spec
+    if step.count is None:
+        _until_end(reader, step)
+        return
     count, content = reader.number(step.count, at, spec.name)
     if count <= 0:
         if count < 0 and not step.nullable:
@@ -168,6 +242,24 @@ def _array(reader: Reader, step: Array, at: int) -> None:
     else:
         for index in range(count):
             _struct(reader, inner, element(index, kind, label, secret), reader.at)
+    reader.leave()
+
+
+def _until_end(reader: Reader, step: Array) -> None:
+    """Elements up to the end of what they stand in."""
+    inner = step.element
+    reader.enter(step.spec)
+    for index in counting():
+        if reader.at >= reader.end:
+            break
+        before, spec = reader.at, element(index, inner.spec.type, inner.spec.label, inner.spec.secret)
+        if isinstance(inner, Leaf):
+            reader.room(1, spec.name)
+            _leaf(reader, spec, inner.primitive, reader.at)
+        else:
+            _struct(reader, inner, spec, reader.at)
+        if reader.at == before:
+            raise Malformed(reader.path(spec.name), before, "takes no bytes")
     reader.leave()
 
 

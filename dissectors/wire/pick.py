@@ -19,7 +19,7 @@ from dissectors.api import Pick
 from dissectors.message import Path
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, Decode, projection
-from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Tags
+from dissectors.wire.plan import Array, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
 
 LONGEST = 256 * 1024
 """Bytes of a message that cannot make more nodes than a tree may have: four for each, where two are known."""
@@ -81,19 +81,21 @@ def _narrowed(plan: Plan, paths: Iterable[Path]) -> tuple[Plan, frozenset[Path]]
 
 def _within(step: Step, path: Path) -> int:
     """How many names of a path lead to a value in a step; 0 if it is none of its."""
-    if isinstance(step, Tags):
-        return max((_within(each, path) for each in step.steps.values()), default=0)
+    if isinstance(step, Tags | Keyed | When):
+        return max((_within(each, path) for each in inside(step)), default=0)
+    if path and isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
+        return 1
     if not path or step.spec.name != path[0]:
         return 0
-    inside = step.element if isinstance(step, Array) else step
-    if isinstance(inside, Leaf) or len(path) == 1:
+    inner = step.element if isinstance(step, Array) else step
+    if isinstance(inner, Leaf) or len(path) == 1:
         return 1
-    found = max((_within(each, path[1:]) for each in inside.steps), default=0)
+    found = max((_within(each, path[1:]) for each in inner.steps), default=0)
     return found and found + 1
 
 
 def _repeats(step: Step) -> bool:
     """Whether a step takes as much as the message says: only a fixed number of values does not."""
-    if isinstance(step, Struct):
-        return any(map(_repeats, step.steps))
+    if isinstance(step, When | Struct):
+        return any(map(_repeats, inside(step)))
     return not isinstance(step, Leaf)

@@ -6,13 +6,13 @@ what may be null, what is tagged. What remains is a straight line, so the decode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
 from dissectors.field import FieldSpec
 from dissectors.slotted import slotted
-from dissectors.wire.primitive import Length, Primitive
+from dissectors.wire.primitive import LENGTHS, Length, Primitive
 from dissectors.wire.schema import FieldSchema, Schema
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Many
@@ -32,13 +32,32 @@ class SecretBy:
 
 
 @slotted(eq=False)
+class Bits:
+    """Some bits of a number, as a member beside it: a number, or whether the one bit is set."""
+
+    spec: FieldSpec
+    mask: int
+
+    @property
+    def shift(self) -> int:
+        """How far to the right they belong."""
+        return (self.mask & -self.mask).bit_length() - 1
+
+    def read(self, number: int) -> int | bool:
+        """What they say."""
+        found = (number & self.mask) >> self.shift
+        return bool(found) if self.spec.type == "bool" else found
+
+
+@slotted(eq=False)
 class Leaf:
-    """A primitive value; `secret_by` has one that is secret only where another member says so."""
+    """A primitive value. secret_by: it is secret only where another member says so; bits: what it is made of."""
 
     spec: FieldSpec
     primitive: Primitive
     enum: str | None = None
     secret_by: SecretBy | None = None
+    bits: tuple[Bits, ...] = ()
 
     @property
     def minimum(self) -> int:
@@ -48,31 +67,37 @@ class Leaf:
 
 @slotted(eq=False)
 class Struct:
-    """Members in a row. `presence` stands in front of one that may be null."""
+    """Members in a row. `presence` stands in front of one that may be null, `length` in front of one that says how many
+    bytes it takes, all of which its members must take.
+    """
 
     spec: FieldSpec
     steps: tuple[Step, ...]
     presence: Length | None = None
+    length: Length | None = None
 
     @property
     def minimum(self) -> int:
         """The fewest bytes on the wire."""
-        return sum(step.minimum for step in self.steps) if self.presence is None else self.presence.size
+        front = self.presence or self.length
+        return sum(step.minimum for step in self.steps) if front is None else front.size
 
 
 @slotted(eq=False)
 class Array:
-    """A count and that many elements; the names of its elements are their indexes."""
+    """A count and that many elements; the names of its elements are their indexes. count None: elements up to the end
+    of the message, or of the part with a length that it stands in.
+    """
 
     spec: FieldSpec
-    count: Length
+    count: Length | None
     nullable: bool
     element: Leaf | Struct
 
     @property
     def minimum(self) -> int:
         """The fewest bytes on the wire."""
-        return self.count.size
+        return 0 if self.count is None else self.count.size
 
 
 @slotted(eq=False)
@@ -87,7 +112,72 @@ class Tags:
         return 1
 
 
-Step: TypeAlias = Leaf | Struct | Array | Tags
+@slotted(eq=False)
+class When:
+    """A member that is there only where another one, read before it in the same struct, has one of some values.
+
+    values: these; None for any that is true.
+    """
+
+    member: str
+    values: frozenset[int] | None
+    step: Leaf | Struct | Array
+
+    @property
+    def minimum(self) -> int:
+        """The fewest bytes on the wire."""
+        return 0
+
+    def holds(self, value: object) -> bool:
+        """Whether the member is there, by the value of the other one."""
+        return bool(value) if self.values is None else value in self.values
+
+
+@slotted(eq=False)
+class Keyed:
+    """Pairs of a key and a value, as many as there are bytes up to the end of the part: members by their keys.
+
+    A key is an unsigned varint. many: names of those that may come again, which are lists.
+    """
+
+    steps: Mapping[int, Leaf | Struct]
+    many: frozenset[str]
+
+    @property
+    def minimum(self) -> int:
+        """The fewest bytes on the wire."""
+        return 0
+
+
+Step: TypeAlias = Leaf | Struct | Array | Tags | When | Keyed
+
+
+def inside(step: Step) -> tuple[Step, ...]:
+    """The steps that stand directly in a step; none in a leaf."""
+    if isinstance(step, Leaf):
+        return ()
+    if isinstance(step, Array):
+        return (step.element,)
+    if isinstance(step, When):
+        return (step.step,)
+    return step.steps if isinstance(step, Struct) else tuple(step.steps.values())
+
+
+def leaves_of(steps: Iterable[Step]) -> Iterator[Leaf]:
+    """All primitive values of a layout."""
+    for step in steps:
+        if isinstance(step, Leaf):
+            yield step
+        yield from leaves_of(inside(step))
+
+
+def members_of(steps: Iterable[Step]) -> Iterator[Leaf | Struct | Array]:
+    """The members of a struct, also those that may be absent."""
+    for step in steps:
+        if isinstance(step, Leaf | Struct | Array):
+            yield step
+        else:
+            yield from members_of(inside(step))
 
 
 @slotted(eq=False)
@@ -119,6 +209,8 @@ def _members(schema: Schema, fields: tuple[FieldSchema, ...], version: int) -> t
         step = _step(schema, field, version)
         if field.tag is not None and version in field.tagged:
             tags[field.tag] = step
+        elif field.when is not None:
+            steps.append(When(*field.when, step))
         else:
             steps.append(step)
     if version in schema.flexible:
@@ -132,7 +224,8 @@ def _step(schema: Schema, field: FieldSchema, version: int) -> Leaf | Struct | A
     nullable = version in field.nullable
     if field.array:
         spec = Many(field.name, dialect.array(flexible, nullable))
-        return Array(spec, dialect.count(flexible), nullable, _single(schema, field, version, flexible, False))
+        count = None if field.until_end else dialect.count(flexible)
+        return Array(spec, count, nullable, _single(schema, field, version, flexible, False))
     return _single(schema, field, version, flexible, nullable)
 
 
@@ -141,7 +234,9 @@ def _single(schema: Schema, field: FieldSchema, version: int, flexible: bool, nu
     if field.fields is not None:
         tagged = field.tag is not None and version in field.tagged
         presence = dialect.presence(tagged) if nullable else None
-        return Struct(FieldSpec(field.name, "struct"), _members(schema, field.fields, version), presence)
+        length = None if field.length is None else LENGTHS[field.length]
+        steps = _members(schema, field.fields, version) if not field.keyed else _keyed(schema, field, version)
+        return Struct(FieldSpec(field.name, "struct"), steps, presence, length)
     primitive = dialect.primitive(field.type, flexible, nullable)
     label = None if field.enum is None else dialect.labels(field.enum)
     spec = FieldSpec(field.name, primitive.type, label, field.secret)
@@ -149,4 +244,17 @@ def _single(schema: Schema, field: FieldSchema, version: int, flexible: bool, nu
     if field.secret_by is not None:
         masked = FieldSpec(field.name, primitive.type, label, True)
         secret_by = SecretBy(field.secret_by, dialect.sensitive, masked)
-    return Leaf(spec, primitive, field.enum, secret_by)
+    bits = tuple(Bits(FieldSpec(name, bits_type(mask), dialect.labels(name)), mask) for name, mask in field.bits)
+    return Leaf(spec, primitive, field.enum, secret_by, bits)
+
+
+def bits_type(mask: int) -> str:
+    """The type of what some bits say."""
+    return "bool" if mask & mask - 1 == 0 else f"uint{mask.bit_count()}"
+
+
+def _keyed(schema: Schema, field: FieldSchema, version: int) -> tuple[Keyed]:
+    """The one step of a struct whose members come as pairs of key and value."""
+    rows = [row for row in field.fields or () if version in row.versions]
+    steps = {row.tag: _single(schema, row, version, False, False) for row in rows if row.tag is not None}
+    return (Keyed(steps, frozenset(row.name for row in rows if row.array)),)

@@ -1,7 +1,8 @@
 """The primitive types of a protocol, as data for both decoders.
 
 Theory. Nearly all that protocols write is either of a fixed width, or a length and that many bytes. A Fixed is a code
-of the struct module, so that neighbours fuse into one Struct; a Sized has a Length in front; a Scanned is all else.
+of the struct module, so that neighbours fuse into one Struct; a Sized has a Length in front; a Varint and a Rest end
+where they say themselves and where what is around them ends; a Scanned is all else.
 Which of them a type's name means, in a flexible or a nullable field, is a protocol's Dialect: its only part in the
 engine.
 """
@@ -88,6 +89,25 @@ class Sized:
 
 
 @slotted(eq=False)
+class Varint:
+    """An unsigned integer of 32 bits, seven bits a byte, the lowest first."""
+
+    type: str = "uvarint"
+    size: int = 1
+    """The fewest bytes on the wire."""
+
+
+@slotted(eq=False)
+class Rest:
+    """All bytes up to the end of the message, or of the part with a length that it stands in; see Sized.convert."""
+
+    type: str = "bytes"
+    convert: Callable[[bytes], object] | None = None
+    size: int = 0
+    """The fewest bytes on the wire."""
+
+
+@slotted(eq=False)
 class Scanned:
     """A value that ends where it says itself: a DNS name, a text up to a zero.
 
@@ -119,7 +139,14 @@ class Dialect:
     sensitive: Callable[[object], bool] = lambda key: False
 
 
-Primitive: TypeAlias = Fixed | Sized | Scanned
+Primitive: TypeAlias = Fixed | Sized | Varint | Rest | Scanned
+
+LENGTHS = {
+    **{f"uint{8 << power}": Length(f"uint{8 << power}", code) for power, code in enumerate("BHI")},
+    **{f"int{16 << power}": Length(f"int{16 << power}", code) for power, code in enumerate("hi")},
+    "uvarint": Length("uvarint", None),
+}
+"""What may stand in front of a part, by the name that a schema has for it."""
 
 INT8, INT16, INT32, INT64 = (Fixed(f"int{8 << power}", code) for power, code in enumerate("bhiq"))
 UINT8, UINT16, UINT32, UINT64 = (Fixed(f"uint{8 << power}", code) for power, code in enumerate("BHIQ"))

@@ -6,7 +6,7 @@ here knows a byte; what a type looks like on the wire is the dialect's, and whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dissectors.slotted import slotted
@@ -45,6 +45,11 @@ class FieldSchema:
     `flexible` overrides the schema's own range (Kafka's client id is never compact). `enum` names the labels of its
     values, `entity` what kind of thing it names (a topic, a group). A `secret` field always is one; with `secret_by`
     only where the member of that name, read before it, says so: a configuration's value, by its key.
+
+    bits: names and masks of what a number is made of. when: it is there only where the member of that name, read before
+    it, has one of these values (None: any that is true). length: the type of the length in front of a struct.
+    until_end: an array without a count, to the end of what it stands in. keyed: a struct whose members come in any
+    order, each behind an unsigned varint, its tag, up to the end of what the struct stands in.
     """
 
     name: str
@@ -59,6 +64,11 @@ class FieldSchema:
     entity: str | None = None
     secret: bool = False
     secret_by: str | None = None
+    bits: tuple[tuple[str, int], ...] = ()
+    when: tuple[str, frozenset[int] | None] | None = None
+    length: str | None = None
+    until_end: bool = False
+    keyed: bool = False
     fields: tuple[FieldSchema, ...] | None = None
 
     @classmethod
@@ -83,8 +93,21 @@ class FieldSchema:
             entity=row.get("entity"),
             secret=row.get("secret", False),
             secret_by=row.get("secretBy"),
+            bits=tuple((name, int(mask, 0)) for name, mask in row.get("bits", {}).items()),
+            when=_condition(row["when"]) if "when" in row else None,
+            length=row.get("length"),
+            until_end=row.get("count") == "end",
+            keyed=row.get("keyed", False),
             fields=None if members is None else tuple(cls.parse(member, versions) for member in members),
         )
+
+
+def _condition(when: str | Mapping[str, Iterable[int]]) -> tuple[str, frozenset[int] | None]:
+    """`name`, or a name and the values that it must have one of."""
+    if isinstance(when, str):
+        return when, None
+    ((name, values),) = when.items()
+    return name, frozenset(values)
 
 
 @slotted(eq=False)

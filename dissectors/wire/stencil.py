@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dissectors.holes import UVARINT, Extent, Shape, Shapeless, Term, plain
-from dissectors.wire.plan import Array, Leaf, Plan, SecretBy, Step, Struct, Tags
+from dissectors.wire.plan import Array, Keyed, Leaf, Plan, SecretBy, Step, Struct, Tags, When
 from dissectors.wire.primitive import Fixed, Length, Sized
 from dissectors.wire.varint import uvarint
 
@@ -58,10 +58,17 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
     for step in steps:
         if isinstance(step, Tags):
             _tags(cursor, step, values)
+        elif isinstance(step, Keyed):
+            raise Shapeless  # keys in any order: hardly two messages are alike
+        elif isinstance(step, When):
+            if step.holds(plain(values.get(step.member))):
+                values[step.step.spec.name] = _member(cursor, step.step)
         else:
             if isinstance(step, Leaf) and step.secret_by is not None:
                 _refuse_secret(step.secret_by, values)
             values[step.spec.name] = _member(cursor, step)
+            for bits in step.bits if isinstance(step, Leaf) else ():
+                values[bits.spec.name] = bits.read(plain(values[step.spec.name]))
     return values
 
 
@@ -78,6 +85,17 @@ def _member(cursor: Cursor, step: Leaf | Struct | Array) -> Any:
         return _leaf(cursor, step)
     if isinstance(step, Array):
         return _array(cursor, step)
+    if step.length is not None:
+        size, term = cursor.number(step.length)
+        before, begin = cursor.end, cursor.at
+        cursor.end = begin + size
+        cursor.shape.encloses(term, step.length.bias, begin, cursor.take(size))
+        cursor.at = begin
+        values = _members(cursor, step.steps)
+        if cursor.at != cursor.end:
+            raise Shapeless
+        cursor.end = before
+        return values
     if step.presence is not None and _is_null(cursor.number(step.presence)[0], True):
         return None
     return _members(cursor, step.steps)
@@ -91,6 +109,8 @@ def _is_null(number: int, nullable: bool) -> bool:
 
 
 def _array(cursor: Cursor, step: Array) -> list[Any] | None:
+    if step.count is None:
+        raise Shapeless
     count, _ = cursor.number(step.count)
     if _is_null(count, step.nullable):
         return None

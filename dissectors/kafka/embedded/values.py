@@ -25,7 +25,7 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import embedded
 from dissectors.wire.emit import Decode
 from dissectors.wire.flat import FlatRows, Table
-from dissectors.wire.plan import Array, Plan, Struct, Tags
+from dissectors.wire.plan import Array, Plan, Struct, members_of
 from dissectors.wire.secret import Secret
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _topic_key(plan: Plan, site: RecordSite) -> str:
     """By which name topics are known in a version."""
     topics = next(step for step in plan.steps if isinstance(step, Array) and step.spec.name == site.topics)
     assert isinstance(topics.element, Struct)
-    names = {step.spec.name for step in topics.element.steps if not isinstance(step, Tags)}
+    names = {step.spec.name for step in members_of(topics.element.steps)}
     return next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in names)
 
 

@@ -27,7 +27,7 @@ from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import holds_secret as any_secret
 from dissectors.wire.emit import FAILURES, values_decoder
-from dissectors.wire.plan import Array, Leaf, Plan, Step, Tags, resolve
+from dissectors.wire.plan import Array, Leaf, Plan, Step, inside, resolve
 from dissectors.wire.varint import Unfit
 
 LIKELY, LIKELY_BARE = 0.9, 0.97
@@ -192,7 +192,7 @@ def _name(step: Step) -> object:
         return step.spec.name
     if isinstance(step, Array):
         return step.spec.name, _name(step.element)
-    return tuple(map(_name, step.steps.values() if isinstance(step, Tags) else step.steps))
+    return tuple(map(_name, inside(step)))
 
 
 def _shares(found: Sequence[Candidate]) -> list[float]:

@@ -65,9 +65,11 @@ def _piece(step: Step) -> Piece:
     if isinstance(step, Tags):
         return _TAGS, tuple((tag, (_piece(member),)) for tag, member in sorted(step.steps.items()))
     if isinstance(step, Array):
+        assert step.count is not None
         return _LIST, (_form(step.count), step.nullable, (_piece(step.element),))
     if isinstance(step, StructStep):
         return (_OPTIONAL, (None if step.presence is None else _form(step.presence), _pieces(step.steps)))
+    assert isinstance(step, Leaf)  # of the other steps Kafka's layouts have none
     return _leaf(step)
 
 
