@@ -15,7 +15,7 @@ import numpy as np
 
 from analyzer.columns import Array, Bools, Ints
 from analyzer.framing import Reader
-from dissectors.api import Dissector, LengthPrefixed, Window
+from dissectors.api import Dissector, LengthPrefixed, VarintPrefixed, Window
 from dissectors.wire.bulk import Twin, Wire
 
 
@@ -45,6 +45,9 @@ class Lengths(ABC):
 
 def lengths_of(dissector: Dissector, twin: Twin, store: Bytes) -> Lengths:
     """Those of a protocol that has a twin."""
+    measure = dissector.measure(True, False)
+    if isinstance(measure, VarintPrefixed):
+        return Varints(measure, store)
     if dissector.framing is None:
         return Measured(dissector, twin, store)
     return Prefixed(dissector.framing, store)
@@ -75,6 +78,31 @@ class Prefixed(Lengths):
             return -self.width
         size = int.from_bytes(head)
         return size + self.width if self._framing.minimum <= size <= self._framing.maximum else 0
+
+
+class Varints(Lengths):
+    """A varint behind the first bytes says it."""
+
+    def __init__(self, framing: VarintPrefixed, store: Bytes) -> None:
+        """By this framing, from bytes of this store."""
+        self._framing, self._store = framing, store
+        self.width = framing.offset + 1
+
+    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+        """See Lengths.many."""
+        offset, width = self._framing.offset, self._framing.width
+        there = self._store.gather(at + offset, width).astype(np.int64)
+        there[np.arange(width) >= (room - offset)[:, None]] = 0x80
+        ended = there < 0x80
+        taken = ended.argmax(axis=1) + 1
+        mine = np.arange(width) < taken[:, None]
+        whole = ((there & 0x7F) * mine << 7 * np.arange(width)).sum(axis=1) + offset + taken
+        found = np.where(whole <= self._framing.maximum, whole, 0)
+        return np.where(ended.any(axis=1), found, np.where(room < offset + width, -1, 0))
+
+    def one(self, message: Window, from_client: bool) -> int:
+        """See Lengths.one."""
+        return self._framing.length(message, False)
 
 
 class Measured(Lengths):

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissectors.conversation import Conversation
 from dissectors.field import Tree
-from dissectors.framing import LengthPrefixed, Measure, Window
+from dissectors.framing import LengthPrefixed, Measure, VarintPrefixed, Window
 from dissectors.message import (
     HEADLESS,
     Body,
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEADLESS", "PREFIX", "SURE", "WEAK", "Body", "Context", "Conversation", "Dissector", "LengthPrefixed", "Measure",
-    "MessageHeader", "Outcome", "Path", "Pick", "Role", "State", "Values", "Window", "lazy", "with_request",
+    "MessageHeader", "Outcome", "Path", "Pick", "Role", "State", "Values", "VarintPrefixed", "Window", "lazy",
+    "with_request",
 ]  # fmt: skip
 
 Pick: TypeAlias = Callable[[bytes], dict[str, Any] | None]

@@ -59,3 +59,31 @@ class Measure(ABC):
         0, as by default: nobody knows; then the message ends with what is known. ended: as in length().
         """
         return 0
+
+
+@slotted
+class VarintPrefixed(Measure):
+    """Messages of `offset` bytes, then an unsigned varint of at most `width` bytes: the number of bytes behind it.
+
+    The varint has seven bits a byte, the lowest first. Larger messages than `maximum` bytes are not believed.
+    """
+
+    offset: int
+    width: int
+    maximum: int
+
+    def length(self, message: Window, ended: bool) -> int:
+        """See Measure."""
+        size = 0
+        head = message.read(0, self.offset + self.width)
+        for at, byte in enumerate(head[self.offset :]):
+            size |= (byte & 0x7F) << 7 * at
+            if byte < 0x80:
+                whole = self.offset + at + 1 + size
+                return whole if whole <= self.maximum else 0
+        return 0 if len(head) == self.offset + self.width else -len(head) - 1
+
+    @property
+    def settled(self) -> bool:
+        """See Measure."""
+        return True

@@ -115,3 +115,36 @@ class PairByKey(Unanswered, Conversation):
 def pair_by_key(dissector: Dissector) -> Conversation:
     """The method `conversation` of a dissector whose answers repeat the number of their request."""
     return PairByKey(dissector.header)
+
+
+@dataclass(slots=True)
+class PairInOrder(Unanswered, Conversation):
+    """Pairs each answer with the oldest request of the other side in its scope; `header` is the dissector's own.
+
+    Behind a gap nobody knows how many answers it hid, so the requests before it wait no more.
+    """
+
+    header: Callable[[bytes, bool], MessageHeader]
+
+    def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
+        """A request waits behind those of its side; a response takes the first of them."""
+        header = self.header(prefix, from_client)
+        if header.role is Role.REQUEST:
+            self.remember((from_client, header.scope, 0), Waiting(handle, header))
+            return Outcome(header)
+        if header.role is not Role.RESPONSE:
+            return Outcome(header)
+        request = self.claim((not from_client, header.scope, 0))
+        if request is None:
+            return Outcome(replace(header, state=max(header.state, State.GUESSED)))
+        return Outcome(with_request(header, request.header), request.handle)
+
+    def lost(self, from_client: bool) -> None:
+        """See Conversation.lost."""
+        self.waiting.clear()
+        self.count = 0
+
+
+def pair_in_order(dissector: Dissector) -> Conversation:
+    """The method `conversation` of a dissector whose answers come in the order of the requests."""
+    return PairInOrder(dissector.header)

@@ -12,9 +12,10 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Body, Context, Role
-from dissectors.kafka.phrases import Say, phrase
 from dissectors.kafka.schemas import operation
 from dissectors.kafka.tables import table
+from dissectors.kafka.verbs import SUMMARIES
+from dissectors.wire.summary import Say
 
 _SASL = frozenset({17, 36})
 
@@ -48,8 +49,8 @@ def _line(code: int | None, version: int | None, response: bool, raw: bool) -> t
     content = table("info")
     name = None if code is None or raw else operation(code)
     if name is None:
-        return tuple(map(phrase, content["unknown"]))
+        return tuple(map(SUMMARIES.phrase, content["unknown"]))
     direction = "response" if response else "request"
     line = content["lines"][name]
     phrases = line.get(f"{direction} {version}", line[direction])
-    return tuple(map(phrase, (*content["first"], *phrases, *content["last"], *content["unknown"])))
+    return tuple(map(SUMMARIES.phrase, (*content["first"], *phrases, *content["last"], *content["unknown"])))

@@ -1,4 +1,4 @@
-"""What phrases make of a value beside printing it: durations, sizes, records, and the meaning of special numbers.
+"""What Kafka's phrases make of a value beside printing it: records, and the meaning of special numbers.
 
 Theory. A number that differs from message to message is made a text by holes.made, so that messages stay alike; what
 has a meaning of its own (an epoch of -1, say) is asked for by comparison, which only tells those few messages apart.
@@ -6,18 +6,16 @@ has a meaning of its own (an epoch of -1, say) is asked for by comparison, which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dissectors.holes import Nested, below, derived, made
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.labels import labels
-from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
+from dissectors.kafka.labels import error_name, labels
+from dissectors.wire.amounts import count_text
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
-
-Verb: TypeAlias = Callable[[Any, str], str | None]
-"""From a value, which is not null, and the words behind the verb's name."""
+from dissectors.wire.summary import Summaries, Verb, length_of
 
 OF_NONE: Mapping[str, tuple[str, bool]] = {
     "all": ("all topics", True),
@@ -35,31 +33,13 @@ _CONTROL = 8
 """Added to the number of a codec."""
 
 
-def _duration(value: Any, _: str) -> str | None:
-    return made(duration_text, value) if isinstance(value, int) and value > 0 else None
-
-
-def _size(value: Any, _: str) -> str | None:
-    return made(size_text, value) if isinstance(value, int) and value > 0 else None
-
-
-def _many(value: Any, noun: str) -> str | None:
-    return count_text(value, noun) if isinstance(value, int) and value > 0 else None
-
-
-def _length(value: Any, _: str) -> str | None:
-    if isinstance(value, Embedded):
-        value = value.data
-    return length_text(value) if isinstance(value, (bytes, Secret)) and value else None
-
-
 def _untold(value: Any, _: str) -> str | None:
     """Bytes of which nothing else is said."""
-    return None if isinstance(value, Embedded) and value.value else _length(value, "")
+    return None if isinstance(value, Embedded) and value.value else length_of(value)
 
 
 def _payload(value: Any, _: str) -> str | None:
-    size = _length(value, "")
+    size = length_of(value)
     return f"token, {size}" if size and isinstance(value, Secret) else size
 
 
@@ -113,14 +93,6 @@ def _ids(value: Any, _: str) -> str | None:
         return None
     text = "/".join([f"{number}" for number in value[:_IDS]])
     return f"{text} and {len(value) - _IDS} more" if len(value) > _IDS else text
-
-
-def _texts(value: Any, _: str) -> str | None:
-    """A text, or some of many."""
-    if not isinstance(value, list):
-        return f"{value}" if isinstance(value, str) else None
-    text = ", ".join([f"{each}" for each in value[:3]])
-    return (f"{text}, {len(value) - 3} more" if len(value) > 3 else text) or None
 
 
 def _codec(value: Any, _: str) -> str | None:
@@ -241,18 +213,25 @@ VERBS: Mapping[str, Verb] = {
     "full": _full,
     "ids": _ids,
     "leader": _leader,
-    "length": _length,
-    "many": _many,
-    "ms": _duration,
     "newest": _newest,
     "opened": _opened,
     "payload": _payload,
     "records": _records,
     "session": _session,
-    "size": _size,
     "span": _span,
-    "texts": _texts,
     "time": _time,
     "untold": _untold,
     "when": _when,
 }
+
+_NO_ID = "A" * 22
+"""A UUID of zeros, as it is printed."""
+
+SUMMARIES = Summaries(
+    labels,
+    error_name,
+    VERBS,
+    OF_NONE,
+    frozenset({"records", "fetched"}),
+    dict.fromkeys(("topicId", "clientInstanceId", "voterDirectoryId"), _NO_ID),
+)

@@ -105,12 +105,13 @@ def error_of(code: int, error_name: ErrorName | None) -> tuple[int, str] | None:
 class Recipe:
     """All that the fast way needs for messages of one kind, made once.
 
-    length: of the prefix. start: where the body begins; may raise one of FAILURES. read: the plan's emitted decoder.
+    length: of the prefix; None where there is none in front. start: where the body begins; may raise one of FAILURES.
+    read: the plan's emitted decoder.
     first_error: the first error code in values, or 0, and error_name its name. tree: the annotated way. notices: what
     values say of themselves beside; the tree finds the same.
     """
 
-    length: Fixed
+    length: Fixed | None
     start: Callable[[bytes], int]
     read: Decode
     first_error: First
@@ -124,10 +125,10 @@ def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[
 
     `findings` are what is known before; the tree finds them by itself.
     """
-    size = recipe.length.layout
+    size = None if recipe.length is None else recipe.length.layout
     end, stop = len(message), 0
     try:
-        if size.unpack_from(message)[0] + size.size != end:
+        if size is not None and size.unpack_from(message)[0] + size.size != end:
             raise Unfit
         values, stop = recipe.read(message, recipe.start(message), Budget())
         if stop > end:

@@ -10,9 +10,9 @@ import pytest
 
 from dissectors.api import Body, Context, Role
 from dissectors.kafka.info import info_line
-from dissectors.kafka.phrases import phrase
 from dissectors.kafka.schemas import apis
 from dissectors.kafka.tables import table
+from dissectors.kafka.verbs import SUMMARIES
 from dissectors.wire import Secret
 from dissectors.wire.amounts import duration_text, size_text
 from dissectors.wire.embedded import Embedded
@@ -71,13 +71,13 @@ def test_each_phrase_is_one() -> None:
     content = table("info")
     lists = [line for directions in LINES.values() for line in directions.values()]
     for text in (text for line in (*lists, content["first"], content["last"], content["unknown"]) for text in line):
-        assert phrase(text)({}, []) in (None, ""), text
+        assert SUMMARIES.phrase(text)({}, []) in (None, ""), text
 
 
 @pytest.mark.parametrize("text", ["{a", "(a", "{}", "{a}}", "a)", "{a%nothing}"])
 def test_what_is_no_phrase(text: str) -> None:
     with pytest.raises((ValueError, KeyError)):
-        phrase(text)
+        SUMMARIES.phrase(text)
 
 
 CASES: list[tuple[str, Mapping[str, Any], str]] = [
@@ -143,7 +143,7 @@ CASES: list[tuple[str, Mapping[str, Any], str]] = [
 
 @pytest.mark.parametrize(("text", "values", "said"), CASES)
 def test_phrases(text: str, values: Mapping[str, Any], said: str) -> None:
-    assert (phrase(text)(values, []) or "") == said
+    assert (SUMMARIES.phrase(text)(values, []) or "") == said
 
 
 @pytest.mark.parametrize(

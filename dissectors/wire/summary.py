@@ -1,0 +1,339 @@
+"""Summary templates: what the line about a message says of its fields, written as a text with places in it.
+
+Theory. A line for people is made of few things: a word beside a field, a list of topics with a phrase for each of its
+partitions, an error by name. So each operation's line is a row of a table, and what is here turns a phrase into a
+function, once. A place that says nothing (null, an empty text, -1) silences the phrase around it, so phrases need no
+conditions; what stands in parentheses may be silent by itself. Fields may be missing, in a body that breaks, and may be
+holes (dissectors.holes), which note what they are asked: a phrase asks as little as it can, and prints the rest.
+
+A place is a path, or several with `|` between them for the first that says something, and what is made of its value:
+
+    {name}        a number or a text       {name=}          the same, also -1 and an empty text
+    {size+}       a number above 0         {code!}          the name of an error; nothing for 0
+    {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns
+    {flag?yes/no} one of two words         {items: phrase}  the phrase for each of some; the rest is counted
+    {time%verb}   what a verb makes of it: ms, size, length, many NOUN, texts, or one of the protocol's own
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from dissectors.holes import made
+from dissectors.slotted import field, slotted
+from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.primitive import Label
+from dissectors.wire.secret import Secret
+
+SHOWN = 3
+"""So many items of a list are said, before the rest is only counted."""
+
+Say: TypeAlias = Callable[[Any, list[int]], str | None]
+"""What to say of a struct; None for nothing. Errors that are said are added to the list."""
+
+Get: TypeAlias = Callable[[Any], Any]
+
+Verb: TypeAlias = Callable[[Any, str], str | None]
+"""From a value, which is not null, and the words behind the verb's name."""
+
+_NOTHING = (None, "", -1)
+_TOKEN = re.compile(r"[^{}()]+|[{}()]")
+_PLACE = re.compile(r"([\w.|]+)([!=+#~?%:]?)(.*)")
+_BRACKETS = re.compile(r"\[.*\]")
+
+
+def _no_labels(enum: str) -> Label | None:
+    return None
+
+
+@slotted(eq=False)
+class Summaries:
+    """What the phrases of one protocol may name.
+
+    labels: the label function of an enum, by its name. error_name: of an error code. verbs: the protocol's own. nulls:
+    verbs about a list that is null: what that means, and whether the same is meant by an empty one. several: verbs that
+    say several things, with commas between them. nothing: by field, a value that stands for none.
+    """
+
+    labels: Callable[[str], Label | None] = _no_labels
+    error_name: Callable[[int], str | None] = str
+    verbs: Mapping[str, Verb] = field(default_factory=dict)
+    nulls: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
+    several: frozenset[str] = frozenset()
+    nothing: Mapping[str, object] = field(default_factory=dict)
+
+    def phrase(self, text: str) -> Say:
+        """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
+        return _joined(self._parts(_TOKEN.findall(text)))
+
+    def _parts(self, tokens: Sequence[str]) -> list[str | Say]:
+        """What stands in a phrase, in order: texts as they are, places and optional parts as functions."""
+        parts: list[str | Say] = []
+        at = 0
+        while at < len(tokens):
+            token = tokens[at]
+            stop = _closing(tokens, at) if token in "{(" else at
+            inside = "".join(tokens[at + 1 : stop])
+            if token == "{":
+                parts.append(self._place(inside))
+            elif token == "(":
+                parts.append(_optional(self.phrase(inside)))
+            elif token in "})":
+                raise ValueError(f"{''.join(tokens)!r} closes what it has not opened")
+            else:
+                parts.append(token)
+            at = stop + 1
+        return parts
+
+    def _place(self, inside: str) -> Say:
+        found = _PLACE.fullmatch(inside)
+        if found is None:
+            raise ValueError(f"{inside!r} is no place in a phrase")
+        path, kind, rest = found.groups()
+        word, _, noun = rest.partition(" ")
+        get = self._getter(path)
+        if kind == ":":
+            return self._each(get, rest)
+        if kind == "!":
+            return self._error(get)
+        if kind == "~":
+            return self._labelled(get, rest)
+        if kind != "%":
+            return _KINDS[kind](get, rest)
+        if word in self.nulls:
+            return _of_null(path, f"{self.nulls[word][0]} {noun}".rstrip(), self.nulls[word][1])
+        return _measured(get, self.verbs.get(word) or VERBS[word], noun)
+
+    def _getter(self, path: str) -> Get:
+        """The function from a struct to what a path leads to; None where there is nothing."""
+        first, *others = map(self._way, path.split("|"))
+        if not others:
+            return first
+        ways = (first, *others)
+
+        def get(struct: Any) -> Any:
+            for way in ways:
+                value = way(struct)
+                if value not in _NOTHING:
+                    return value
+            return None
+
+        return get
+
+    def _way(self, path: str) -> Get:
+        if path == ".":
+            return lambda item: item
+        steps = path.split(".")
+        if len(steps) > 1:
+            return lambda struct: _walk(struct, steps)
+        if path not in self.nothing:
+            return lambda struct: struct.get(path)
+        none = self.nothing[path]
+
+        def get(struct: Any) -> Any:
+            value = struct.get(path)
+            return None if value == none else value
+
+        return get
+
+    def _error(self, get: Get) -> Say:
+        def say(struct: Any, told: list[int]) -> str | None:
+            code = get(struct)
+            if not code:
+                return None
+            number = int(code)
+            told.append(number)
+            return self.error_name(number)
+
+        return say
+
+    def _labelled(self, get: Get, enum: str) -> Say:
+        def say(struct: Any, _: list[int]) -> str | None:
+            value, label = get(struct), self.labels(enum)
+            return None if value is None else (label and label(value)) or f"{value}"
+
+        return say
+
+    def _each(self, get: Get, text: str) -> Say:
+        item_says = self.phrase(text.removeprefix(" "))
+        plain = _BRACKETS.sub("", text)
+        comma = "; " if ", " in plain or any(f"%{verb}" in plain for verb in self.several) else ", "
+
+        def say(struct: Any, told: list[int]) -> str | None:
+            items = get(struct)
+            if not isinstance(items, list) or not items:
+                return None
+            parts = [said for item in items[:SHOWN] if item is not None and (said := item_says(item, told))]
+            if len(items) > SHOWN and parts:
+                parts.append(f"{len(items) - SHOWN} more")
+            return comma.join(parts) or None
+
+        return say
+
+
+def _closing(tokens: Sequence[str], at: int) -> int:
+    """Where what opens at `at` closes. Raises ValueError if it never does."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        depth += (tokens[place] in "{(") - (tokens[place] in "})")
+        if not depth:
+            return place
+    raise ValueError(f"{''.join(tokens)!r} leaves something open")
+
+
+def _joined(parts: Sequence[str | Say]) -> Say:
+    if len(parts) == 1 and not isinstance(parts[0], str):
+        return parts[0]
+
+    def say(struct: Any, told: list[int]) -> str | None:
+        text = ""
+        for part in parts:
+            if isinstance(part, str):
+                text += part
+                continue
+            said = part(struct, told)
+            if said is None:
+                return None
+            text += said
+        return text
+
+    return say
+
+
+def _optional(say: Say) -> Say:
+    return lambda struct, told: say(struct, told) or ""
+
+
+def _walk(struct: Any, steps: Sequence[str]) -> Any:
+    for step in steps:
+        if isinstance(struct, Embedded):
+            struct = struct.value
+        if step.isdecimal() and isinstance(struct, list):
+            struct = struct[int(step)] if int(step) < len(struct) else None
+        elif isinstance(struct, dict):
+            struct = struct.get(step)
+        else:
+            return None
+    return struct
+
+
+# ---- places
+
+
+def _plain(get: Get, _: str) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return None if value in _NOTHING else _text(value)
+
+    return say
+
+
+def _any(get: Get, _: str) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return None if value is None else _text(value)
+
+    return say
+
+
+def _positive(get: Get, _: str) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return f"{value}" if isinstance(value, (int, float)) and value > 0 else None
+
+    return say
+
+
+def _text(value: Any) -> str | None:
+    """A number or a text; one that is not UTF-8 is bytes. Nothing of what is a secret, or of many parts."""
+    if isinstance(value, (str, int, float)):
+        return f"{value}"
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else None
+
+
+def _counted(get: Get, noun: str) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        items = get(struct)
+        return count_text(len(items), noun) if isinstance(items, list) and items else None
+
+    return say
+
+
+def _chosen(get: Get, words: str) -> Say:
+    yes, _, no = words.partition("/")
+
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return None if value is None else (yes if value else no or None)
+
+    return say
+
+
+def _measured(get: Get, verb: Verb, words: str) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return None if value is None else verb(value, words)
+
+    return say
+
+
+def _of_null(name: str, text: str, empty: bool) -> Say:
+    """What a list means that is null, or empty; one that is missing means nothing."""
+
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = struct.get(name, ...)
+        return text if value is None or (empty and value == []) else None
+
+    return say
+
+
+_KINDS: dict[str, Callable[[Get, str], Say]] = {
+    "": _plain,
+    "=": _any,
+    "+": _positive,
+    "#": _counted,
+    "?": _chosen,
+}
+
+
+# ---- verbs
+
+
+def _duration(value: Any, _: str) -> str | None:
+    return made(duration_text, value) if isinstance(value, int) and value > 0 else None
+
+
+def _size(value: Any, _: str) -> str | None:
+    return made(size_text, value) if isinstance(value, int) and value > 0 else None
+
+
+def _many(value: Any, noun: str) -> str | None:
+    return count_text(value, noun) if isinstance(value, int) and value > 0 else None
+
+
+def length_of(value: Any, _: str = "") -> str | None:
+    """How many bytes there are, if there are any."""
+    if isinstance(value, Embedded):
+        value = value.data
+    return length_text(value) if isinstance(value, (bytes, Secret)) and value else None
+
+
+def _texts(value: Any, _: str) -> str | None:
+    """A text, or some of many."""
+    if not isinstance(value, list):
+        return f"{value}" if isinstance(value, str) else None
+    text = ", ".join([f"{each}" for each in value[:SHOWN]])
+    return (f"{text}, {len(value) - SHOWN} more" if len(value) > SHOWN else text) or None
+
+
+VERBS: Mapping[str, Verb] = {
+    "length": length_of,
+    "many": _many,
+    "ms": _duration,
+    "size": _size,
+    "texts": _texts,
+}
+"""What every protocol may say."""
