@@ -124,7 +124,10 @@ class _Walk:
             elif isinstance(step, When):
                 rows = self._passed(run, rows)
                 run = _Run()
-                there = np.array([step.holds(value) for value in told[step.member][rows].tolist()], bool)
+                if step.asks_for_more:
+                    there = self.at[rows] < self.end[rows]
+                else:
+                    there = np.array([step.holds(value) for value in told[step.member][rows].tolist()], bool)
                 self.follow((step.step,), rows[there])
                 rows = self.kept(rows)
             elif len(rows):

@@ -74,8 +74,11 @@ class VarintPrefixed(Measure):
 
     def length(self, message: Window, ended: bool) -> int:
         """See Measure."""
-        size = 0
-        head = message.read(0, self.offset + self.width)
+        return self.size(message.read(0, self.offset + self.width))
+
+    def size(self, head: bytes) -> int:
+        """Length of a message with these first bytes; 0 where none can begin so, negative where they are too few."""
+        size, head = 0, head[: self.offset + self.width]
         for at, byte in enumerate(head[self.offset :]):
             size |= (byte & 0x7F) << 7 * at
             if byte < 0x80:

@@ -230,7 +230,7 @@ class _Writer:
 
     def when(self, step: When, read: dict[str, str], begun: str, wanted: Wanted, keep: bool) -> None:
         """Reads a member into the dict that was begun, if it is there."""
-        value = read[step.member]
+        value = f"p < {self.end}" if step.asks_for_more else read[step.member]
         test = value if step.values is None else f"{value} in {self.constant('w', step.values)}"
         self.line(f"if {test}:")
         self.depth += 1

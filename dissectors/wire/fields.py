@@ -31,7 +31,7 @@ def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
             _keyed(reader, step)
         elif not isinstance(step, When):
             _member(reader, step, reader.at)
-        elif step.holds(_value_of(reader, step.member)):
+        elif reader.at < reader.end if step.asks_for_more else step.holds(_value_of(reader, step.member)):
             _member(reader, step.step, reader.at)
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from dissectors.field import FieldSpec
 from dissectors.slotted import slotted
 from dissectors.wire.primitive import LENGTHS, Length, Primitive
-from dissectors.wire.schema import FieldSchema, Schema
+from dissectors.wire.schema import MORE, FieldSchema, Schema
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Many
 
@@ -116,7 +116,7 @@ class Tags:
 class When:
     """A member that is there only where another one, read before it in the same struct, has one of some values.
 
-    values: these; None for any that is true.
+    values: these; None for any that is true. Where `member` is MORE, only where bytes are left in the part.
     """
 
     member: str
@@ -131,6 +131,11 @@ class When:
     def holds(self, value: object) -> bool:
         """Whether the member is there, by the value of the other one."""
         return bool(value) if self.values is None else value in self.values
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether it is there where bytes are left."""
+        return self.member == MORE
 
 
 @slotted(eq=False)

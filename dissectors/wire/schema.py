@@ -12,6 +12,9 @@ from typing import Any
 from dissectors.slotted import slotted
 from dissectors.wire.primitive import Dialect
 
+MORE = "..."
+"""In the place of a member's name: whether bytes are left in the part."""
+
 
 @slotted
 class Versions:
@@ -33,6 +36,11 @@ class Versions:
     def __contains__(self, version: int) -> bool:
         return self.low <= version <= self.high
 
+    def __str__(self) -> str:
+        if self.high == _OPEN:
+            return f"{self.low}+"
+        return f"{self.low}-{self.high}" if self.low < self.high else f"{self.low}"
+
 
 _OPEN = 0x7FFF
 NONE = Versions(0, -1)
@@ -47,9 +55,9 @@ class FieldSchema:
     only where the member of that name, read before it, says so: a configuration's value, by its key.
 
     bits: names and masks of what a number is made of. when: it is there only where the member of that name, read before
-    it, has one of these values (None: any that is true). length: the type of the length in front of a struct.
-    until_end: an array without a count, to the end of what it stands in. keyed: a struct whose members come in any
-    order, each behind an unsigned varint, its tag, up to the end of what the struct stands in.
+    it, has one of these values (None: any that is true); MORE: only where bytes are left. length: the type of the
+    length in front of a struct. until_end: an array without a count, to the end of what it stands in. keyed: a struct
+    whose members come in any order, each behind an unsigned varint, its tag, up to the end of what it stands in.
     """
 
     name: str
@@ -94,7 +102,7 @@ class FieldSchema:
             secret=row.get("secret", False),
             secret_by=row.get("secretBy"),
             bits=tuple((name, int(mask, 0)) for name, mask in row.get("bits", {}).items()),
-            when=_condition(row["when"]) if "when" in row else None,
+            when=_condition(row["when"]) if "when" in row else (MORE, None) if row.get("optional") else None,
             length=row.get("length"),
             until_end=row.get("count") == "end",
             keyed=row.get("keyed", False),

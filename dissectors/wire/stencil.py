@@ -61,6 +61,8 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
         elif isinstance(step, Keyed):
             raise Shapeless  # keys in any order: hardly two messages are alike
         elif isinstance(step, When):
+            if step.asks_for_more:
+                raise Shapeless
             if step.holds(plain(values.get(step.member))):
                 values[step.step.spec.name] = _member(cursor, step.step)
         else:

@@ -1,0 +1,185 @@
+"""A protocol whose messages are schemas from their first byte to their last: all that follows from these alone.
+
+Theory. A schema tells how a message is decoded to values and to a tree, what its fields are called, and what a page
+about it says. So a protocol whose operations each have one schema writes its tables, its header and its pairing, and
+has the rest from here. What a table cannot say it overrides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache, partial
+
+from dissectors.api import Body, Context, Dissector, Measure, Path, Pick, Role, VarintPrefixed
+from dissectors.catalog import Catalog, Layout, Member, Short
+from dissectors.errors import Truncated
+from dissectors.field import FieldSpec, Tree
+from dissectors.finding import Finding, Severity
+from dissectors.guide import Page
+from dissectors.wire.describe.entry import Entry, entry_data
+from dissectors.wire.describe.shelf import Shelf
+from dissectors.wire.describe.text import enum_text, overview
+from dissectors.wire.emit import first_nonzero, values_decoder
+from dissectors.wire.fields import read_members
+from dissectors.wire.members import of_schema
+from dissectors.wire.message import Recipe, folded, unframed, values_by
+from dissectors.wire.pick import pick
+from dissectors.wire.plan import Plan, bits_type, resolve
+from dissectors.wire.reader import Reader
+from dissectors.wire.schema import FieldSchema, Schema, Versions
+from dissectors.wire.shorts import Row, shorts_of
+from dissectors.wire.summary import Say, Summaries
+
+_UNKNOWN = FieldSpec("message", "undecoded")
+ERROR = "error"
+"""The enum of fields that report an error where they are not 0."""
+
+
+def _start(message: bytes) -> int:
+    return 0
+
+
+class SchemaDissector(Dissector):
+    """A dissector of messages that have a schema for each operation, by its code.
+
+    framer: how messages are cut out. schemas: of the whole message, also of what stands in front of its body. enums:
+    names of numbers; those of ERROR are the errors that messages report. lines: the phrases of an operation's line
+    (wire.summary), joined by commas. shortcuts: names for what people ask of any message (wire.shorts). version: of
+    messages whose Context has none.
+    """
+
+    framer: VarintPrefixed
+    schemas: Mapping[int, Schema]
+    enums: Mapping[str, Mapping[int, str]] = {}
+    lines: Mapping[str, Sequence[str]] = {}
+    shortcuts: Sequence[Row] = ()
+    version: int = 0
+    summaries = Summaries()
+
+    def __init__(self) -> None:
+        """Makes what can be asked of many messages out of the tables."""
+        pages = {each.name: partial(_page, code, each, self.enums) for code, each in self.schemas.items()}
+        numbers = {code: each.name for code, each in self.schemas.items()}
+        self.guide = Shelf(self.name, lambda: pages, lambda: numbers)
+        self.catalog = _SchemaCatalog(self.schemas, self.shortcuts, self.enums.get(ERROR, {}).values())
+
+    def plan(self, context: Context) -> Plan | None:
+        """The layout of a message; None where no table has it."""
+        schema = None if context.code is None or context.role is Role.RAW else self.schemas.get(context.code)
+        if schema is None:
+            return None
+        return resolve(schema, self.version if context.version is None else context.version)
+
+    def measure(self, from_client: bool, opening: bool) -> Measure | None:
+        """By the varint in front, where that is the framing."""
+        return self.framer
+
+    def values(self, message: bytes, context: Context) -> Body:
+        """The fields by the names of the schema."""
+        plan = self.plan(context)
+        if plan is None or self.framer.size(message) != len(message):
+            return folded(self.tree(message, context))
+        return values_by(self._recipe(plan), message, context)
+
+    def tree(self, message: bytes, context: Context) -> Tree:
+        """The same with their places."""
+        plan = self.plan(context)
+        tree = unframed(message, _undecoded if plan is None else partial(read_members, steps=plan.steps))
+        declared, there = self.framer.size(message), len(message)
+        if declared > there and not any(finding.code == Truncated.code for finding in tree.findings):
+            error = Truncated("message", 0, declared, there)
+            tree.findings.append(Finding(Severity.ERROR, error.code, error.text, 0, error.offset))
+        return tree
+
+    def error_name(self, code: int) -> str | None:
+        """The name of an error code."""
+        return self.enums.get(ERROR, {}).get(code)
+
+    def info(self, body: Body, context: Context) -> str:
+        """The error, and what the operation's phrases say."""
+        told: list[int] = []
+        said = [text for say in self._line(context.code) if (text := say(body.values, told))]
+        if body.error is not None and body.error[0] not in told:
+            said.insert(0, body.error[1])
+        return ", ".join(said)
+
+    def operations(self) -> Mapping[int, Schema]:
+        """The schemas by code."""
+        return self.schemas
+
+    def projection(self, context: Context, paths: frozenset[Path]) -> Pick | None:
+        """Fields of messages that a table has, up to the last one that is wanted."""
+        plan = self.plan(context)
+        if plan is None or any(name.startswith("_") for path in paths for name in path):
+            return None
+        return pick(plan, paths, _start)
+
+    @lru_cache(maxsize=256)  # noqa: B019 - dissectors live as long as the program
+    def _recipe(self, plan: Plan) -> Recipe:
+        return Recipe(None, _start, values_decoder(plan), first_nonzero(plan, ERROR), self.error_name, self.tree)
+
+    @lru_cache(maxsize=256)  # noqa: B019 - the same
+    def _line(self, code: int | None) -> tuple[Say, ...]:
+        schema = None if code is None else self.schemas.get(code)
+        return () if schema is None else tuple(map(self.summaries.phrase, self.lines.get(schema.name, ())))
+
+
+def _undecoded(reader: Reader) -> None:
+    reader.leaf(_UNKNOWN, reader.data[reader.at : reader.end], reader.end)
+
+
+class _SchemaCatalog(Catalog):
+    def __init__(self, schemas: Mapping[int, Schema], shortcuts: Sequence[Row], errors: Collection[str]) -> None:
+        self._schemas, self._errors = schemas, errors
+        self._shorts = shorts_of(shortcuts, self._named_members)
+
+    def layouts(self) -> Sequence[Layout]:
+        return [Layout(each.name, None, partial(self._members, code)) for code, each in self._schemas.items()]
+
+    def shorts(self) -> Sequence[Short]:
+        return self._shorts
+
+    def errors(self) -> Collection[str]:
+        return self._errors
+
+    @lru_cache(maxsize=256)  # noqa: B019 - the same
+    def _members(self, code: int) -> Sequence[Member]:
+        return of_schema(self._schemas[code])
+
+    def _named_members(self, role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+        schema = None if code is None else self._schemas.get(code)
+        return (None, ()) if schema is None or code is None else (schema.name, self._members(code))
+
+
+# ---- pages
+
+
+def _page(code: int, schema: Schema, enums: Mapping[str, Mapping[int, str]]) -> Page:
+    entries = tuple(_entry(field, schema.versions) for field in schema.fields)
+
+    def enum(name: str) -> str:
+        return enum_text(name, {}, {str(number): label for number, label in enums.get(name, {}).items()})
+
+    lines = [f"{schema.name} ({code})", "", *overview(entries, enum)]
+    return Page(lines, {"name": schema.name, "code": code, "fields": [entry_data(each) for each in entries]})
+
+
+def _entry(field: FieldSchema, around: Versions) -> Entry:
+    notes = [f"behind its length ({field.length})"] if field.length is not None else []
+    notes += ["to the end"] if field.until_end or field.type in ("rest", "text") else []
+    if field.when is not None:
+        name, values = field.when
+        notes.append(f"if {name}" if values is None else f"if {name} is {' or '.join(map(str, sorted(values)))}")
+    inside = [_entry(each, field.versions) for each in field.fields or ()]
+    inside += [Entry(name, bits_type(mask), about=f"bits {mask:#x}") for name, mask in field.bits]
+    return Entry(
+        field.name,
+        field.type if field.fields is None else "struct",
+        versions=None if field.versions == around else str(field.versions),
+        array="array" if field.array else None,
+        tag=field.tag,
+        enum=field.enum,
+        secret=field.secret,
+        about="; ".join(notes) or None,
+        fields=tuple(inside) or None,
+    )
