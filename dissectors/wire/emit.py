@@ -184,10 +184,10 @@ class _Writer:
                 self.when(step, read, begun, wanted, keep)
             else:
                 parts += self.member(step, wanted, keep, asked, read)
-        if begun is not None:
-            expression = self.written(parts, begun, keep)
-        else:
+        if begun is None or not keep:
             expression = "{" + ", ".join(parts) + "}"
+        else:
+            expression = self.written(parts, begun, keep)
         return expression if tags is None else self.tags(tags, expression, wanted, keep)
 
     def member(
@@ -259,7 +259,7 @@ class _Writer:
             word = "elif"
         self.line("else: raise Unfit")
         self.depth -= 1
-        return values
+        return values if keep else "{}"
 
     def part(self, length: Length, steps: tuple[Step, ...], wanted: Wanted, keep: bool) -> str:
         """Reads a struct behind its length, all of which its members must take."""
@@ -272,7 +272,7 @@ class _Writer:
         self.line(f"{values} = {expression}" if keep else "pass")
         self.line(f"if p != {end}: raise Unfit")
         self.end = before
-        return values
+        return values if keep else "{}"
 
     def step(self, step: Leaf | Struct | Array, wanted: Wanted, keep: bool) -> str:
         """Reads one member; returns the expression of its value, valid after the next flush."""

@@ -13,6 +13,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dissectors.wire import Dialect, FieldSchema, Fixed, Length, Schema, Sized, Versions
+from dissectors.wire.primitive import LENGTHS, Primitive, Rest, Varint
+from dissectors.wire.schema import MORE
 
 FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "bool": "?"}
 _INT16, _INT32, _UVARINT, _INT8 = (
@@ -27,11 +29,15 @@ def _hex(raw: bytes) -> str:
     return raw.hex()
 
 
-def _primitive(name: str, flexible: bool, nullable: bool) -> Fixed | Sized:
+def _primitive(name: str, flexible: bool, nullable: bool) -> Primitive:
     if name in FIXED:
         return Fixed(name, FIXED[name])
     if name == "digest":
         return Fixed(name, "4s", _hex)
+    if name == "rest":
+        return Rest(name)
+    if name == "uvarint":
+        return Varint(name)
     if name == "string":
         return Sized(name, _UVARINT if flexible else _INT16, nullable, bytes.decode)
     return Sized(name, _UVARINT if flexible else _INT32, nullable)
@@ -79,7 +85,38 @@ def fields(draw: st.DrawFn, flexible: bool, depth: int) -> tuple[FieldSchema, ..
                 fields=inner,
             )
         )
-    return tuple(members)
+    return tuple(
+        members if flexible or not draw(st.booleans()) else [*members, *draw(conditional()), draw(part(depth))]
+    )
+
+
+@st.composite
+def conditional(draw: st.DrawFn) -> tuple[FieldSchema, ...]:
+    """A number made of bits, and a member that is there only where these say so."""
+    values = draw(st.none() | st.frozensets(st.integers(0, 3), max_size=2))
+    flags = FieldSchema("flags", "uint16", _ALWAYS, bits=(("one", 0x8000), ("two", 0x0006)))
+    when = (draw(st.sampled_from(("one", "two"))), values)
+    return flags, FieldSchema("chosen", draw(st.sampled_from(("int16", "string", "uvarint"))), _ALWAYS, when=when)
+
+
+@st.composite
+def part(draw: st.DrawFn, depth: int) -> FieldSchema:
+    """A struct behind its length: keyed, or one that ends with what goes up to its end."""
+    length = draw(st.sampled_from(("uint16", "uvarint")))
+    if draw(st.booleans()):
+        kinds = (("int16", False), ("string", True), ("uvarint", False))
+        keyed = (FieldSchema(f"k{tag}", kind, _ALWAYS, array, tag=tag) for tag, (kind, array) in enumerate(kinds, 126))
+        return FieldSchema(f"keyed{depth}", "struct", _ALWAYS, length=length, keyed=True, fields=tuple(keyed))
+    last = draw(
+        st.sampled_from(
+            (
+                FieldSchema("last", "rest", _ALWAYS),
+                FieldSchema("last", "string", _ALWAYS, True, until_end=True),
+                FieldSchema("last", "string", _ALWAYS, when=(MORE, None)),
+            )
+        )
+    )
+    return FieldSchema(f"part{depth}", "struct", _ALWAYS, length=length, fields=(*draw(fields(False, 0)), last))
 
 
 @st.composite
@@ -99,21 +136,44 @@ _PLAIN: dict[str, st.SearchStrategy[Any]] = {
     "digest": st.binary(min_size=4, max_size=4).map(bytes.hex),
     "string": _TEXT,
     "bytes": st.binary(max_size=5),
+    "rest": st.binary(max_size=5),
+    "uvarint": st.integers(0, 2**32 - 1),
 }
 
 
 def _value(field: FieldSchema, flexible: bool) -> st.SearchStrategy[Any]:
+    if field.keyed:
+        return keyed_values(field)
     single = _PLAIN[field.type] if field.fields is None else values(field.fields, flexible)
     whole = st.lists(single, max_size=4) if field.array else single
     return whole | st.none() if 0 in field.nullable else whole
 
 
 @st.composite
+def keyed_values(draw: st.DrawFn, field: FieldSchema) -> dict[str, Any]:
+    """Some of the members, in any order; one that may come again is a list with something in it."""
+    chosen = draw(st.permutations(field.fields or ()))[: draw(st.integers(0, 3))]
+    lists = {each.name: st.lists(_PLAIN[each.type], min_size=1, max_size=3) for each in chosen if each.array}
+    return {each.name: draw(lists.get(each.name, _PLAIN[each.type])) for each in chosen}
+
+
+@st.composite
 def values(draw: st.DrawFn, members: tuple[FieldSchema, ...], flexible: bool) -> dict[str, Any]:
     """Values of a struct: tagged members may be absent, unknown tags present."""
-    drawn = {
-        member.name: draw(_value(member, flexible)) for member in members if member.tag is None or draw(st.booleans())
-    }
+    drawn: dict[str, Any] = {}
+    for member in members:
+        if member.when is not None:
+            name, wanted = member.when
+            is_there = (
+                draw(st.booleans()) if name == MORE else drawn[name] in wanted if wanted is not None else drawn[name]
+            )
+        else:
+            is_there = member.tag is None or draw(st.booleans())
+        if is_there:
+            drawn[member.name] = draw(_value(member, flexible))
+        for name, mask in member.bits:
+            said = (drawn[member.name] & mask) // (mask & -mask)
+            drawn[name] = bool(said) if mask & mask - 1 == 0 else said
     if flexible and draw(st.integers(0, 5)) == 0:
         drawn["_unknownTaggedFields"] = [{"tag": 200, "data": draw(st.binary(max_size=3))}]
     return drawn
@@ -144,7 +204,8 @@ def uvarint(value: int) -> bytes:
 
 def encode(members: tuple[FieldSchema, ...], drawn: dict[str, Any], flexible: bool) -> bytes:
     """A struct's bytes."""
-    data = b"".join(_member(member, drawn[member.name], flexible) for member in members if member.tag is None)
+    plain = [member for member in members if member.tag is None and (member.when is None or member.name in drawn)]
+    data = b"".join(_member(member, drawn[member.name], flexible) for member in plain)
     if not flexible:
         return data
     tagged = [
@@ -161,6 +222,12 @@ def _length(size: int, code: str, flexible: bool) -> bytes:
 
 
 def _member(member: FieldSchema, value: Any, flexible: bool) -> bytes:
+    if member.until_end:
+        return b"".join(_single(member, item, flexible) for item in value)
+    if member.length is not None:
+        inside = _keyed(member, value) if member.keyed else encode(member.fields or (), value, flexible)
+        code = LENGTHS[member.length].code
+        return (uvarint(len(inside)) if code is None else struct.pack(">" + code, len(inside))) + inside
     if member.array:
         if value is None:
             return _length(-1, "i", flexible)
@@ -172,6 +239,13 @@ def _member(member: FieldSchema, value: Any, flexible: bool) -> bytes:
     return _single(member, value, flexible)
 
 
+def _keyed(member: FieldSchema, value: dict[str, Any]) -> bytes:
+    """Each value behind its key, those of a list behind the same one."""
+    named = {each.name: each for each in member.fields or ()}
+    pairs = [(named[name], each) for name, one in value.items() for each in (one if named[name].array else [one])]
+    return b"".join(uvarint(each.tag or 0) + _single(each, item, False) for each, item in pairs)
+
+
 def _single(member: FieldSchema, value: Any, flexible: bool) -> bytes:
     if member.fields is not None:
         return encode(member.fields, value, flexible)
@@ -179,6 +253,10 @@ def _single(member: FieldSchema, value: Any, flexible: bool) -> bytes:
         return struct.pack(">" + FIXED[member.type], value)
     if member.type == "digest":
         return bytes.fromhex(value)
+    if member.type == "uvarint":
+        return uvarint(value)
+    if member.type == "rest":
+        return bytes(value)
     code = "h" if member.type == "string" else "i"
     if value is None:
         return _length(-1, code, flexible)
