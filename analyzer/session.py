@@ -17,22 +17,23 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
-from analyzer import defects, raw, row_findings
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets, Reader
 from analyzer.capture.store import Store
 from analyzer.capture.succession import Succession
-from analyzer.columns import Bools, Ints, Names, given, given64, ranks
-from analyzer.comments import Comments
-from analyzer.decode_as import Orders, Where, known_of, together
-from analyzer.defects import UNREAD, UNREAD_SECRET
-from analyzer.engine import Engine
+from analyzer.columns.arrays import Bools, Ints, Names, given, given64, ranks
+from analyzer.decode import defects, raw
+from analyzer.decode.defects import UNREAD, UNREAD_SECRET
+from analyzer.decode.request_fields import Recalled
 from analyzer.errors import UserError
-from analyzer.hosts import Hosts
-from analyzer.leaving import Leaving
-from analyzer.messages import FROM_CLIENT
-from analyzer.pieced import LONG, Pieced
-from analyzer.recalled import Recalled
-from analyzer.remarks import Located
+from analyzer.messages import row_findings
+from analyzer.messages.comments import Comments
+from analyzer.messages.decode_as import Orders, Where, known_of, together
+from analyzer.messages.engine import Engine
+from analyzer.messages.eviction import Leaving
+from analyzer.messages.hosts import Hosts
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.messages.paged_message import LONG, Pieced
+from analyzer.messages.stream_findings import Located
 from dissectors.api import Body, Context, Dissector, MessageHeader, Role, State, Window
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding
@@ -40,7 +41,7 @@ from dissectors.registry import Ports
 from dissectors.wire.bulk import NULL
 
 if TYPE_CHECKING:
-    from analyzer.fields.sessions import Sessions
+    from analyzer.query.fields.sessions import Sessions
 
 Readable = tuple[Dissector | None, bytes | Window, Context]
 MakeTree = Callable[[Dissector, bytes, Context], Tree]
@@ -132,7 +133,7 @@ class Analysis:
 
         That is: so many that at most seven eighths of `limit` (bytes) are `held` again, if it is more than that; and
         those that closed in files which a ring took away. The last thousand stay. Who asks follows something that may
-        never end: from then on what is silent or never whole is forgotten, too (see analyzer.leaving).
+        never end: from then on what is silent or never whole is forgotten, too (see analyzer.messages.eviction).
         """
         return self._leaving.due(limit, self._gone)
 
@@ -182,7 +183,9 @@ class Analysis:
     def sessions(self) -> Sessions:
         """What requests ask for that name only what has changed."""
         if self._sessions is None:
-            from analyzer.fields.sessions import Sessions  # it reads fields of bodies, which hardly anybody asks for
+            from analyzer.query.fields.sessions import (
+                Sessions,  # it reads fields of bodies, which hardly anybody asks for
+            )
 
             self._sessions = Sessions(self)
         return self._sessions

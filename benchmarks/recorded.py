@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from analyzer.messages import FROM_CLIENT
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import Role, State
 

@@ -9,7 +9,7 @@ from analyzer.render.jsonable import Limits
 from dissectors.slotted import field, slotted
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 
 @slotted

@@ -18,7 +18,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer import heap
+from analyzer.capture import malloc
 from analyzer.capture.comments import PacketComments
 from analyzer.capture.counts import Counts
 from analyzer.capture.decode import Decoder, FoundPiece
@@ -178,7 +178,7 @@ class Packets:
             yield from read_blocks(self._inputs, self.store, self.flows, self.counts)
             self._place_comments()
             return
-        heap.keep_free(KEPT)
+        malloc.keep_free(KEPT)
         before = 0
         records_of_all = merge([one.blocks() for one in self._inputs]) if self.succession is None else self._of_parts()
         for records in records_of_all:
@@ -194,7 +194,7 @@ class Packets:
                 yield block
             del records, block
             self._mark(before)
-        heap.give_back()
+        malloc.give_back()
 
     def _of_parts(self) -> Iterator[RecordBlock]:
         """The records of one file of a succession after the other."""

@@ -21,7 +21,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer import heap
+from analyzer.capture import malloc
 from analyzer.capture.decode import Decoder
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.flows import FlowTable
@@ -93,7 +93,7 @@ class StretchPackets:
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], PacketBlock]]:
         """Blocks of at least one TCP packet, and the place in time of each: the highest time of its file so far."""
-        heap.keep_free(KEPT)
+        malloc.keep_free(KEPT)
         decoder = Decoder(self.store, self.flows, self.findings, reassembler=_Primed(self))
         before, latest = self._begin.records, self._begin.place
         for records in self._input.blocks():
@@ -104,7 +104,7 @@ class StretchPackets:
             if len(block):
                 yield place[block.number - before - 1], block
             before, latest = before + len(records), int(place[-1])
-        heap.give_back()
+        malloc.give_back()
 
     def look_back(self, reassembler: Reassembler) -> None:
         """Gives the pieces of datagrams that come before this stretch to a reassembler of its own flows."""

@@ -28,6 +28,6 @@ def path() -> None:
 def show() -> None:
     """Print the configuration in force as TOML, and where each part of it comes from."""
     from analyzer.config.writing import written
-    from analyzer.render.presets import PRESETS
+    from analyzer.query.presets import PRESETS
 
     click.echo(written(settings(), PRESETS), nl=False)

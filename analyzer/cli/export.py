@@ -20,16 +20,16 @@ from analyzer.cli.printing import time_format_option
 from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
 from analyzer.cli.values import OneOf
-from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
 from analyzer.export.forms import FORMS, TABLES, Asked, warning
 from analyzer.export.output import STANDARD
+from analyzer.messages.decode_as import Told
 from analyzer.render.jsonable import Limits
 from analyzer.render.time_formats import TimeFormat
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 
 @click.command("export")

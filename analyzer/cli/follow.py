@@ -19,21 +19,21 @@ from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.cli.streams import SIDES, find_stream, is_stream
 from analyzer.cli.values import OneOf
-from analyzer.columns import Ints
-from analyzer.decode_as import Told
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
-from analyzer.naming import Naming
+from analyzer.columns.arrays import Ints
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.text import safe_text
+from analyzer.messages.decode_as import Told
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line, print_lines
 from analyzer.render.objects import FORMS
 from analyzer.render.printer import Printer
-from analyzer.rows import Rows, chunks
 from analyzer.session import Session
-from analyzer.text import safe_text
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 
 @click.command("follow")

@@ -20,8 +20,8 @@ from analyzer.cli.notes import tell_findings
 from analyzer.cli.nothing import tell_unread
 from analyzer.cli.settings import settings, tell_no_names, tell_verbose, with_names
 from analyzer.cli.values import OneOf
-from analyzer.decode_as import StreamEnds, StreamNumber, Where, together
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import StreamEnds, StreamNumber, Where, together
 from analyzer.session import Session
 from dissectors import registry
 

@@ -16,11 +16,11 @@ from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
 from analyzer.cli.terminal import wide_option
-from analyzer.decode_as import Told
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import Told
+from analyzer.query.selection import Selection
 from analyzer.render.printer import Printer
-from analyzer.rows import Rows
-from analyzer.selection import Selection
 from analyzer.session import Session
 
 

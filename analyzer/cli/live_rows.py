@@ -21,13 +21,13 @@ import numpy as np
 
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.notes import tell_findings
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
+from analyzer.live.sniffing import Sniffing
 from analyzer.render.printer import Printer
-from analyzer.rows import Rows
-from analyzer.sniffing import Sniffing
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analyzer import extras
 from analyzer.cli.errors import sentence
 from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.cli.settings import settings
 from analyzer.cli.values import Seconds, Whole
-from analyzer.decode_as import StreamNumber, Told, together
 from analyzer.errors import UserError
+from analyzer.export import extras
+from analyzer.messages.decode_as import StreamNumber, Told, together
 from analyzer.render.jsonable import Limits
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.errors import UserError
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.session import Session
 
 SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import NamedTuple
 
-from analyzer import extras
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.config.model import Config
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
+from analyzer.export import extras
 from analyzer.export.output import STANDARD, check_file, check_folder, new_file
 from analyzer.render.jsonable import Limits
 from analyzer.render.objects import Out
 from analyzer.render.printer import Printer
 from analyzer.render.time_formats import TimeFormat
-from analyzer.rows import Rows
 from analyzer.session import Session
 
 LINES = ("ndjson", "json", "csv", "tsv")

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer import defects, joined
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode import defects, joined_fragments
+from analyzer.decode.fragments import Passed
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows, chunks
 from analyzer.export.folder import Folder
-from analyzer.naming import Naming
-from analyzer.portioned import Passed
-from analyzer.rows import Rows, chunks
 from analyzer.session import Analysis, Readable
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.payload import Payload, Values
@@ -55,7 +55,7 @@ class Objects:
         for part in chunks(self._session, rows):
             about = self._reader.objects(_ABOUT, part)
             for row, found, readable in zip(part.tolist(), about, self._session.readable(part), strict=True):
-                portion = joined.portion_of(self._session, row)
+                portion = joined_fragments.portion_of(self._session, row)
                 if portion is None:
                     self._write(row, found, readable)
                 else:
@@ -75,7 +75,7 @@ class Objects:
         rows.append(row)
         if portion.completes:
             del self._waiting[key]
-            whole = joined.whole(self._session, row, portion, self._passed.before)
+            whole = joined_fragments.whole(self._session, row, portion, self._passed.before)
             if whole is None:
                 self._alone(rows)
             else:

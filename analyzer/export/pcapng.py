@@ -28,7 +28,7 @@ from analyzer.capture.pcapng_writer import (
 )
 from analyzer.capture.records import CaptureInfo, Described, RecordBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns import Array, Bools, Ints
+from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.export.output import Output
 from analyzer.session import Session
 

@@ -5,10 +5,10 @@ A message that the capture has lost bytes of is given up to the first of them.
 
 from __future__ import annotations
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows, chunks
 from analyzer.export.folder import Folder
 from analyzer.export.output import Output
-from analyzer.rows import Rows, chunks
 from analyzer.session import Analysis
 
 KEYS = ("number", "id", "protocol", "operation", "role")

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
+from analyzer.decode.rows import chunks
 from analyzer.insight import one_way, reused
-from analyzer.insight.errors import EMPTY
 from analyzer.insight.said import About, Saying
 from analyzer.insight.watching import Watching
+from analyzer.query.response_errors import EMPTY
 from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
-from analyzer.rows import chunks
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding, Severity
 

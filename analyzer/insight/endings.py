@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.session import Analysis
-from analyzer.streams import UNKNOWN_SIDE
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.story import Ending
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from analyzer.insight.checkup import ERROR_ANSWER, Found
-from analyzer.ports import server_port
+from analyzer.messages.ports import server_port
 from analyzer.session import Analysis
 from dissectors.finding import Finding, Severity
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.messages import NO_PROTOCOL
+from analyzer.columns.arrays import Ints
+from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity

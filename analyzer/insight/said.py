@@ -1,9 +1,9 @@
 """What there is to say of each row's body, alike rows together: the fast way to look at all bodies of a capture.
 
 Theory. Most rows have nothing to say for themselves. What a checkup asks of a body (its error, its findings, the few
-fields that watches look at) is made a text, as a cell of a table would be, so that analyzer.stencils gives it for many
-alike rows at once. Where that text is the same for all of them it is read once, and rows with nothing to say are never
-looked at. All others are decoded; tests/analyzer/insight/test_checkup.py holds the two equal.
+fields that watches look at) is made a text, as a cell of a table would be, so that analyzer.decode.template_decoder
+gives it for many alike rows at once. Where that text is the same for all of them it is read once, and rows with nothing
+to say are never looked at. All others are decoded; tests/analyzer/insight/test_checkup.py holds the two equal.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from analyzer import cells, defects, raw
-from analyzer.columns import Ints
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.decode import defects, raw
+from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.template_decoder import Group, Said, Stencils
+from analyzer.messages.row_findings import findings_of
 from analyzer.render.limits import Limits
 from analyzer.render.ndjson import MarkingWriter
-from analyzer.row_findings import findings_of
-from analyzer.rows import Rows, chunks
 from analyzer.session import Analysis
-from analyzer.stencils import Group, Said, Stencils
 from dissectors.api import Body, Context, Dissector
 from dissectors.finding import Finding, Severity
 from dissectors.holes import Nested

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.insight.errors import Errors, Looked, errors
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.insight.figures import Facts, Figures, latencies, measured
 from analyzer.insight.grouping import TIME, Grouped, Grouping
 from analyzer.insight.intervals import Intervals
 from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks
-from analyzer.rows import Rows
+from analyzer.query.response_errors import Errors, Looked, errors
 from dissectors.slotted import slotted
 
 
@@ -145,6 +145,6 @@ def statistics(
 ) -> Statistics:
     """The figures of some rows (None: of all), by each combination of what these names mean. Raises UserError.
 
-    interval: ns, of the name `time`. looked: see analyzer.insight.errors.Looked.
+    interval: ns, of the name `time`. looked: see analyzer.query.response_errors.Looked.
     """
     return Study(reader, rows, with_errors=with_errors, interval=interval, looked=looked).by(*by)

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer import defects
-from analyzer.columns import Ints, given, given64
+from analyzer.columns.arrays import Ints, given, given64
+from analyzer.columns.group_keys import packed
+from analyzer.decode import defects
+from analyzer.decode.rows import chunks
 from analyzer.insight.endings import endings
 from analyzer.insight.watching import losses
-from analyzer.messages import FROM_CLIENT
-from analyzer.packed import packed
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.render.forms import TOGETHER_BYTES
-from analyzer.rows import chunks
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Pick
 from dissectors.finding import Finding

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns import Array, Ints
+from analyzer.columns.arrays import Array, Ints
+from analyzer.decode.rows import Rows
 from analyzer.insight.percentiles import sums
-from analyzer.messages import FROM_CLIENT
-from analyzer.rows import Rows
+from analyzer.messages.index import FROM_CLIENT
 from dissectors.slotted import slotted
 from dissectors.wire.bulk import distinct
 

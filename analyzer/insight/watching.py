@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from analyzer import defects
-from analyzer.columns import Array, Ints
+from analyzer.columns.arrays import Array, Ints
+from analyzer.decode import defects
+from analyzer.decode.name_resolver import Lore
 from analyzer.insight.endings import endings, still_open
 from analyzer.insight.said import About
-from analyzer.lore import Lore
-from analyzer.messages import FROM_CLIENT
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
 from dissectors.finding import Finding

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.pipeline import exchanges, findings, messages, names, streams
 from analyzer.pipeline.arrays import array, sizes_of
 from analyzer.pipeline.bodies import Bodies, Learned
@@ -27,7 +28,6 @@ from analyzer.pipeline.subjects import Subjects
 from analyzer.pipeline.summaries import ALONE, PARTS, Summing
 from analyzer.pipeline.tables import TABLES
 from analyzer.render.jsonable import Limits
-from analyzer.rows import Rows
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.wire.budget import allow

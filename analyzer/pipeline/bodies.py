@@ -1,7 +1,7 @@
 """What bodies say of rows, as columns: each body decoded once, alike ones together.
 
-Theory. Stencils give texts of alike rows as cells (analyzer.stencils). Of a kind's errors and findings there is mostly
-one text for all its rows: it is read once and becomes a number. Lines for people and bodies as JSON are
+Theory. Stencils give texts of alike rows as cells (analyzer.decode.template_decoder). Of a kind's errors and findings
+there is mostly one text for all its rows: it is read once and becomes a number. Lines for people and bodies as JSON are
 collected as bytes and put together once, as the buffer of an Arrow array; rows come kind by kind, for to bring them
 back into their order would be a copy more. What is like nothing is decoded row by row.
 """
@@ -17,16 +17,16 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from analyzer import cells
-from analyzer.cells import Cells
-from analyzer.columns import Ints
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import Cells
+from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
+from analyzer.decode.template_decoder import Group, Said, Shapes, Stencils
+from analyzer.decode.text import one_line
 from analyzer.pipeline.arrays import texts_of
 from analyzer.pipeline.found import unicode
 from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.ndjson import MarkingWriter
-from analyzer.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
-from analyzer.stencils import Group, Said, Shapes, Stencils
-from analyzer.text import one_line
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Written
 

@@ -20,9 +20,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from analyzer import defects
-from analyzer.columns import Bools, Ints
-from analyzer.messages import FROM_CLIENT
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode import defects
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.messages.row_findings import Facts
 from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.found import unicode
 from analyzer.pipeline.origins import Kept
@@ -30,9 +31,8 @@ from analyzer.pipeline.statefile import Reader, Writer
 from analyzer.pipeline.states import Carry, Left, outgoing
 from analyzer.pipeline.suspended import Counts
 from analyzer.pipeline.suspending import Depot, Fate, resumed, suspended
-from analyzer.row_findings import Facts
 from analyzer.session import Analysis
-from analyzer.streams import SILENCE_NS
+from analyzer.tcp.streams import SILENCE_NS
 from dissectors.api import Conversation, Dissector, Role, State
 
 MOST_WAITING = 1 << 16

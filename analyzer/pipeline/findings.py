@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.capture.packets import Packets
-from analyzer.columns import Ints, ranks
-from analyzer.packed import packed
+from analyzer.columns.arrays import Ints, ranks
+from analyzer.columns.group_keys import packed
+from analyzer.decode.rows import Rows
+from analyzer.messages.row_findings import findings_of
 from analyzer.pipeline.arrays import array, picked
 from analyzer.pipeline.bodies import Told
 from analyzer.pipeline.found import MOST, Columns, array_of, days
 from analyzer.pipeline.streams import ids, protocols
-from analyzer.row_findings import findings_of
-from analyzer.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 
 _BITS = 3
 _EACH = 1 << _BITS

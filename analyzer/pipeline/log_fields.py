@@ -1,10 +1,10 @@
 """Where messages have records of logs: the fields of many of them, found by one walk along their layout.
 
 Theory. A protocol's bulk twin says of a kind of message which fields hold records, and which ones around them their
-topic and partition (dissectors.wire.bulk.Logs). All messages of a kind are walked (analyzer.walk), which gives the
-places of these fields and reads hardly more than their lengths. Since a topic stands before the records in it, the last
-one before them is theirs. What does not fit its layout from begin to end is for its own decoder. Then the bytes of some
-messages at a time are put one behind the other, for their records to be read.
+topic and partition (dissectors.wire.bulk.Logs). All messages of a kind are walked (analyzer.query.projection), which
+gives the places of these fields and reads hardly more than their lengths. Since a topic stands before the records in
+it, the last one before them is theirs. What does not fit its layout from begin to end is for its own decoder. Then the
+bytes of some messages at a time are put one behind the other, for their records to be read.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.capture.store import Store
-from analyzer.columns import Array, Bools, Ints, given, ranks
-from analyzer.packed import packed, parts
-from analyzer.scattered import Scattered, placed
+from analyzer.columns.arrays import Array, Bools, Ints, given, ranks
+from analyzer.columns.group_keys import packed, parts
+from analyzer.messages.multi_segment import Scattered, placed
+from analyzer.query.projection import leaves_of, number, walked
 from analyzer.session import Analysis
-from analyzer.walk import leaves_of, number, walked
 from dissectors.api import Context, Role, State
 from dissectors.wire.bulk import LogFields, Logs, Twin
 from dissectors.wire.plan import Array as Many

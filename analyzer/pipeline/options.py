@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analyzer.decode_as import Told
+from analyzer.messages.decode_as import Told
 from analyzer.render.jsonable import Limits
 from dissectors.wire.budget import allowed
 

@@ -19,9 +19,9 @@ import pyarrow as pa
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.sources import Spool
 from analyzer.capture.store import SHIFT, Store
-from analyzer.columns import Ints
-from analyzer.decode_as import known_of, together
+from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import known_of, together
 from analyzer.pipeline.arriving import Queue
 from analyzer.pipeline.batches import NOTES, Found, tables
 from analyzer.pipeline.bodies import Learned

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.capture.store import SHIFT, Store
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 
 
 def cut_out(at: Ints, length: Ints, store: Store) -> pa.Array:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns import Ints, order_by, ranks, runs
+from analyzer.columns.arrays import Ints, order_by, ranks, runs
 from analyzer.pipeline.bundles import bundled, counts, followed, offsets_of
 from analyzer.pipeline.payloads import cut_out
 

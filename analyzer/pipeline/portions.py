@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.columns import Array, Ints
-from analyzer.packed import packed
-from analyzer.rows import chunks
+from analyzer.columns.arrays import Array, Ints
+from analyzer.columns.group_keys import packed
+from analyzer.decode.rows import chunks
 from analyzer.session import Analysis
 
 WINDOW, WINDOW_BYTES = 1 << 18, 128 << 20

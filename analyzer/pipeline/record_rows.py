@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from analyzer import defects
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode import defects
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import chunks
 from analyzer.export.objects import payloads_of
-from analyzer.naming import Naming
-from analyzer.rows import chunks
 from analyzer.session import Analysis
 from dissectors.payload import Payload, Place
 from dissectors.wire.inner import content

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns import Ints
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
+from analyzer.columns.arrays import Ints
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.pipeline.arrays import picked
 from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.found import MOST, Columns, days
 from analyzer.session import Analysis
-from analyzer.streams import UNKNOWN_SIDE
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.wire.bulk import distinct
 
 _ENDS = ("client", "server", None)

@@ -20,12 +20,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer.columns import Ints
-from analyzer.insight.errors import EMPTY
+from analyzer.columns.arrays import Ints
 from analyzer.pipeline.found import days
 from analyzer.pipeline.latencies import bucket_of
 from analyzer.pipeline.names import NOBODY, Names
 from analyzer.pipeline.tables import schema
+from analyzer.query.response_errors import EMPTY
 
 PARTS = "parts_of_summaries"
 """The table of parts; it is not written for others."""

@@ -8,12 +8,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from analyzer.columns import Array, Bools, Ints, ranks
-from analyzer.connection import Connection
-from analyzer.engine import Engine
+from analyzer.columns.arrays import Array, Bools, Ints, ranks
 from analyzer.errors import UserError
-from analyzer.messages import NO_PROTOCOL, Messages
-from analyzer.messages import Pieces as PieceColumns
+from analyzer.messages.connection import Connection
+from analyzer.messages.engine import Engine
+from analyzer.messages.index import NO_PROTOCOL, Messages
+from analyzer.messages.index import Pieces as PieceColumns
 from analyzer.pipeline.origins import Kept
 from analyzer.pipeline.states import Left
 from analyzer.pipeline.suspended import (
@@ -29,9 +29,9 @@ from analyzer.pipeline.suspended import (
     unpacked,
     visit,
 )
-from analyzer.reassembly import GAP, Piece
 from analyzer.session import Analysis
-from analyzer.streams import Memory, Streams
+from analyzer.tcp.reassembly import GAP, Piece
+from analyzer.tcp.streams import Memory, Streams
 from dissectors.wire.bulk import NULL
 
 

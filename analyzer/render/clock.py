@@ -12,12 +12,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from analyzer import cells
-from analyzer.cells import SECOND, Cells
-from analyzer.columns import Ints
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import SECOND, Cells
+from analyzer.columns.values import Column, Style, Values
+from analyzer.decode.rows import Rows
 from analyzer.render.time_formats import TimeFormat
-from analyzer.row_columns import Column, Style, Values
-from analyzer.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.slotted import slotted
 

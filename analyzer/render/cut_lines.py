@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from analyzer.decode.text import ELLIPSIS
 from analyzer.render.fitting import cut
 from analyzer.render.objects import Out
-from analyzer.text import ELLIPSIS
 
 
 class CutLines:

@@ -1,6 +1,6 @@
 """Text that fits a terminal: cut without splitting a number, wrapped at words, tables without what says least.
 
-Widths are counted in cells, for a CJK character takes two. Texts are safe for terminals already (analyzer.text).
+Widths are counted in cells, for a CJK character takes two. Texts are safe for terminals already (analyzer.decode.text).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from analyzer.text import ELLIPSIS
+from analyzer.decode.text import ELLIPSIS
 
 GAP = 2
 """Spaces between columns."""

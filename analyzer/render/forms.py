@@ -13,13 +13,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from analyzer import cells
-from analyzer.cells import Cells, TooWide
-from analyzer.columns import Ints
-from analyzer.row_columns import Values
-from analyzer.rows import Rows, chunks
-from analyzer.stencils import Said, Stencils
-from analyzer.templates import SPLICE
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import Cells, TooWide
+from analyzer.columns.values import Values
+from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.template_decoder import Said, Stencils
+from analyzer.decode.templates import SPLICE
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Written
 

@@ -1,8 +1,8 @@
 """A matrix of bytes in which each line is the JSON text of one row, with NULs to be dropped.
 
-Theory. What all rows share is a template. In it are cells (analyzer.cells) as wide as the widest value: hexadecimal
-digits are made for all rows in one call, and what a value does not fill is NUL, which no JSON has. Dropping the NULs
-leaves the text.
+Theory. What all rows share is a template. In it are cells (analyzer.columns.cells) as wide as the widest value:
+hexadecimal digits are made for all rows in one call, and what a value does not fill is NUL, which no JSON has. Dropping
+the NULs leaves the text.
 
 Values of very different size would mostly be NULs, and text that needs escapes has no fixed width; such rows are left
 to the writer of lists.
@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.cells import integers
+from analyzer.columns.cells import integers
 from dissectors.wire.flat import Columns, Numbers, Slices
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from analyzer.decode.text import safe_json
 from analyzer.render.limits import Limits
-from analyzer.text import safe_json
 from dissectors.wire.cut import Cut
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.flat import FlatRows, Table

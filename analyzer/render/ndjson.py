@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.columns.values import Style
+from analyzer.decode.rows import BODY_KEYS, Rows, said_error, said_findings
+from analyzer.decode.template_decoder import Said
+from analyzer.decode.text import one_line, safe_json
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.jsonable import OPTIONS, JsonWriter, Limits
-from analyzer.row_columns import Style
-from analyzer.rows import BODY_KEYS, Rows, said_error, said_findings
-from analyzer.stencils import Said
-from analyzer.text import one_line, safe_json
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Bytes, Hex, Integer, Nested, Text, Written
 from dissectors.runs import Pieced

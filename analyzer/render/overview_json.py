@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.decode.rows import Rows
 from analyzer.insight.overview import Overview
 from analyzer.insight.percentiles import EDGES
 from analyzer.insight.statistics import Group, Statistics
 from analyzer.insight.traffic import Conversation
-from analyzer.rows import Rows
 from analyzer.session import iso_time
 
 Json = dict[str, Any]

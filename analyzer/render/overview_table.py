@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from analyzer.decode.text import safe_text
 from analyzer.insight.figures import Figures
 from analyzer.insight.overview import Operation, Overview
 from analyzer.insight.percentiles import EDGES
@@ -17,7 +18,6 @@ from analyzer.render.columns_text import aligned
 from analyzer.render.durations import duration
 from analyzer.render.fitting import cut
 from analyzer.render.sparkline import BLOCKS, narrowed, sparkline
-from analyzer.text import safe_text
 
 LINES, FEWEST, CLIENTS = 16, 6, 4
 """Lines for protocols and operations, operations that are shown however many protocols there are, and clients."""

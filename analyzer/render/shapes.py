@@ -17,7 +17,7 @@ from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
 if TYPE_CHECKING:
-    from analyzer.fields import FieldPath
+    from analyzer.query.fields import FieldPath
 
 BETWEEN, MORE = ",", "..."
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets
-from analyzer.decode_as import known_of
+from analyzer.messages.decode_as import known_of
 from analyzer.session import Analysis
-from analyzer.streams import SYN
+from analyzer.tcp.streams import SYN
 from dissectors.finding import Finding
 
 SECOND = 10**9

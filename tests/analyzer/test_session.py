@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from analyzer.capture.errors import CaptureError
-from analyzer.row_columns import Times
-from analyzer.rows import Rows
+from analyzer.columns.values import Times
+from analyzer.decode.rows import Rows
 from analyzer.session import Session, iso_time
 from tests.analyzer.capture.writers import T0
-from tests.analyzer.test_rows import ANSWER, REQUEST
+from tests.analyzer.decode.test_rows import ANSWER, REQUEST
 from tests.analyzer.wire import ACK, CLIENT, FIN, SERVER, Segment, capture, opening, rows_of, snapped
 from tests.dissectors.trees import assert_tiles
 

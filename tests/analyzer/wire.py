@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0, Frame, ethernet, ipv4, pcap, tcp
 

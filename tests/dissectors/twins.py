@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 
 from analyzer.capture.rows import gather_rows
-from analyzer.messages import FROM_CLIENT
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import MessageHeader, Role, State
 from dissectors.wire.bulk import NULL, NULL64, Column, Look, Named, Twin, Wire

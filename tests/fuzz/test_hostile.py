@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.session import Session
-from tests.analyzer.test_engine import answer, message
+from tests.analyzer.messages.test_engine import answer, message
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 from tests.effort import within_steps
 from tests.fuzz.test_mutations import CONSTANT, FACTOR

@@ -20,15 +20,15 @@ from random import Random
 import numpy as np
 import pytest
 
-import analyzer.stencils
+import analyzer.decode.template_decoder
 from analyzer.capture.errors import CaptureError
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.errors import UserError
 from analyzer.render.forms import Lines
 from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.render.tree_json import node_object
-from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from dissectors.wire.budget import Budget
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap
@@ -198,7 +198,7 @@ KEYS = (*ROW_KEYS, "fields")
 @pytest.fixture(autouse=True)
 def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even two rows are printed together."""
-    monkeypatch.setattr(analyzer.stencils, "WORTH", 2)
+    monkeypatch.setattr(analyzer.decode.template_decoder, "WORTH", 2)
 
 
 def read(path: Path, random: Random) -> None:

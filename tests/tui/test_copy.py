@@ -15,9 +15,9 @@ from click.testing import CliRunner
 
 from analyzer.cli.list import command as list_command
 from analyzer.cli.show import command as show_command
-from analyzer.filter import compiled
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.render.jsonable import Limits
-from analyzer.rows import Rows
 from analyzer.session import Session
 from dissectors.field import Field
 from dissectors.wire.secret import Secret

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.filter import compiled
-from analyzer.rows import Rows
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from benchmarks.library import Library
 from tests.tui.driving import Drive, drive

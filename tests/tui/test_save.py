@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.export import forms
 from analyzer.session import Session
 from dissectors.field import Field

@@ -94,7 +94,7 @@ def _show(main: MainScreen, begun: Session | str) -> None:
     if isinstance(begun, str):
         main.say(begun, "bar-error")
         return
-    from analyzer.filter import compiled
+    from analyzer.query.filter import compiled
     from tui.app import Window
 
     window, listed, in_force = main.app, main.timeline.timeline, main.filtered

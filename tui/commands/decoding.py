@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.decode_as import StreamNumber
 from analyzer.errors import UserError
-from analyzer.fields.keys import port
+from analyzer.messages.decode_as import StreamNumber
+from analyzer.query.fields.keys import port
 
 if TYPE_CHECKING:
-    from analyzer.decode_as import Where
+    from analyzer.messages.decode_as import Where
     from analyzer.session import Session
     from tui.screens.main import MainScreen
 
@@ -58,7 +58,7 @@ def read_again(main: MainScreen, where: Where, protocol: str) -> None:
     if main.session.packets.follows and main.reading:
         main.say("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
-    from analyzer.filter import compiled
+    from analyzer.query.filter import compiled
     from tui.app import Window
 
     try:

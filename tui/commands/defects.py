@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analyzer.bug_report import finding_report
+from analyzer.render.bug_report import finding_report
 from dissectors.field import Field
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.decode.text import safe_text
 from analyzer.errors import UserError
-from analyzer.text import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.lore import Lore
-from analyzer.naming import Naming
-from analyzer.rows import Rows
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows
 from analyzer.session import Session
 from dissectors.slotted import slotted
 

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.fields.keys import address
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.insight.figures import Figures
 from analyzer.insight.grouping import Grouped
 from analyzer.insight.statistics import Group, Study
 from analyzer.insight.traffic import Conversation, conversations, endpoints
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
+from analyzer.query.fields.keys import address
 from analyzer.render.amounts import count, size
 from analyzer.render.counted import counted
 from analyzer.render.durations import duration
-from analyzer.rows import Rows
 from analyzer.session import Analysis
 from tui.model.figures import clocks, figure_columns, names
 from tui.model.leads import Lead, Shows, literal

@@ -10,21 +10,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer import joined
-from analyzer.known import Known, known_by
-from analyzer.lore import Lore
-from analyzer.naming import Naming
+from analyzer.decode import joined_fragments
+from analyzer.decode.masking import Span, secret_spans
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.decode.text import safe_text
+from analyzer.insight.related import Known, known_by
 from analyzer.render.durations import duration
 from analyzer.render.jsonable import Limits
 from analyzer.render.known_text import known_lines
 from analyzer.render.lines import Line
-from analyzer.render.masking import Span, secret_spans
 from analyzer.render.message_text import about_row
 from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title
-from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session, iso_time
-from analyzer.text import safe_text
 from dissectors.field import Field, Tree
 from dissectors.lesson import Standing
 from tui.model.cells import StreamCells
@@ -69,12 +69,12 @@ def read_detail(
 ) -> Detail:
     """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it.
 
-    lore: the names that have been learned. standing: what its session holds (analyzer.known), if that is known.
+    lore: the names that have been learned. standing: what its session holds (analyzer.insight.related), where known.
     """
     lore = Lore(session) if lore is None else lore
     keys = [key for key in ROW_KEYS if key != "findings"]
     (cells,) = Rows(session).objects(keys, np.array([row]), Naming(session, lore=lore).named)
-    tree = joined.tree(session, row)
+    tree = joined_fragments.tree(session, row)
     known = known_by(lore, row, tree, standing)
     error = cells["error"]
     message = Message(cells["protocol"], session.header(row), error and (error["code"], error["name"]), cells["info"])

@@ -12,13 +12,13 @@ from itertools import islice
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.lore import Lore
-from analyzer.naming import Naming
+from analyzer.columns.arrays import Ints
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.render.dialogue import KEYS, comment_notes, field_lines, message_line
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
-from analyzer.rows import BODY_KEYS, Rows
 from analyzer.session import Session
 from tui.model.accordion import Accordion
 from tui.model.cells import LONG

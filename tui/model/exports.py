@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer import extras, heap
-from analyzer.columns import Ints
+from analyzer.capture import malloc
+from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
+from analyzer.export import extras
 from analyzer.export.forms import FORMS, LINES, Asked, check
 from analyzer.render.jsonable import Limits
 from analyzer.session import Session
@@ -106,4 +107,4 @@ def write(wanted: Asked, session: Session, rows: Ints) -> str:
     try:
         return FORMS[wanted.form].write(wanted, session, rows)
     finally:
-        heap.give_back()
+        malloc.give_back()

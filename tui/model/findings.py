@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from analyzer.decode.text import safe_text
 from analyzer.insight.checkup import ERROR_ANSWER, Found
 from analyzer.insight.kinds import Kind, gravest_first, kind_of
 from analyzer.render.lines import Line
 from analyzer.session import Analysis
-from analyzer.text import safe_text
 from dissectors.finding import CODES, Severity
 from tui.model.accordion import Accordion, Spot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from analyzer.insight.errors import EMPTY
+from analyzer.query.response_errors import EMPTY
 from tui.model.leads import one_of
 
 Label = tuple[str, str | None]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.session import Session
 

@@ -8,8 +8,8 @@ import numpy as np
 from textual import on
 from textual.message import Message
 
-from analyzer.lore import Lore
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
+from analyzer.decode.name_resolver import Lore
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.render.jsonable import Limits
 from analyzer.session import Session
 from tui.model.accordion import Spot

@@ -14,9 +14,9 @@ from typing import TypeVar
 from textual import on
 from textual.message import Message
 
-from analyzer.joined import portion_of
-from analyzer.known import standing_of
-from analyzer.lore import Lore
+from analyzer.decode.joined_fragments import portion_of
+from analyzer.decode.name_resolver import Lore
+from analyzer.insight.related import standing_of
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field, Tree

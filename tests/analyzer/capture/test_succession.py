@@ -22,7 +22,7 @@ from analyzer.capture.succession import Succession
 from analyzer.errors import UserError
 from analyzer.export.output import Output
 from analyzer.export.pcapng import write
-from analyzer.frames import frames_of
+from analyzer.insight.frames import frames_of
 from analyzer.session import Session
 from tests.analyzer.capture.reading import read, rows
 from tests.analyzer.capture.writers import T0, Ng, ethernet, ipv4, segment, udp

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.session import Session
-from tests.analyzer.capture.live import wires
+from tests.analyzer.live import wires
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "analyzer.cli"]

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from analyzer.cli import terminal
+from analyzer.decode.rows import Rows
 from analyzer.render import forms
 from analyzer.render.fitting import cells_of
 from analyzer.render.jsonable import Limits
 from analyzer.render.printer import Printer
-from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.cli.conftest import Call
 

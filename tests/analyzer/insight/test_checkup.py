@@ -80,9 +80,9 @@ CAPTURES = [*sorted(GOLDEN.glob("*.pcap.zst")), PULSAR]
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_alike_rows_together_and_each_for_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session([path]).load() as session:
-        monkeypatch.setattr("analyzer.stencils.WORTH", 1 << 60)
+        monkeypatch.setattr("analyzer.decode.template_decoder.WORTH", 1 << 60)
         plain = list(checkup(session))
-        monkeypatch.setattr("analyzer.stencils.WORTH", 2)
+        monkeypatch.setattr("analyzer.decode.template_decoder.WORTH", 2)
         assert [_comparable(each) for each in checkup(session)] == [_comparable(each) for each in plain]
 
 
@@ -98,7 +98,7 @@ def test_rows_with_nothing_to_say_are_not_decoded(monkeypatch: pytest.MonkeyPatc
             decoded.append(len(message))
             return dissector.values(message, context)
 
-        monkeypatch.setattr("analyzer.defects.values", counted)
+        monkeypatch.setattr("analyzer.decode.defects.values", counted)
         assert sum(1 for _ in checkup(session))
         assert len(decoded) < len(session.rows) // 2
 

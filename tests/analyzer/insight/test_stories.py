@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from analyzer import defects
+from analyzer.decode import defects
 from analyzer.insight import stories
 from analyzer.insight.endings import endings
 from analyzer.insight.stories import Telling, parts_of, tales

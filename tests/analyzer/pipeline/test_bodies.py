@@ -11,7 +11,9 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows
+from analyzer.decode.template_decoder import Stencils
 from analyzer.pipeline import messages, portions
 from analyzer.pipeline.arrays import array
 from analyzer.pipeline.batches import tables
@@ -21,9 +23,7 @@ from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Kept
 from analyzer.pipeline.portions import Portions
 from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.rows import BODY_KEYS_IN_ORDER, Rows
 from analyzer.session import Session
-from analyzer.stencils import Stencils
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, cut, golden_frames
 
 GOLDEN = ROOT / "tests" / "golden"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.pipeline.latencies import bucket_of
 
 POWERS = [1 << exponent for exponent in range(63)]

@@ -14,7 +14,8 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.naming import Naming
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows
 from analyzer.pipeline import records as module
 from analyzer.pipeline.found import batch_of
 from analyzer.pipeline.log_fields import find, read
@@ -23,7 +24,6 @@ from analyzer.pipeline.record_rows import carried, key_hash
 from analyzer.pipeline.records import OF_MESSAGE, records
 from analyzer.pipeline.subjects import Subjects
 from analyzer.pipeline.tables import schema
-from analyzer.rows import Rows
 from analyzer.session import Session
 from dissectors.wire.bulk import twin_of
 from tests.analyzer.pipeline.house import EFFECTS, cut, golden_frames

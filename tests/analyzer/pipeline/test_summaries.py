@@ -13,13 +13,13 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.insight.errors import EMPTY
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.enrich import needed, whole
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Counted
 from analyzer.pipeline.summaries import PARTS, merged
 from analyzer.pipeline.tables import schema
+from analyzer.query.response_errors import EMPTY
 from analyzer.session import Session
 from tests.analyzer.pipeline.house import GOLDEN, ROOT
 from tests.analyzer.pipeline.test_latencies import plain

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from tests.brokers.kafka.recipe import COMPILER
 from tests.brokers.lab.java import Java, compiled

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from tests.brokers.kafka.recipe import COMPILER
 from tests.brokers.kafka.vendor import counted

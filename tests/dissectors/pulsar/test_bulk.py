@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import analyzer.capture.records
-import analyzer.engine
+import analyzer.messages.engine
 from analyzer.capture.rows import gather_rows
-from analyzer.messages import FROM_CLIENT
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import MessageHeader, Outcome, Role, State
 from dissectors.pulsar import Pulsar
@@ -218,8 +218,8 @@ def test_what_is_read_in_columns(name: str) -> None:
 @pytest.fixture
 def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bulk road takes even one packet, and blocks do not grow."""
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.defects import whole
+from analyzer.decode.defects import whole
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from tests.golden.truth import read_ndjson

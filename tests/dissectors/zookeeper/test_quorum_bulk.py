@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import analyzer.bulk
 import analyzer.capture.records
-import analyzer.engine
+import analyzer.messages.engine
+import analyzer.messages.fast_path
 from analyzer.capture.rows import gather_rows
-from analyzer.messages import FROM_CLIENT
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.wire.bulk import Column, Look, Wire
@@ -215,9 +215,9 @@ def test_an_ack_that_nobody_asked_for_is_no_answer() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_two_roads_agree(tmp_path: Path, seed: int, look: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However packets lie in segments, and also where bytes in them have changed."""
-    monkeypatch.setattr(analyzer.bulk, "WORTH_A_LOOK", look)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.fast_path, "WORTH_A_LOOK", look)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     random, flows = Random(seed), {CLIENT: b"", SERVER: b""}
     for zxid in range(8, 90):
@@ -241,8 +241,8 @@ def test_the_two_roads_agree(tmp_path: Path, seed: int, look: int, monkeypatch: 
 
 def test_a_raw_run_ends_where_its_own_bytes_have_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind a packet without its end, what follows reads as ids for a long while, and then as none."""
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     broken = packet("REQUEST", -1, bytes(16))[:-4]
     acks = [packet("ACK", 1005 + number) for number in range(300)]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from analyzer.config.model import BUILT_IN_COLORS, ColorRule, Config
-from analyzer.filter import compiled
-from analyzer.rows import Rows
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model import colouring as module

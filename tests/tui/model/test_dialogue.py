@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from analyzer.cli.follow import command
-from analyzer.lore import Lore
+from analyzer.decode.name_resolver import Lore
 from analyzer.render.jsonable import Limits
 from analyzer.render.lines import plain
 from analyzer.session import Session

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from analyzer.decode.masking import secret_spans
 from analyzer.render.jsonable import Limits
-from analyzer.render.masking import secret_spans
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, metadata, write

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import zstandard
 
-from analyzer.filter import compiled
-from analyzer.row_columns import Integers
-from analyzer.rows import Rows
+from analyzer.columns.values import Integers
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.kafka.catalog.tshark import aliases

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from analyzer.pasted import by_looks, cut
+from analyzer.hexinput.pasted import by_looks, cut
 from analyzer.session import Session
 from dissectors.api import Context, Role, State
 from dissectors.kafka import Kafka

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+from analyzer.decode.masking import secret_spans
 from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.masking import secret_spans
 from analyzer.render.tree_json import node_object
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, FIN, SERVER, Segment, Talk, capture, data_segments, opening, segments

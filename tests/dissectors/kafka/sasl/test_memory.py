@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 import analyzer.capture.records
-import analyzer.engine
+import analyzer.messages.engine
 from analyzer.session import Session
 from dissectors.kafka.sasl.memory import Sasl
 from tests.dissectors.kafka.test_conversation import GOLDEN, Answer, Ask, Message, Token, outcomes
@@ -97,8 +97,8 @@ def test_cut_messages(cut: int) -> None:
 @pytest.mark.parametrize("name", ["k24_sasl_v0", "k4_errors"])
 def test_both_roads_remember_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Contexts of all rows of a capture: message by message, in bulk, and wherever blocks are cut."""
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     found = []
     for use_bulk, block in ((False, 1 << 15), (True, 1 << 15), (True, 16), (True, 5), (False, 7)):
