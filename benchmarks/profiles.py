@@ -40,7 +40,7 @@ ROOMS = (
     ("dissectors.kafka.info", "info"),
     ("analyzer.capture", "capture"),
     ("analyzer.decode.rows", "keys"),
-    ("analyzer.messages.counts", "keys"),
+    ("analyzer.insight.counts", "keys"),
     ("analyzer.session", "keys"),
     ("analyzer.columns.arrays", "engine"),
     ("analyzer.render", "text"),

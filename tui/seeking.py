@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from dissectors.field import Field, Tree
 from tui.background import Background
@@ -173,5 +174,5 @@ def _seek(search: Search, session: Session, readers: Readers, post: Callable[[Me
     row = find.find(search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped)
     if row is None:
         return Found(search, None)
-    places = find.places(search.sought, session.tree(row))
+    places = find.places(search.sought, decode_tree(session, row))
     return Found(search, row, places[0] if places else None)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from os import PathLike
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from analyzer.capture.timeline import merge
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
 
-__all__ = ["CaptureInfo", "Counts", "FlowTable", "PacketBlock", "Packets", "Reader"]
+__all__ = ["Blocks", "CaptureInfo", "Counts", "FlowTable", "PacketBlock", "Packets", "Reader"]
 
 Reader = Literal["native", "scapy"]
 
@@ -67,6 +67,35 @@ class PacketBlock:
 
     def __len__(self) -> int:
         return len(self.number)
+
+
+class Blocks(Protocol):
+    """Where packets come from: Packets, or whoever else has pointers to them (a Spark partition)."""
+
+    @property
+    def store(self) -> Store:
+        """The bytes that the packets' locations mean."""
+
+    @property
+    def flows(self) -> FlowTable:
+        """Their connections."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was damaged, as far as blocks() has been read."""
+
+    @property
+    def gone(self) -> int:
+        """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
+
+    def blocks(self) -> Iterator[PacketBlock]:
+        """The packets; those of one connection in the order of time, their numbers rising. To be read once."""
+
+    def release(self, packet: int) -> None:
+        """Nobody will ask for packets before that number. By the thread that reads, between two blocks."""
+
+    def close(self) -> None:
+        """Locations are no longer readable."""
 
 
 @slotted

@@ -27,8 +27,8 @@ from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, said_finding
 from analyzer.decode.text import safe_text
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
+from analyzer.insight.counts import streams
 from analyzer.insight.kinds import Group, Kind, grouped
-from analyzer.messages.counts import streams
 from analyzer.messages.decode_as import Told
 from analyzer.render.counted import counted
 from analyzer.render.fitting import cells_of, wrapped

@@ -20,6 +20,9 @@ from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.cli.streams import SIDES, find_stream, is_stream
 from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_messages
+from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, chunks
 from analyzer.decode.text import safe_text
@@ -97,19 +100,19 @@ def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, 
             yield message_line(cells, int(times[row]) - began)
             yield from comment_notes(session.comments.of(row) if commented else ())
             if view == "fields":
-                yield from field_lines(session.tree(row), limits)
+                yield from field_lines(decode_tree(session, row), limits)
             elif view == "hex":
-                yield from dump_lines(session.tree(row), limits)
+                yield from dump_lines(decode_tree(session, row), limits)
 
 
 def _called(session: Session, stream: int) -> str:
     """A stream's id, and what its ends are called, where the capture tells."""
-    names = [session.hosts.endpoint(session.endpoint(stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
-    called = session.stream_id(stream)
+    names = [session.hosts.endpoint(name_endpoint(session, stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
+    called = name_stream(session, stream)
     return f"{called} ({' > '.join(name or 'unnamed' for name in names)})" if any(names) else called
 
 
 def _print_raw(session: Session, numbers: Ints) -> None:
     click.echo(sentence("raw bytes can't be masked: passwords and tokens are among them if they were sent"), err=True)
     for part in chunks(session, numbers):
-        sys.stdout.buffer.writelines(session.messages(part))
+        sys.stdout.buffer.writelines(read_messages(session, part))

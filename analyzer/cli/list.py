@@ -21,7 +21,7 @@ from analyzer.errors import UserError
 from analyzer.messages.decode_as import Told
 from analyzer.query.selection import Selection
 from analyzer.render.printer import Printer
-from analyzer.session import Session
+from analyzer.session import Session, grow_within
 
 
 @click.command("list")
@@ -84,7 +84,7 @@ def _print_read(session: Session, printer: Printer, selection: Selection, count:
 def _print_growing(session: Session, printer: Printer, selection: Selection, memory: int | None) -> None:
     printer.head()
     reading = Rows(session, streaming=True)
-    growth = session.grow() if memory is None else session.grow_within(memory)
+    growth = session.grow() if memory is None else grow_within(session, memory)
     for rows in selection.as_they_come(reading, selection.read(growth)):
         printer.rows(reading, rows)
         sys.stdout.buffer.flush()

@@ -15,6 +15,8 @@ from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.decode import joined_fragments
+from analyzer.decode.content import read_header
+from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.errors import UserError
 from analyzer.insight.related import known_of
@@ -56,10 +58,10 @@ def command(
 def _object(session: Session, row: int) -> dict[str, Any]:
     """What the message says, ids as they are."""
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None)
-    tree, packets = joined_fragments.tree(session, row), session.packets_of(row)
+    tree, packets = joined_fragments.tree(session, row), list_packets(session, row)
     known = known_of(session, row, tree)  # which writes names beside ids in the tree
     _add_comments(packets, session.comments.of_message(packets))
-    found = tree_object(said_of(session.header(row), cells), tree)
+    found = tree_object(said_of(read_header(session, row), cells), tree)
     return found | {"row": cells, "packets": packets, **known_objects(known)}
 
 

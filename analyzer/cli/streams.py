@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analyzer.decode.endpoints import name_stream
 from analyzer.errors import UserError
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.session import Session
@@ -22,7 +23,7 @@ def find_stream(session: Session, wanted: str) -> int:
             return int(wanted)
     else:
         for stream in range(count):
-            if session.stream_id(stream) == wanted:
+            if name_stream(session, stream) == wanted:
                 return stream
     known = f"the input has {count} streams, counted from 0" if count else "the input has no TCP streams"
     raise UserError(f"there is no stream {wanted}: {known}")

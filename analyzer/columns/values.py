@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 import numpy as np
@@ -194,6 +195,8 @@ class Times:
         return cells.beside([style.quote, cells.times(self.times), style.quote], len(self.times))
 
 
+_EPOCH = datetime(1970, 1, 1)
+
 PLAIN = Style("plain", b"", str.encode)
 
 
@@ -251,3 +254,9 @@ class Scoped:
         whole[rows] = 0
         whole[rows, : texts.shape[1]] = texts
         return whole
+
+
+def iso_time(time: int) -> str:
+    """`2026-11-21T10:00:00.123456789Z` of ns since 1970."""
+    seconds, rest = divmod(time, 10**9)
+    return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()}.{rest:09d}Z"

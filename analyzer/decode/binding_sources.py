@@ -80,7 +80,7 @@ class Teaching:
 
     def _named(self, prefix: str) -> list[int]:
         """Numbers of the clients whose name begins so, of all that are known by now."""
-        texts = self._session.names.texts
+        texts = self._session.engine.names.texts
         seen, found = self._clients.get(prefix, (0, []))
         known = len(texts)
         found += [number for number in range(seen, known) if texts[number].startswith(prefix)]

@@ -19,6 +19,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode import defects
+from analyzer.decode.content import find_dissector, open_window
 from analyzer.session import Analysis
 from dissectors.api import Dissector
 from dissectors.portion import Portion
@@ -52,7 +53,7 @@ def read_portion(session: Analysis, dissector: Dissector, row: int) -> Portion |
         length = session.engine.pieces.cell("length", first)
         prefix = session.source.store.read(at, min(length, dissector.prefix))
     else:
-        prefix = session.window(row).read(0, dissector.prefix)
+        prefix = open_window(session, row).read(0, dissector.prefix)
     return defects.asked(partial(dissector.portion, prefix), None)
 
 
@@ -60,7 +61,7 @@ def before(session: Analysis, row: int, mine: Portion) -> dict[int, int]:
     """See Before."""
     if not mine.number:
         return {}
-    return _nearest(_same(session, _alike_before(session, row, session.first), mine), mine)
+    return _nearest(_same(session, _alike_before(session, row, session.rows.first), mine), mine)
 
 
 def completing(session: Analysis, row: int, mine: Portion) -> Found | None:
@@ -82,9 +83,9 @@ class Passed:
         """See Before."""
         session = self._session
         lane = self._lanes.setdefault(tuple(session.rows.cell(name, row) for name in _ALIKE), _Lane())
-        alike = islice(_alike_before(session, row, max(lane.stop, session.first)), MOST)
+        alike = islice(_alike_before(session, row, max(lane.stop, session.rows.first)), MOST)
         for each in reversed(list(alike)):
-            dissector = session.dissector(each)
+            dissector = find_dissector(session, each)
             lane.add(each, None if dissector is None else read_portion(session, dissector, each))
         lane.stop = row
         return _nearest(reversed(lane.wholes.get(mine.whole, ())), mine)
@@ -126,7 +127,7 @@ def _nearest(found: Iterable[Found], mine: Portion) -> dict[int, int]:
 def _same(session: Analysis, rows: Iterator[int], mine: Portion) -> Iterator[Found]:
     """Those of the next rows, which do the same, that carry portions of the same."""
     for each in islice(rows, MOST):
-        dissector = session.dissector(each)
+        dissector = find_dissector(session, each)
         portion = None if dissector is None else read_portion(session, dissector, each)
         if portion is not None and portion.whole == mine.whole:
             yield Found(each, portion)

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from analyzer.decode import defects
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import find_dissector, read_cell, read_context, read_message
 from analyzer.decode.fragments import Before, before, completing, read_portion
 from analyzer.session import Analysis
 from dissectors.api import Body
@@ -20,11 +22,11 @@ from dissectors.wire.budget import allowed
 
 
 def tree(session: Analysis, row: int) -> Tree:
-    """A row as Analysis.tree gives it, and what it completes as a source of its own."""
+    """A row as decode_tree gives it, and what it completes as a source of its own."""
     found = portion_of(session, row)
     if found is None:
-        return session.tree(row)
-    return session.tree(row, partial(defects.joined, others=_others(session, row, found)))
+        return decode_tree(session, row)
+    return decode_tree(session, row, partial(defects.joined, others=_others(session, row, found)))
 
 
 def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Body, list[int]] | None:
@@ -32,18 +34,18 @@ def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Bod
 
     None where it can't be read.
     """
-    dissector = session.dissector(row)
+    dissector = find_dissector(session, row)
     if dissector is None:
         return None
     others = _parts(session, row, find(row, mine))
-    body = defects.asked(partial(dissector.whole, session.message(row), session.context(row), others), None)
+    body = defects.asked(partial(dissector.whole, read_message(session, row), read_context(session, row), others), None)
     return None if body is None else (body, [*(other.row - 1 for other in others), row])
 
 
 def portion_of(session: Analysis, row: int) -> Portion | None:
     """The portion that a row carries; None for what is whole."""
-    dissector = session.dissector(row)
-    if dissector is None or session.cell("code", row) not in defects.told(dissector.portioned):
+    dissector = find_dissector(session, row)
+    if dissector is None or read_cell(session, "code", row) not in defects.told(dissector.portioned):
         return None
     return read_portion(session, dissector, row)
 
@@ -61,6 +63,6 @@ def _parts(session: Analysis, row: int, found: Mapping[int, int]) -> list[Other]
     lengths = session.rows.column("length")
     held = int(lengths[row]) + sum(int(lengths[each]) for each in found.values())
     return [
-        Other(each + 1, number, session.message(each) if held <= allowed() else None)
+        Other(each + 1, number, read_message(session, each) if held <= allowed() else None)
         for number, each in sorted(found.items(), key=lambda item: item[1])
     ]

@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from analyzer.decode import defects
+from analyzer.decode.content import find_dissector, read_context
 from analyzer.decode.name_resolver import EVERYWHERE, Known, Lore
 from analyzer.session import Analysis
 from dissectors.field import Field, Tree
@@ -66,9 +67,9 @@ def annotate(lore: Lore, row: int, tree: Tree) -> list[Named]:
 
 def _ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | None, Field]]:
     """The nodes with ids in a row's tree, of what kind and in which scope they are."""
-    dissector = session.dissector(row)
+    dissector = find_dissector(session, row)
     if dissector is not None:
-        for reference in defects.told(partial(dissector.references, session.context(row))):
+        for reference in defects.told(partial(dissector.references, read_context(session, row))):
             for node in _nodes(tree.fields, reference.path):
                 if type(node.value) in (int, str) and node.value not in _NOBODY:
                     yield reference.kind, reference.scope, node

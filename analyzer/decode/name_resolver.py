@@ -19,9 +19,11 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.decode import defects
 from analyzer.decode.binding_sources import Teaching
+from analyzer.decode.content import Undecoded, read_cell, read_undecoded
+from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.rows import chunks
 from analyzer.messages.index import FROM_CLIENT
-from analyzer.session import Analysis, Readable
+from analyzer.session import Analysis
 from dissectors.api import Dissector, Role
 from dissectors.lesson import Lesson, Taught, Values
 
@@ -88,7 +90,7 @@ class Lore:
         """
         if rows <= self.read:
             return set()
-        teaching = self._teaching.rows(max(self.read, min(self.session.first, rows)), rows)
+        teaching = self._teaching.rows(max(self.read, min(self.session.rows.first, rows)), rows)
         if most is not None and len(teaching) > most:
             teaching = teaching[:most]
             rows = int(teaching[-1]) + 1
@@ -122,13 +124,15 @@ class Lore:
         """What rows that teach say, each with its row, in their order; what only repeats an earlier one is left out."""
         session = self.session
         for part in chunks(session, rows):
-            for row, readable in zip(part.tolist(), session.readable(part), strict=True):
+            for row, readable in zip(part.tolist(), read_undecoded(session, part), strict=True):
                 dissector, message, context = readable
                 if dissector is None or self._teaching.repeats(dissector, message, context):
                     continue
                 body = defects.values(dissector, message, context)
-                host = session.endpoint(session.rows.cell("stream", row), FROM_CLIENT).rpartition(":")[0].strip("[]")
-                client = session.names.text(session.rows.cell("client", row))
+                host = (
+                    name_endpoint(session, session.rows.cell("stream", row), FROM_CLIENT).rpartition(":")[0].strip("[]")
+                )
+                client = session.engine.names.text(session.rows.cell("client", row))
                 taught = Taught(body.values, context, partial(request_of, session, row), client, host)
                 for lesson in defects.told(partial(dissector.lessons, taught)):
                     yield row, lesson
@@ -140,7 +144,7 @@ def _row(known: Known) -> int:
 
 def request_of(session: Analysis, row: int) -> Values | None:
     """The values of the request that a row answers; None where it answers none that is known."""
-    partner = session.cell("partner", row)
+    partner = read_cell(session, "partner", row)
     if partner is None or session.rows.cell("role", row) != Role.RESPONSE:
         return None
     return values_of(session, partner)
@@ -148,6 +152,6 @@ def request_of(session: Analysis, row: int) -> Values | None:
 
 def values_of(session: Analysis, row: int) -> Values | None:
     """The values of a row; None for raw bytes."""
-    readable: Readable = session.readable(np.array([row]))[0]
+    readable: Undecoded = read_undecoded(session, np.array([row]))[0]
     dissector: Dissector | None = readable[0]
     return None if dissector is None else defects.values(dissector, readable[1], readable[2]).values

@@ -9,21 +9,19 @@ and tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode import defects
+from analyzer.decode.endpoints import server_port
 from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
-from analyzer.messages.ports import server_port
+from analyzer.session import Analysis
 from dissectors import registry
 from dissectors.api import Body, Window
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.foreign import foreign
 from dissectors.raw import RawReader, Run
-
-if TYPE_CHECKING:
-    from analyzer.session import Analysis
 
 _T = TypeVar("_T")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -17,6 +18,10 @@ import numpy as np
 from analyzer.columns.arrays import Array, Ints
 from analyzer.columns.values import Column, Flags, Integers, Joined, Picked, Scoped, Texts, Times, Values, fixed
 from analyzer.decode import defects, raw
+from analyzer.decode.bodies import add_row_findings, flag_row_findings
+from analyzer.decode.content import read_undecoded
+from analyzer.decode.endpoints import name_endpoint, name_stream
+from analyzer.decode.request_fields import find_requests
 from analyzer.messages.index import FROM_CLIENT, Mark
 from analyzer.messages.row_findings import findings_of
 from analyzer.session import Analysis
@@ -50,9 +55,9 @@ class Rows:
         self._index = session.rows
         self._latest: Ints | None = None
         self._run = slice(0, 0)
-        self._names = Texts(lambda number: session.names.text(number - 1) if number else None)
-        self._stream_ids = Texts(session.stream_id)
-        self._endpoints = Texts(lambda number: session.endpoint(number // 2, number % 2))
+        self._names = Texts(lambda number: session.engine.names.text(number - 1) if number else None)
+        self._stream_ids = Texts(partial(name_stream, session))
+        self._endpoints = Texts(lambda number: name_endpoint(session, number // 2, number % 2))
         self._protocols = fixed([*(dissector.name for dissector in session.engine.known.dissectors), "unknown"])
 
     def column(self, key: str, rows: Ints) -> Column:
@@ -81,8 +86,8 @@ class Rows:
         self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]], named: Named | None
     ) -> Iterator[dict[str, Any]]:
         session, error, info, findings, fields = self.session, *(key in keys for key in BODY_KEYS_IN_ORDER)
-        readable = session.readable(rows)
-        requests = session.recalled.of(rows, readable) if info else repeat(None, len(rows))
+        readable = read_undecoded(session, rows)
+        requests = find_requests(session, rows, readable) if info else repeat(None, len(rows))
         for row, (dissector, message, context), number, remarks, request in zip(
             cells, readable, rows.tolist(), self.remarks(rows).tolist(), requests, strict=True
         ):
@@ -92,7 +97,7 @@ class Rows:
             if request is not None:
                 body = request.beside(body)
             if remarks:
-                body = session.remarked(number, body, findings_of(remarks))
+                body = add_row_findings(session, number, body, findings_of(remarks))
             found = dict(zip(keys, row, strict=True))
             if error:
                 found["error"] = said_error(body)
@@ -109,7 +114,7 @@ class Rows:
 
     def remarks(self, rows: Ints) -> Ints:
         """What the index itself has to say of rows, as bits; see row_findings."""
-        return self.session.remarks_of(rows, late=self.hindsight and self.session.ended)
+        return flag_row_findings(self.session, rows, late=self.hindsight and self.session.ended)
 
     def take(self, name: str, rows: Ints) -> Array:
         """One column of the index."""

@@ -22,6 +22,7 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.columns.group_keys import packed, parts
 from analyzer.columns.values import Values
+from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
 from analyzer.decode.request_fields import are_short, recalls, requests
 from analyzer.decode.rows import Rows
 from analyzer.decode.templates import Bytestore, Joined, Laid, Template
@@ -175,7 +176,7 @@ class Stencils:
         return {lies: places[asked < 0], _PAIR: places[short[:fitting]]}, left
 
     def _recalls(self, code: int, version: int, role: int, extra: int, protocol: int) -> bool:
-        context = self._session.context_of(role, code, version, extra)
+        context = make_context(self._session, role, code, version, extra)
         return bool(recalls(self._session.engine.dissector(protocol), context))
 
     def _of_a_kind(
@@ -223,24 +224,24 @@ class Stencils:
         if lies == _PAIR:
             asked = table.column("partner")[rows]
             length = length.astype(np.int64) + table.column("length")[asked]
-            pairs = zip(session.messages(rows), session.messages(asked), strict=True)
+            pairs = zip(read_messages(session, rows), read_messages(session, asked), strict=True)
             return Joined([part for pair in pairs for part in pair]), np.cumsum(length) - length, length
-        return Joined(session.messages(rows)), np.cumsum(length) - length, length
+        return Joined(read_messages(session, rows)), np.cumsum(length) - length, length
 
     def _template(self, row: int, lies: int, remarks: tuple[Finding, ...]) -> Template | None:
         session = self._session
-        dissector, context = session.dissector(row), session.context(row)
+        dissector, context = find_dissector(session, row), read_context(session, row)
         if dissector is None:
             return None
         try:
             if lies == _PAIR:
                 asked = session.rows.cell("partner", row)
-                request = session.message(asked), session.context(asked)
-                made = dissector.stencil(session.message(row), context, request)
+                request = read_message(session, asked), read_context(session, asked)
+                made = dissector.stencil(read_message(session, row), context, request)
                 if made is not None:
                     made = made._replace(body=made.body._replace(asked=request[1].code))
             else:
-                made = dissector.stencil(session.message(row), context)
+                made = dissector.stencil(read_message(session, row), context)
             if made is not None and remarks:
                 made = made._replace(body=made.body._replace(findings=(*remarks, *made.body.findings)))
             said = {} if made is None else self._say(made.body, dissector, context)

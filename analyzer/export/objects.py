@@ -13,11 +13,13 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode import defects, joined_fragments
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import Undecoded, read_undecoded
 from analyzer.decode.fragments import Passed
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, chunks
 from analyzer.export.folder import Folder
-from analyzer.session import Analysis, Readable
+from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.payload import Payload, Values
 from dissectors.portion import Portion
@@ -54,7 +56,7 @@ class Objects:
         """Writes those of rows, which come behind the rows before; the session is at its end. Raises UserError."""
         for part in chunks(self._session, rows):
             about = self._reader.objects(_ABOUT, part)
-            for row, found, readable in zip(part.tolist(), about, self._session.readable(part), strict=True):
+            for row, found, readable in zip(part.tolist(), about, read_undecoded(self._session, part), strict=True):
                 portion = joined_fragments.portion_of(self._session, row)
                 if portion is None:
                     self._write(row, found, readable)
@@ -80,7 +82,7 @@ class Objects:
                 self._alone(rows)
             else:
                 (found,) = self._reader.objects(_ABOUT, np.array([row]))
-                (readable,) = self._session.readable(np.array([row]))
+                (readable,) = read_undecoded(self._session, np.array([row]))
                 body, parts = whole
                 self._write(row, {**found, "joined": [part + 1 for part in parts]}, readable, body)
 
@@ -89,9 +91,9 @@ class Objects:
         numbers = np.array(rows)
         about = self._reader.objects(_ABOUT, numbers)
         for row, found in zip(rows, about, strict=True):
-            self._write(row, found, self._session.readable(np.array([row]))[0])
+            self._write(row, found, read_undecoded(self._session, np.array([row]))[0])
 
-    def _write(self, row: int, found: dict[str, Any], readable: Readable, body: Body | None = None) -> None:
+    def _write(self, row: int, found: dict[str, Any], readable: Undecoded, body: Body | None = None) -> None:
         """What one row carries; body: where it is known, or is to be another."""
         dissector, message, context = readable
         if dissector is None:
@@ -121,7 +123,7 @@ def payloads_of(
 
     def asked() -> Values | None:
         partner = session.rows.cell("partner", row)
-        return session.body(partner).values if partner != NULL and context.role is Role.RESPONSE else None
+        return decode_body(session, partner).values if partner != NULL and context.role is Role.RESPONSE else None
 
     named = naming.named(dissector, body, context, row)
     return defects.told(partial(dissector.payloads, named.values, asked))

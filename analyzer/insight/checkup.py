@@ -58,7 +58,7 @@ def of_rows(
     """
     watching = Watching(session)
     saying = Saying(session, watching.paths)
-    done, alone = session.first, one_way.one_way(session)
+    done, alone = session.rows.first, one_way.one_way(session)
     numbers = deque(Found(*each) for each in reused.findings(session, max(count, done), watching.losses))
     for rows in chunks(session, range(done, max(count, done)), *portion):
         for about in saying.about(rows):
@@ -88,7 +88,7 @@ def _error(session: Analysis, about: About) -> Iterator[Finding]:
     That there is nothing now is none.
     """
     if about.error is not None:
-        operation = session.names.text(session.rows.cell("operation", about.row))
+        operation = session.engine.names.text(session.rows.cell("operation", about.row))
         dissector = session.engine.dissector(session.rows.cell("protocol", about.row))
         if dissector is not None and about.error[0] in EMPTY.get((dissector.name, operation or ""), ()):
             return

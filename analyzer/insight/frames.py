@@ -18,7 +18,10 @@ from analyzer.capture.records import RecordBlock, join, no_records
 from analyzer.capture.tcp import Segments
 from analyzer.capture.usual import usual_segments
 from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import list_pieces
 from analyzer.decode.masking import Span, secret_spans
+from analyzer.decode.packets import list_packets
 from analyzer.session import Session
 from analyzer.tcp.reassembly import SNAPPED
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
@@ -77,7 +80,7 @@ class Lost:
 
 def frames_of(session: Session, row: int) -> list[Frame]:
     """The frames that brought a row's bytes, by number. Reads the capture up to the last of them."""
-    brought = session.packets_of(row)
+    brought = list_packets(session, row)
     numbers = np.unique(np.array([each["number"] for each in brought], np.int64))
     records = _records(session, numbers)
     known = {int(number): place for place, number in enumerate(numbers[: len(records)])}
@@ -101,7 +104,7 @@ def frames_of(session: Session, row: int) -> list[Frame]:
 def lost_in(session: Session, row: int) -> list[Lost]:
     """What the capture lacks of a row."""
     offset, found = 0, []
-    for at, length, _ in session.pieces(row):
+    for at, length, _ in list_pieces(session, row):
         if at < 0:
             found.append(Lost(offset, length, at == SNAPPED))
         offset += length
@@ -134,7 +137,7 @@ def frame_bytes(session: Session, row: int, frame: Frame, rows: int, *, show_sec
 
 def _hidden(session: Session, row: int, begin: int, first: int, again: bytes | None) -> Iterator[Span]:
     """Spans of the half-stream that a row hides; all of it where `again`, payload from `first` on, differs from it."""
-    tree = session.tree(row)
+    tree = decode_tree(session, row)
     said = tree.sources[0].data
     if again is not None:
         low, high = max(begin, first), min(begin + len(said), first + len(again))
@@ -146,7 +149,7 @@ def _hidden(session: Session, row: int, begin: int, first: int, again: bytes | N
 
 def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Ints:
     """The rows of the same direction that have bytes there, in the order of these."""
-    before = session.first
+    before = session.rows.first
     kept = slice(before, rows)
     columns = {name: session.rows.column(name)[kept] for name in ("stream", "side", "offset", "length")}
     mine = (columns["stream"] == session.rows.cell("stream", row)) & (columns["side"] == session.rows.cell("side", row))
@@ -198,7 +201,7 @@ def _begins(session: Session, row: int, numbers: Ints, records: RecordBlock, tcp
     2^32.
     """
     offset = session.rows.cell("offset", row)
-    for at, length, packet in session.pieces(row):
+    for at, length, packet in list_pieces(session, row):
         place = int(np.searchsorted(numbers, packet))
         found = tcp.get(place) if at >= 0 and place < len(records) and numbers[place] == packet else None
         if found is not None:

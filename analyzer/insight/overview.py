@@ -20,12 +20,14 @@ import numpy as np
 from analyzer.columns.arrays import Array, Ints
 from analyzer.columns.group_keys import packed
 from analyzer.decode import raw
+from analyzer.decode.bodies import flag_row_findings
+from analyzer.decode.content import find_dissector, read_context
 from analyzer.decode.rows import Rows
+from analyzer.insight.counts import streams
 from analyzer.insight.figures import Figures
 from analyzer.insight.statistics import Group, Statistics, Study
 from analyzer.insight.traffic import Conversation, conversations
 from analyzer.insight.unanswered import Waiting, longest, unanswered
-from analyzer.messages.counts import streams
 from analyzer.messages.row_findings import findings_of
 from analyzer.query.fields.path import FieldPath, ShortField
 from analyzer.query.response_errors import Errors, Looked
@@ -210,8 +212,10 @@ def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
     kind = origin.short.kind
     columns = [session.rows.column(column)[rows] for column in ("protocol", "code", "version", "role")]
     for row in _one_of_each(columns, rows):
-        dissector = session.dissector(row)
-        if dissector is not None and any(each.kind == kind for each in dissector.references(session.context(row))):
+        dissector = find_dissector(session, row)
+        if dissector is not None and any(
+            each.kind == kind for each in dissector.references(read_context(session, row))
+        ):
             return field
     return replace(field, origin=ShortField(origin.protocol, origin.short._replace(kind=None)))
 
@@ -252,7 +256,7 @@ def _findings(session: Session, rows: Ints, others: Sequence[Finding]) -> list[t
     Bodies are not read, but for the first bytes of raw rows.
     """
     found: Counter[tuple[Severity, str]] = Counter()
-    bits = session.remarks_of(rows, late=session.ended)
+    bits = flag_row_findings(session, rows, late=session.ended)
     for value in np.unique(bits).tolist():
         count = int((bits == value).sum())
         for finding in findings_of(value):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.decode import defects
+from analyzer.decode.content import find_dissector, read_cell, read_context
 from analyzer.decode.name_annotations import Named, annotate, kinds_in, named_by
 from analyzer.decode.name_resolver import Lore, values_of
 from analyzer.decode.resolved_names import TOPIC
@@ -60,12 +61,12 @@ def known_by(lore: Lore, row: int, tree: Tree, standing: Standing | None) -> Kno
 
 def standing_of(session: Analysis, row: int) -> Standing | None:
     """What the session of a request holds, or of the request that a response answers."""
-    dissector = session.dissector(row)
+    dissector = find_dissector(session, row)
     role = session.rows.cell("role", row)
-    request = session.cell("partner", row) if role == Role.RESPONSE else row
+    request = read_cell(session, "partner", row) if role == Role.RESPONSE else row
     if dissector is None or request is None or role not in (Role.REQUEST, Role.RESPONSE):
         return None
-    return defects.standing(dissector, session.context(request), _exchanges(session, request))
+    return defects.standing(dissector, read_context(session, request), _exchanges(session, request))
 
 
 def _exchanges(session: Analysis, row: int) -> Iterator[Exchange]:
@@ -75,7 +76,7 @@ def _exchanges(session: Analysis, row: int) -> Iterator[Exchange]:
     for name in ("stream", "protocol", "code", "role"):
         alike &= table.column(name)[: row + 1] == table.cell(name, row)
     for number in np.flatnonzero(alike)[: -MOST - 1 : -1].tolist():
-        partner = session.cell("partner", number)
+        partner = read_cell(session, "partner", number)
         answer = partial(values_of, session, partner) if partner is not None else _nothing
         yield Exchange(number + 1, partial(values_of, session, number), answer)
 

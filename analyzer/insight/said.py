@@ -18,6 +18,8 @@ import orjson
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.decode import defects, raw
+from analyzer.decode.bodies import add_row_findings
+from analyzer.decode.content import find_dissector, read_context, read_undecoded
 from analyzer.decode.rows import Rows, chunks
 from analyzer.decode.template_decoder import Group, Said, Stencils
 from analyzer.messages.row_findings import findings_of
@@ -74,7 +76,7 @@ class Saying:
     def _of_group(self, group: Group, rows: Ints) -> Iterator[About]:
         """One for each row; none at all where the same text stands for all, and says nothing."""
         session, every = self._session, rows[group.places].tolist()
-        dissector, context = session.dissector(every[0]), session.context(every[0])
+        dissector, context = find_dissector(session, every[0]), read_context(session, every[0])
         said, seen = (_texts(group, slot, len(every)) for slot in (_SAID, _SEEN))
         if len(set(said)) == 1:
             if said[0] == _NOTHING and seen[0] == b"null":
@@ -99,14 +101,14 @@ class Saying:
         for part in chunks(session, rows):
             remarks = self._reader.remarks(part).tolist()
             for row, bits, (dissector, message, context) in zip(
-                part.tolist(), remarks, session.readable(part), strict=True
+                part.tolist(), remarks, read_undecoded(session, part), strict=True
             ):
                 body = (
                     raw.body(session, row, message)
                     if dissector is None
                     else defects.values(dissector, message, context)
                 )
-                findings = session.remarked(row, body, findings_of(bits)).findings
+                findings = add_row_findings(session, row, body, findings_of(bits)).findings
                 watched = dissector is not None and self._watched(dissector, context)
                 yield About(row, dissector, context, body.error, findings, body.values if watched else None)
 

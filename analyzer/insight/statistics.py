@@ -62,7 +62,7 @@ class Study:
     ) -> None:
         session = reader.session
         self.reader = reader
-        self.rows: Ints = np.arange(session.first, len(session.rows)) if rows is None else rows
+        self.rows: Ints = np.arange(session.rows.first, len(session.rows)) if rows is None else rows
         self.reported: Errors | None = errors(session, self.rows, looked) if with_errors else None
         self.facts = Facts.of(session, self.rows, self.reported)
         time = self.facts.time

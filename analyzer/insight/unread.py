@@ -18,7 +18,7 @@ from analyzer.capture.flows import FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode import raw
-from analyzer.messages.ports import server_ports
+from analyzer.decode.endpoints import server_ports
 from analyzer.session import Session
 from dissectors.foreign import foreign
 

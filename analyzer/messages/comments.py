@@ -44,7 +44,7 @@ class Comments:
         return self.of_rows(np.array([row]))[1]
 
     def of_message(self, packets: Sequence[Mapping[str, int | str | bool]]) -> list[tuple[int, str]]:
-        """(packet, comment) of all that brought a message, also what came again (Analysis.packets_of)."""
+        """(packet, comment) of all that brought a message, also what came again (analyzer.decode.packets)."""
         numbers = dict.fromkeys(int(packet["number"]) for packet in packets) if self.any else ()
         return [(number, text) for number in numbers for text in self.of_packet(number)]
 

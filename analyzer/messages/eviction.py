@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from operator import attrgetter
+from typing import Protocol
 
 import numpy as np
 
-from analyzer.capture.store import Store
+from analyzer.capture.packets import Blocks
 from analyzer.columns.arrays import Array, Bools
 from analyzer.messages.connection import Connection
 from analyzer.messages.engine import Engine
@@ -49,11 +50,24 @@ _PIECE, _NAME, _CONNECTION = 240, 180, 4000
 """Bytes that each takes, about."""
 
 
-class Leaving:
-    """Decides what leaves, and lets it go. By the thread that reads, between two blocks."""
+class Follower(Protocol):
+    """What keeps something of rows beside the index."""
 
-    def __init__(self, engine: Engine, store: Store) -> None:
-        self._engine, self._store = engine, store
+    def leave(self, before: int, streams: Bools) -> None:
+        """Rows before one are about to leave. streams: which of them stay."""
+
+
+class Eviction:
+    """Decides what leaves, and lets it go. By the thread that reads, between two blocks.
+
+    Rows before `rows.first` have left: they are counted, and cannot be read. Numbers never change. `first` may be asked
+    from any thread; but rows leave while others are read, so who reads rows in a thread of its own asks before, and
+    once more behind it whether they were still there. followers: who is told before rows leave, by what they are.
+    """
+
+    def __init__(self, engine: Engine, source: Blocks) -> None:
+        self._engine, self._source, self._store = engine, source, source.store
+        self.followers: dict[type[Follower], Follower] = {}
         self._follows = False
         self._gone = 1
         self._silence_looked = self._unread_looked = 0
@@ -80,16 +94,18 @@ class Leaving:
             each.held for each in (engine.rows, engine.pieces, engine.serial_rows, engine.repeats, engine.remarks)
         )
 
-    def due(self, limit: int | None, gone: int) -> int:
-        """The row before which rows should leave, at least the first that is there; see Analysis.due.
+    def due(self, limit: int | None) -> int:
+        """The row before which rows should leave, at least the first that is there.
 
-        gone: the first packet that lies in no file that a ring took away.
+        That is: so many that at most seven eighths of `limit` (bytes) are `held` again, if it is more than that; and
+        those that closed in files which a ring took away. The last thousand stay. Who asks follows something that may
+        never end: from then on what is silent or never whole is forgotten, too.
         """
         self._follows = True
         rows = self._engine.rows
         first = before = rows.first
-        if gone > self._gone:
-            here = rows.column("last")[first:] >= gone
+        if self._source.gone > self._gone:
+            here = rows.column("last")[first:] >= self._source.gone
             before += int(here.argmax()) if here.any() else len(here)
         held = 0 if limit is None else self.held
         if limit is not None and held > limit:
@@ -98,10 +114,19 @@ class Leaving:
             before = max(before, min(first + some, len(rows) - LEAST))
         return max(before, first)
 
-    def leave(self, before: int, gone: int) -> int:
-        """Lets the rows before one go; returns the first packet that is still needed."""
+    def leave(self, before: int) -> None:
+        """Rows before a number leave. Nothing, if they have left.
+
+        Of an exchange of which one half has left the other has no partner, and no latency.
+        """
+        if before > self._engine.rows.first:
+            self._leave(before)
+
+    def _leave(self, before: int) -> None:
+        for each in self.followers.values():
+            each.leave(before, self._staying(before))
         engine, rows = self._engine, self._engine.rows
-        self._gone = max(gone, self._gone)
+        self._gone = max(self._source.gone, self._gone)
         needed = self._needed(before)
         self._unpair(before)  # first: whoever paints a row of which the partner leaves must not look for it
         rows.forget(before)
@@ -116,14 +141,7 @@ class Leaving:
         self._move_rows(before, needed)
         self._leave_names(before)
         self._leave_streams(before)
-        return needed
-
-    def has_nothing_before(self, gone: int) -> bool:
-        """Whether files have gone since the last leave(), of which no row is left, and somebody follows."""
-        if not self._follows or gone <= self._gone:
-            return False
-        rows = self._engine.rows
-        return not bool((rows.column("last")[rows.first :] < gone).any())
+        self._source.release(needed)
 
     def age(self) -> None:
         """If somebody follows: what is silent is forgotten, and what nobody reads shortened. Behind each block."""
@@ -136,6 +154,9 @@ class Leaving:
         if engine.packet - self._unread_looked >= LOOK_PACKETS:
             self._unread_looked = engine.packet
             self._shorten()
+        gone = self._source.gone
+        if gone > self._gone and not (engine.rows.column("last")[engine.rows.first :] < gone).any():
+            self._leave(engine.rows.first)  # files have gone of which no row is left, so nobody is told
 
     def findings(self) -> list[Finding]:
         """What left before it was whole."""
@@ -197,11 +218,11 @@ class Leaving:
         if len(engine.streams) < self._streams + LEAST:
             return
         self._streams = len(engine.streams)
-        kept = np.flatnonzero(self.staying(before))
+        kept = np.flatnonzero(self._staying(before))
         engine.streams.keep_only(kept)
         engine.over.keep_only(kept)
 
-    def staying(self, before: int) -> Bools:
+    def _staying(self, before: int) -> Bools:
         """The streams that have rows from one on, or to which something can come."""
         engine = self._engine
         used = np.zeros(len(engine.streams), bool)

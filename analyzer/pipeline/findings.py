@@ -16,6 +16,7 @@ import pyarrow as pa
 from analyzer.capture.packets import Packets
 from analyzer.columns.arrays import Ints, ranks
 from analyzer.columns.group_keys import packed
+from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.rows import Rows
 from analyzer.messages.row_findings import findings_of
 from analyzer.pipeline.arrays import array, picked
@@ -35,7 +36,7 @@ _OF_ROW = ("id", "stream_id", "operation", "protocol")
 def of_rows(reader: Rows, told: Told) -> Columns | None:
     """The findings of rows, whose bodies have told theirs and those of the index at sight; None if there are none."""
     session, rows = reader.session, told.rows
-    early, late = (session.remarks_of(rows, late=hindsight) for hindsight in (False, True))
+    early, late = (flag_row_findings(session, rows, late=hindsight) for hindsight in (False, True))
     (body, before, after), keys = packed([told.numbers["findings"], early, late])
     kinds = told.findings.values
     lists = [

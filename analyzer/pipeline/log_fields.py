@@ -17,7 +17,7 @@ import numpy as np
 from analyzer.capture.store import Store
 from analyzer.columns.arrays import Array, Bools, Ints, given, ranks
 from analyzer.columns.group_keys import packed, parts
-from analyzer.messages.multi_segment import Scattered, placed
+from analyzer.decode.multi_segment import Scattered, placed
 from analyzer.query.projection import leaves_of, number, walked
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode import defects
+from analyzer.decode.content import read_undecoded
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import chunks
 from analyzer.export.objects import payloads_of
@@ -39,7 +40,7 @@ def carried(session: Analysis, naming: Naming, rows: Ints) -> Iterator[Told]:
     """The records in these rows, in their order."""
     first = 0
     for part in chunks(session, rows):
-        readable = session.readable(part)
+        readable = read_undecoded(session, part)
         for place, (row, (dissector, message, context)) in enumerate(zip(part.tolist(), readable, strict=True), first):
             if dissector is None:
                 continue

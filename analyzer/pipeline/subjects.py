@@ -28,6 +28,7 @@ from analyzer.query.fields.bodies import Bodies
 from analyzer.query.fields.gathered import Values, listed
 from analyzer.query.fields.getting import Numbered
 from analyzer.query.fields.path import ShortField
+from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
 from dissectors.wire.bulk import NULL
 
@@ -121,7 +122,7 @@ class Subjects:
         if part is None:
             return numbers
         session = self._session
-        reach = session.sessions.reach(part, own_requests(session, rows), len(session.rows))
+        reach = follow_sessions(session).reach(part, own_requests(session, rows), len(session.rows))
         lists = [tuple(islice(each, MOST)) for each in reach.lists]
         (own, held), keys = packed([numbers, reach.numbers])
         both = zip(own.tolist(), held.tolist(), strict=True)

@@ -29,6 +29,7 @@ from analyzer.pipeline.suspended import (
     unpacked,
     visit,
 )
+from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
 from analyzer.tcp.reassembly import GAP, Piece
 from analyzer.tcp.streams import Memory, Streams
@@ -82,7 +83,7 @@ def suspended(
     connection = engine.connection(stream)
     handles = _handles(connection)
     asked = engine.rows_of(handles)
-    opened = session.sessions.carried(stream)
+    opened = follow_sessions(session).carried(stream)
     answered = np.concatenate((asked, np.array(opened, np.int64)))
     partners = engine.rows.column("partner")[answered].astype(np.int64)
     rows = np.unique(np.concatenate((rows, answered, partners[partners != NULL])))
@@ -117,7 +118,7 @@ def suspended(
         _carried_rows(engine, columns, pieces, ~fate.waits[rows], handles, np.searchsorted(rows, asked)),
         _carried_packets(origins, told[told > 0]),
         data,
-        session.sessions.suspended(stream, rows),
+        follow_sessions(session).suspended(stream, rows),
     )
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from analyzer.columns.arrays import Bools, Ints, given
 from analyzer.columns.group_keys import packed, parts
 from analyzer.decode import defects
+from analyzer.decode.content import read_undecoded
+from analyzer.decode.multi_segment import placed
 from analyzer.decode.rows import chunks
 from analyzer.messages.index import NO_PROTOCOL
-from analyzer.messages.multi_segment import placed
 from analyzer.query.error_free import may_report, quiet
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
@@ -65,7 +66,9 @@ def errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: N
     kinds: dict[tuple[int, str], int] = {}
     begin = 0
     for part in chunks(session, rows[left]):
-        for place, (dissector, message, context) in zip(left[begin:].tolist(), session.readable(part), strict=False):
+        for place, (dissector, message, context) in zip(
+            left[begin:].tolist(), read_undecoded(session, part), strict=False
+        ):
             error = None if dissector is None else defects.values(dissector, message, context).error
             if error is not None:
                 places.append(place)
@@ -83,7 +86,7 @@ def is_empty(session: Analysis, rows: Ints, reported: Errors) -> Bools:
     (protocols, operations, kinds), keys = packed([*what, reported.numbers])
     verdicts = []
     for protocol, operation, kind in zip(protocols.tolist(), operations.tolist(), kinds.tolist(), strict=True):
-        dissector, name = session.engine.dissector(protocol), session.names.text(operation)
+        dissector, name = session.engine.dissector(protocol), session.engine.names.text(operation)
         codes = () if dissector is None or name is None else EMPTY.get((dissector.name, name), ())
         verdicts.append(reported.kinds[kind][0] in codes)
     return np.array(verdicts, bool)[keys]

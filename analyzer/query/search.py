@@ -85,7 +85,7 @@ def find(
     The search goes round: behind the last row it goes on with the first, up to `start` itself. among: the rows that are
     looked at, rising; None: all. `stop` is asked every STEP rows.
     """
-    rows = np.arange(reader.session.first, len(reader.session.rows)) if among is None else among
+    rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
     for some in _turns(rows, start, forward):
         if stop():
             return None

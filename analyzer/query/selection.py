@@ -61,7 +61,7 @@ class Selection:
             yield self._last(reader, count)
         else:
             size = FIRST if self.head is not None else LARGEST
-            yield from self.as_they_come(reader, _windows(count, size, reader.session.first))
+            yield from self.as_they_come(reader, _windows(count, size, reader.session.rows.first))
 
     def as_they_come(self, reader: Rows, growth: Iterable[range]) -> Iterator[Ints]:
         """The same while rows close; ends when no further ones will be printed."""
@@ -79,11 +79,11 @@ class Selection:
                 found.append(mine)
                 count += len(mine)
             while found and (
-                found[0][-1] < reader.session.first or (some is not None and count - len(found[0]) >= some)
+                found[0][-1] < reader.session.rows.first or (some is not None and count - len(found[0]) >= some)
             ):
                 count -= len(found.popleft())
         every = _joined(found)
-        return every[every >= reader.session.first]
+        return every[every >= reader.session.rows.first]
 
     def _first(self, reader: Rows, growth: Iterable[range]) -> Iterator[Ints]:
         left = self.head
@@ -101,7 +101,7 @@ class Selection:
     def _last(self, reader: Rows, count: int) -> Ints:
         assert self.tail is not None
         found: list[Ints] = []
-        left, first = self.tail, reader.session.first
+        left, first = self.tail, reader.session.rows.first
         for rows in _windows(count - first, FIRST) if left else ():
             mine = self._passing(reader, range(max(count - rows.stop, first), max(count - rows.start, first)))
             found.append(mine[max(len(mine) - left, 0) :])

@@ -103,4 +103,4 @@ def began(session: Analysis) -> int:
             return session.packets.began
         if first := [info.first for info in session.packets.files if info.first is not None]:
             return min(first)
-    return session.rows.cell("time", session.first) if len(session.rows) > session.first else 0
+    return session.rows.cell("time", session.rows.first) if len(session.rows) > session.rows.first else 0

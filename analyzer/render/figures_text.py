@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzer.columns.values import iso_time
 from analyzer.decode.text import safe_text
 from analyzer.insight.figures import Figures
 from analyzer.insight.grouping import TIME, field_of
@@ -16,7 +17,6 @@ from analyzer.render.columns_text import columns
 from analyzer.render.durations import duration
 from analyzer.render.fitting import wrapped
 from analyzer.render.sparkline import BLOCKS, sparkline
-from analyzer.session import iso_time
 
 LONGEST = 60
 """Characters of a name."""

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from analyzer.columns.values import iso_time
 from analyzer.decode.text import safe_text
+from analyzer.insight.counts import UNKNOWN
 from analyzer.insight.overview import Overview
-from analyzer.messages.counts import UNKNOWN
 from analyzer.render.amounts import rate, size
 from analyzer.render.durations import duration
 from analyzer.render.fitting import cut
 from analyzer.render.overview_table import EMPTY, table_lines
 from analyzer.render.sparkline import BLOCKS, narrowed, sparkline
-from analyzer.session import iso_time
 
 WIDTH, NARROWEST = 120, 40
 """Characters of a line where nobody says how many there is room for, and below which it is not worth the trouble."""

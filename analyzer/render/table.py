@@ -108,7 +108,7 @@ class TableForm:
     def _operations(self, reader: Rows, rows: Ints) -> Cells:
         """The column with the arrow, as cells: a text for each operation and role."""
         if self._what is None:
-            names = reader.session.names
+            names = reader.session.engine.names
             self._what = Texts(
                 lambda number: _what(ROLES[number % 8], names.text(number // 8 - 1) if number >= 8 else None)
             )

@@ -22,6 +22,8 @@ import pytest
 
 import analyzer.decode.template_decoder
 from analyzer.capture.errors import CaptureError
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.errors import UserError
 from analyzer.render.forms import Lines
@@ -218,11 +220,11 @@ def read(path: Path, random: Random) -> None:
 
 
 def show(session: Session, number: int, writer: JsonWriter) -> None:
-    tree = session.tree(number)
+    tree = decode_tree(session, number)
     assert tree.sources[0].length == session.rows.cell("length", number)
     for node in tree.fields:
         writer.line(node_object(node))
-    session.packets_of(number)
+    list_packets(session, number)
 
 
 def attempt(path: Path, seed: int) -> None:

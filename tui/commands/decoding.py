@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.decode.endpoints import name_endpoint
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import StreamNumber
 from analyzer.query.fields.keys import port
@@ -35,7 +36,7 @@ def choose(main: MainScreen) -> None:
     from dissectors import registry
     from tui.screens.chooser import Choice, Chooser
 
-    server = port(main.session.endpoint(place.stream, 1))
+    server = port(name_endpoint(main.session, place.stream, 1))
     wheres: list[tuple[str, Where]] = [
         (f"stream {place.stream}", StreamNumber(place.stream)),
         (f"port {server}", server),

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analyzer.decode.content import find_dissector, read_header
 from analyzer.decode.masking import Span
 from analyzer.decode.rows import Rows
 from analyzer.query.filter.alike import filter_of, is_masked, path_of
@@ -226,8 +227,8 @@ def _message(subject: Subject) -> str | None:
 
 def _command(subject: Subject) -> str | None:
     """A call of `wireanalyze decode`, which is told what the capture knew."""
-    message, dissector = _message(subject), subject.session.dissector(subject.row)
-    header = subject.session.header(subject.row)
+    message, dissector = _message(subject), find_dissector(subject.session, subject.row)
+    header = read_header(subject.session, subject.row)
     if message is None or dissector is None:
         return None
     told = f"-p {dissector.name}"

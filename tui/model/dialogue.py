@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import BODY_KEYS, Rows
@@ -135,7 +136,7 @@ class Dialogue:
         return lines
 
     def _made(self, row: int) -> Iterator[Line]:
-        lines = field_lines(self._session.tree(row), self._limits)
+        lines = field_lines(decode_tree(self._session, row), self._limits)
         yield from comment_notes(self._session.comments.of(row) if self._session.comments.any else ())
         yield from islice(lines, MOST)
         if next(lines, None) is not None:

@@ -151,7 +151,7 @@ class Findings:
         return (("place", f"{row + 1:>{NUMBER}}  "), *self._about(row), ("", text))
 
     def _about(self, row: int) -> Line:
-        rows, names = self._session.rows, self._session.names
+        rows, names = self._session.rows, self._session.engine.names
         operation = names.text(rows.cell("operation", row)) or "?"
         return (("dim", f"stream {rows.cell('stream', row)}  "), ("name", f"{safe_text(operation, CODE)}  "))
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from analyzer.columns.arrays import Ints
+from analyzer.columns.values import iso_time
 from analyzer.decode.text import safe_text
 from analyzer.insight.figures import Figures
 from analyzer.insight.statistics import Group, Study
@@ -19,7 +20,6 @@ from analyzer.render.amounts import count, rate, size
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from analyzer.render.sparkline import narrowed, sparkline
-from analyzer.session import iso_time
 from tui.model.figures import NOTHING, figure_columns, names, shown
 from tui.model.leads import Lead, Opens, Shows, To
 from tui.model.operations import NOTHING_NOW, condition_of

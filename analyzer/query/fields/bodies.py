@@ -15,8 +15,11 @@ import numpy as np
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.group_keys import packed, parts
 from analyzer.decode import defects, raw
+from analyzer.decode.bodies import add_row_findings
+from analyzer.decode.content import make_context, read_contents
+from analyzer.decode.multi_segment import placed
+from analyzer.decode.request_fields import add_request
 from analyzer.decode.rows import Rows, chunks
-from analyzer.messages.multi_segment import placed
 from analyzer.messages.row_findings import findings_of
 from analyzer.query.fields.gathered import Gathered, Gathering, Values
 from analyzer.query.fields.getting import getter
@@ -105,7 +108,7 @@ class Bodies:
         return rows[left]
 
     def _read_alike(self, plan: _Plan, rows: Ints, remarks: int, new: Gathering) -> None:
-        messages, get, dissector = self._session.contents(rows), plan.get, plan.dissector
+        messages, get, dissector = read_contents(self._session, rows), plan.get, plan.dissector
         if any(plan.whole) or dissector is None:
             for row, message in zip(rows.tolist(), messages, strict=True):
                 new.note(row, self._of_whole(plan, row, message, remarks))
@@ -123,13 +126,13 @@ class Bodies:
             raw.body(session, row, message) if dissector is None else defects.values(dissector, message, plan.context)
         )
         if remarks:
-            body = session.remarked(row, body, findings_of(remarks))
+            body = add_row_findings(session, row, body, findings_of(remarks))
         info: list[Any] = []
         if any(whole in (_info, _text) for whole in plan.whole):
             if dissector is None:
                 info.append(raw.line(session, row, message, body))
             else:
-                seen = session.recalled.body(row, body, dissector, plan.context)
+                seen = add_request(session, row, body, dissector, plan.context)
                 info.append(defects.info(dissector, seen, plan.context))
         return [
             whole(body, info) if whole is not None else _NOTHING if get is None else get(body.values)
@@ -145,8 +148,8 @@ class Bodies:
     def _made(self, protocol: int, role: int, code: int, version: int, extra: int, operation: int) -> _Plan:
         session = self._session
         dissector = session.engine.dissector(protocol)
-        context = session.context_of(role, code, version, extra)
-        name = session.names.text(operation)
+        context = make_context(session, role, code, version, extra)
+        name = session.engine.names.text(operation)
         found = [getter(field, dissector, context, name) for field in self._fields]
         whole = [_WHOLE.get(field.origin.name) if isinstance(field.origin, Key) else None for field in self._fields]
         every = frozenset(path for each in found if each is not None for path in each.paths)
@@ -169,7 +172,7 @@ class Bodies:
         found = self._reader.take("protocol", rows) == self._number(origin.protocol)
         if isinstance(origin, BodyField):
             if origin.operation is not None:
-                found &= self._reader.take("operation", rows) == self._session.names.known(origin.operation)
+                found &= self._reader.take("operation", rows) == self._session.engine.names.known(origin.operation)
             if origin.roles is not None:
                 found &= _one_of(self._reader.take("role", rows), origin.roles)
         if isinstance(origin, AliasField) and origin.alias.roles is not None:

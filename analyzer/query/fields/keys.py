@@ -13,8 +13,8 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.values import Column, Flags, Integers, Picked, Times
+from analyzer.decode.packets import retransmissions
 from analyzer.decode.rows import KEYS, ROLES, STATES, Rows
-from analyzer.messages.repeats import retransmissions
 from analyzer.query.fields.dense import Choices, Chosen, Dense, Numbers
 from analyzer.query.fields.path import Kind
 
@@ -163,12 +163,12 @@ def port(endpoint: str) -> int:
 
 
 def _operations(reader: Rows, rows: Ints) -> Sequence[Dense]:
-    names = reader.session.names
+    names = reader.session.engine.names
     return (Chosen(Choices(names.texts.__getitem__, names), reader.take("operation", rows)),)
 
 
 def _clients(reader: Rows, rows: Ints) -> Sequence[Dense]:
-    names = reader.session.names
+    names = reader.session.engine.names
     if reader.streaming:
         return (_named(reader.clients(rows)),)
     return (Chosen(Choices(names.texts.__getitem__, names), reader.take("client", rows)),)

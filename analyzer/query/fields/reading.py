@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, ranks, runs
+from analyzer.decode.bodies import decode_body, decode_tree
+from analyzer.decode.content import read_messages
 from analyzer.decode.masking import secret_spans
 from analyzer.decode.name_resolver import Lore
+from analyzer.decode.packets import packets
 from analyzer.decode.request_fields import own_requests
 from analyzer.decode.rows import Rows
-from analyzer.messages.repeats import packets
 from analyzer.query.fields import keys
 from analyzer.query.fields.bodies import Bodies
 from analyzer.query.fields.dense import Chosen, Dense, Numbers
@@ -25,6 +27,7 @@ from analyzer.query.fields.gathered import NO_VALUES, Values, chosen, joined, li
 from analyzer.query.fields.getting import Numbered
 from analyzer.query.fields.held import with_held
 from analyzer.query.fields.path import AliasField, BodyField, FieldPath, Key, SharedField, ShortField, fields_in
+from analyzer.query.fields.sessions import follow_sessions
 from analyzer.query.response_errors import errors
 from dissectors.api import Role
 from dissectors.catalog import Alias, Short
@@ -129,11 +132,11 @@ class Reading:
     def _messages(self, rows: Ints) -> Values:
         """The bytes of messages, those with a secret in them masked as a whole."""
         session = self.reader.session
-        messages: list[Any] = list(session.messages(rows))
+        messages: list[Any] = list(read_messages(session, rows))
         if self._masked:
             for place, row in enumerate(rows.tolist()):
-                body = session.body(row)
-                if holds_secret(body.values) or (body.findings and secret_spans(session.tree(row))):
+                body = decode_body(session, row)
+                if holds_secret(body.values) or (body.findings and secret_spans(decode_tree(session, row))):
                     messages[place] = Secret(messages[place])
         return Values(np.arange(len(rows)), messages)
 
@@ -181,7 +184,7 @@ class Reading:
         if short.session is None:
             return found
         session = self.reader.session
-        reach = session.sessions.reach(short.session, own_requests(session, rows), self._until(rows))
+        reach = follow_sessions(session).reach(short.session, own_requests(session, rows), self._until(rows))
         if len(reach.lists) == 1:
             return found
         if short.kind is None:

@@ -9,25 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, runs
 from analyzer.decode import defects
-from analyzer.decode.request_fields import Fields, Readable
+from analyzer.decode.content import Undecoded, read_undecoded
+from analyzer.decode.request_fields import read_fields
 from analyzer.decode.rows import Rows, chunks
 from analyzer.query.fields.bodies import Bodies
 from analyzer.query.fields.catalog import find
 from analyzer.query.fields.gathered import Values, joined, listed
 from analyzer.query.fields.held import Key
 from analyzer.query.fields.path import FieldPath
+from analyzer.session import Analysis
 from dissectors.api import Dissector
 from dissectors.lesson import Path
 from dissectors.session_state import SessionChange, SessionKind
-
-if TYPE_CHECKING:
-    from analyzer.session import Analysis
 
 MOST_KNOWN = 1 << 16
 """Different changes that are kept to be used again."""
@@ -54,7 +53,7 @@ class SessionColumns:
         def fields(paths: Iterable[Path]) -> list[FieldPath]:
             return [find(f"{dissector.name}.{kind.operation}.request.{'.'.join(path)}") for path in paths]
 
-        self._session, self._kind, self._whole = session, kind, Fields()
+        self._session, self._kind = session, kind
         self._key, (self._epoch, self._partition) = fields(kind.key), fields((kind.epoch, kind.partitions))
         self._topics, self._forgotten = fields(kind.topics), fields(kind.forgotten)
         every = [*self._key, self._epoch, self._partition, *self._topics, *self._forgotten]
@@ -75,10 +74,10 @@ class SessionColumns:
 
     def whole(self, row: int) -> SessionChange:
         """All that a request names, as a change."""
-        return self._decoded(self._session.readable(np.array([row]))[0])
+        return self._decoded(read_undecoded(self._session, np.array([row]))[0])
 
-    def _decoded(self, readable: Readable) -> SessionChange:
-        values = self._whole.read(readable, self._kind.changed)
+    def _decoded(self, readable: Undecoded) -> SessionChange:
+        values = read_fields(readable, self._kind.changed)
         return defects.asked(partial(self._kind.change, values), SessionChange())
 
     def _changes(self, rows: Ints, used: Bools) -> tuple[Bools, dict[int, SessionChange]]:
@@ -94,7 +93,7 @@ class SessionColumns:
         rest = np.flatnonzero(used & named & ~plain)
         for part in chunks(self._session, rows[rest]):
             places = np.searchsorted(rows, part).tolist()
-            changes |= zip(places, map(self._decoded, self._session.readable(part)), strict=True)
+            changes |= zip(places, map(self._decoded, read_undecoded(self._session, part)), strict=True)
         return named, changes
 
     def _of_one_topic(self, topics: Values, numbers: Values, plain: Bools) -> Iterator[tuple[int, SessionChange]]:

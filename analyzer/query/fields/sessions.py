@@ -14,21 +14,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode import defects
-from analyzer.decode.request_fields import Fields
+from analyzer.decode.content import read_undecoded
+from analyzer.decode.request_fields import read_fields
 from analyzer.query.fields.held import NOTHING, Asked, Following, Reach, Session
 from analyzer.query.fields.session_columns import SessionColumns, Use
+from analyzer.session import Analysis
 from dissectors.api import Dissector, Role
 from dissectors.session_state import SessionKind
 from dissectors.wire.bulk import NULL
-
-if TYPE_CHECKING:
-    from analyzer.session import Analysis
 
 MOST_SESSIONS = 1000
 """Sessions of a connection that are remembered; then the oldest is forgotten."""
@@ -40,11 +39,19 @@ WINDOW = 1 << 16
 """Rows that are read together."""
 
 
+def follow_sessions(session: Analysis) -> Sessions:
+    """Who follows the sessions of an analysis, from the first time on that somebody asks."""
+    found = session.eviction.followers.get(Sessions)
+    if not isinstance(found, Sessions):
+        found = session.eviction.followers[Sessions] = Sessions(session)
+    return found
+
+
 class Sessions:
     """Follows the sessions of an analysis. Several threads may ask."""
 
     def __init__(self, session: Analysis) -> None:
-        self._session, self._fields, self._lock = session, Fields(), Lock()
+        self._session, self._lock = session, Lock()
         self._read = 0
         self._kinds: list[tuple[int, Dissector, SessionKind]] = [
             (number, dissector, kind)
@@ -90,7 +97,7 @@ class Sessions:
     # ---- learning
 
     def _learn(self, until: int) -> None:
-        first = max(self._read, self._session.first)
+        first = max(self._read, self._session.rows.first)
         self._read = max(self._read, until)
         for begin in range(first, until, WINDOW):
             self._learn_window(begin, min(begin + WINDOW, until))
@@ -154,7 +161,7 @@ class Sessions:
     def _opened(self, following: Following, kind: SessionKind, use: Use) -> Session:
         """A session that is used for the first time, with what its opening request named, where that is known."""
         for row, key in reversed(following.openings):
-            if row < self._session.first:
+            if row < self._session.rows.first:
                 break
             answer = self._answer(kind, row, use.row)
             if defects.asked(partial(kind.opens, key, answer), None) == use.key:
@@ -164,12 +171,12 @@ class Sessions:
 
     def _answer(self, kind: SessionKind, row: int, before: int) -> Mapping[str, Any] | None:
         """The answer to a request, if it came before a row and both are there."""
-        if row < self._session.first:
+        if row < self._session.rows.first:
             return None
         answer = self._session.rows.cell("partner", row)
-        if answer == NULL or not self._session.first <= answer < before:
+        if answer == NULL or not self._session.rows.first <= answer < before:
             return None
-        return self._fields.read(self._session.readable(np.array([answer]))[0], kind.answered)
+        return read_fields(read_undecoded(self._session, np.array([answer]))[0], kind.answered)
 
     def _note(self, following: Following, row: int, asked: Asked) -> None:
         last = following.asked[-1] if following.asked else NOTHING

@@ -16,6 +16,7 @@ from itertools import chain, groupby
 import numpy as np
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.content import find_dissector, read_header
 from analyzer.decode.masking import conceals, hides_parts, is_secret, secret_spans
 from analyzer.decode.rows import Rows
 from analyzer.query.fields import FieldPath, Kind
@@ -73,7 +74,7 @@ def is_masked(path: Path) -> bool:
 
 def _by_key(session: Session, row: int, path: Path) -> Iterator[str]:
     """By a key of the row, of which the header says the value."""
-    node, header, name = path[-1], session.header(row), path[-1].spec.name.lower()
+    node, header, name = path[-1], read_header(session, row), path[-1].spec.name.lower()
     if len(path) > _HEAD or node.spec.type == "struct":
         return
     if len(path) == 1 and name == "length":
@@ -131,7 +132,7 @@ def _names(session: Session, row: int, protocol: str, names: Sequence[str]) -> I
 
 def _whole(session: Session, row: int) -> str:
     """`kafka.Fetch.response`: messages of its kind."""
-    header = session.header(row)
+    header = read_header(session, row)
     protocol = _protocol(session, row)
     if header.operation is None:
         return protocol
@@ -141,7 +142,7 @@ def _whole(session: Session, row: int) -> str:
 
 
 def _protocol(session: Session, row: int) -> str:
-    dissector = session.dissector(row)
+    dissector = find_dissector(session, row)
     return UNKNOWN if dissector is None else dissector.name
 
 

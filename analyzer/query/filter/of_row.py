@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from analyzer.decode.content import find_dissector, read_cell, read_header
 from analyzer.decode.rows import Rows
 from analyzer.query.fields import Kind, Reading, find
 from analyzer.query.filter.alike import keeps
@@ -44,11 +45,11 @@ def filters_of_row(session: Session, row: int) -> list[Offered]:
 
 def _asked(session: Session, reader: Rows, rows: Any) -> Iterator[Offered]:
     row = int(rows[0])
-    dissector, header = session.dissector(row), session.header(row)
+    dissector, header = find_dissector(session, row), read_header(session, row)
     if dissector is not None and header.operation is not None:
         yield Offered("this operation of this protocol", f"{dissector.name}.{header.operation}")
     yield Offered("this stream", f"stream == {session.rows.cell('stream', row)}")
-    partner = session.cell("partner", row)
+    partner = read_cell(session, "partner", row)
     if partner is not None:
         yield Offered("this exchange", f"number in {{{min(row, partner) + 1}, {max(row, partner) + 1}}}")
     reading = Reading(reader, [find(key) for key in _KEYS])

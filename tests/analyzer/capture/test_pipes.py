@@ -21,7 +21,7 @@ from analyzer.capture.pcapng_writer import Description, header, packet
 from analyzer.capture.records import join
 from analyzer.cli.memory import LEAST
 from analyzer.cli.program import run
-from analyzer.session import Session
+from analyzer.messages.eviction import Eviction
 from tests.namespaces import in_namespace, privileged
 
 ROOT = Path(__file__).parents[3]
@@ -149,13 +149,13 @@ def test_the_oldest_rows_leave(
     """All are printed as they come; what has to be kept for the end is what is there at the end."""
     monkeypatch.setattr("analyzer.cli.memory.PROGRAM", LEAST - 100_000)
     left = [0]
-    leave = Session.leave
+    leave = Eviction.leave
 
-    def told(session: Session, before: int) -> None:
-        leave(session, before)
-        left.append(session.first)
+    def told(eviction: Eviction, before: int) -> None:
+        leave(eviction, before)
+        left.append(eviction._engine.rows.first)
 
-    monkeypatch.setattr(Session, "leave", told)
+    monkeypatch.setattr(Eviction, "leave", told)
     path, once = tmp_path / "fifo", b"".join(blocks())
     os.mkfifo(path)
 

@@ -333,7 +333,7 @@ def test_files_without_a_row_go_as_well(tmp_path: Path, spooled: bool, monkeypat
                 files.gone(str(tmp_path / str(number - 3)))
         files.ended()
         for _ in rows:
-            session.leave(session.due(None))
+            session.eviction.leave(session.eviction.due(None))
             most = max(most, len(session.packets.files))
         assert session.packets.counts.packets == 180
         assert session.packets.files[0].path == str(tmp_path / ("54" if spooled else "58"))

@@ -11,6 +11,7 @@ import pytest
 
 import analyzer.decode.fragments
 from analyzer.decode import defects, joined_fragments
+from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.decode.fragments import before
 from analyzer.session import Session
 from dissectors.field import Tree
@@ -52,7 +53,7 @@ def opened(folder: Path, writes: Writes) -> Session:
 
 
 def tree_of(session: Session, row: int) -> Tree:
-    tree, alone = joined_fragments.tree(session, row), session.tree(row)
+    tree, alone = joined_fragments.tree(session, row), decode_tree(session, row)
     assert_tiles(tree)
     assert folded(tree).values == folded(alone).values
     return tree
@@ -84,7 +85,7 @@ def test_messages_of_real_clients(name: str) -> None:
         session.load()
         for row in range(len(session.rows)):
             found = joined_fragments.portion_of(session, row)
-            metadata = session.body(row).values.get("metadata")
+            metadata = decode_body(session, row).values.get("metadata")
             assert (found is not None) is (isinstance(metadata, dict) and "chunk_id" in metadata)
             if found is None or metadata is None:
                 continue
@@ -95,7 +96,7 @@ def test_messages_of_real_clients(name: str) -> None:
             whole = joined_fragments.whole(session, row, found, partial(before, session))
             assert whole is not None
             body, rows = whole
-            parts = [session.body(each).values["payload"] for each in rows]
+            parts = [decode_body(session, each).values["payload"] for each in rows]
             assert tree.sources[1].data == b"".join(parts)
             assert len(tree.sources[1].data) == metadata["total_chunk_msg_size"]
             assert body.values["payload"] == tree.sources[-1].data
@@ -207,7 +208,7 @@ def test_rows_that_have_left(tmp_path: Path) -> None:
     with opened(tmp_path, pushed([chunk(0), *before, chunk(1), chunk(2)])) as session:
         last = len(session.rows) - 1
         assert whole_of(tree_of(session, last)) is not None
-        session.leave(last - 5)
+        session.eviction.leave(last - 5)
         tree = tree_of(session, last)
     assert [finding.text for finding in tree.findings] == [
         "of 3 chunks those of number 0 are not in the messages before this one"

@@ -9,6 +9,7 @@ import pytest
 
 from analyzer.decode import binding_sources
 from analyzer.decode import name_resolver as module
+from analyzer.decode.content import find_dissector
 from analyzer.decode.name_resolver import EVERYWHERE, Known, Lore
 from analyzer.session import Session
 from dissectors.lesson import Lesson
@@ -117,7 +118,7 @@ def test_a_dissector_that_fails_teaches_nothing(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.delenv("WIREANALYZE_DEBUG", raising=False)
     with opened(tmp_path, [(ASKED, brokers((1, b"a", 9)))]) as session:
-        kafka = session.dissector(0)
+        kafka = find_dissector(session, 0)
         for name in ("lessons", "teachers", "constants"):
             with monkeypatch.context() as patch:
                 patch.setattr(type(kafka), name, fails)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.decode.bodies import decode_body, decode_tree, write_info
 from analyzer.session import Session
 from dissectors import registry
 from dissectors.field import Field, FieldSpec, Source, Tree
@@ -56,7 +57,7 @@ def test_nobody_knows(path: Path) -> None:
             f"{len(data)} bytes, no protocol of ours" for data in (ASKED, ANSWERED)
         ]
         for row, data in enumerate((ASKED, ANSWERED)):
-            tree = session.tree(row)
+            tree = decode_tree(session, row)
             assert [(node.spec.name, node.value) for node in tree.fields] == [("data", data)]
 
 
@@ -74,9 +75,9 @@ def test_who_knows_is_asked_and_rows_stay(readers: list[str], path: Path, monkey
             f"{len(ANSWERED)} bytes, no protocol of ours",
         ]
         assert {(row["role"], row["protocol"], row["state"]) for row in rows} == {("raw", "unknown", "undecoded")}
-        assert [session.body(row).values for row in (0, 1)] == [{"data": ASKED}, {"data": ANSWERED}]
-        assert [session.info(row, session.body(row)) for row in (0, 1)] == [row["info"] for row in rows]
-        trees = [session.tree(row) for row in (0, 1)]
+        assert [decode_body(session, row).values for row in (0, 1)] == [{"data": ASKED}, {"data": ANSWERED}]
+        assert [write_info(session, row, decode_body(session, row)) for row in (0, 1)] == [row["info"] for row in rows]
+        trees = [decode_tree(session, row) for row in (0, 1)]
     assert [tree.fields[0].spec.name for tree in trees] == ["said", "data"]
     for tree in trees:
         assert_tiles(tree)

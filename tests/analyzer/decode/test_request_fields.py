@@ -12,6 +12,7 @@ import pytest
 
 import analyzer.decode.request_fields
 import analyzer.decode.template_decoder
+from analyzer.decode.bodies import decode_body, write_info
 from analyzer.decode.request_fields import SHORT
 from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
@@ -77,14 +78,14 @@ def infos(session: Session) -> list[str]:
 def test_the_line_says_what_was_asked(tmp_path: Path) -> None:
     with opened(tmp_path, [get(1, "/a", True), get(2, None, err=-101), create(3, "/c")]) as session:
         assert infos(session)[2:] == ["asks", "4: /a, watch: 0", "asks", "4: None: -101", "asks", "1: /c: 0"]
-        assert session.info(3, session.body(3)) == "4: /a, watch: 0"
+        assert write_info(session, 3, decode_body(session, 3)) == "4: /a, watch: 0"
         wanted = compiled('info == "1: /c: 0"').rows(Rows(session), range(len(session.rows)))
         assert wanted.tolist() == [7]
 
 
 def test_a_request_that_has_left_says_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, [get(number, f"/{number}") for number in range(1, 5)]) as session:
-        session.leave(5)
+        session.eviction.leave(5)
         left = np.arange(5, len(session.rows))
         assert [row["info"] for row in Rows(session).objects(("info",), left)][:3] == ["?", "asks", "4: /3: 0"]
 

@@ -13,6 +13,7 @@ from random import Random
 import pytest
 
 import analyzer.decode.template_decoder
+from analyzer.decode.content import read_message
 from analyzer.decode.template_decoder import Stencils
 from analyzer.decode.templates import LONGEST_TEXT
 from analyzer.session import Session
@@ -289,7 +290,7 @@ def real_exchanges() -> tuple[tuple[bytes, bytes], ...]:
             for row in range(len(rows)):
                 partner = rows.cell("partner", row)
                 if rows.cell("role", row) == 0 and partner >= 0 and rows.cell("state", row) == 0:
-                    pair = session.message(row), session.message(partner)
+                    pair = read_message(session, row), read_message(session, partner)
                     if max(map(len, pair)) < 1500:
                         found.setdefault((rows.cell("code", row), rows.cell("version", row)), pair)
     return tuple(found.values())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.capture.pcapng_writer import Description, header, statistics
+from analyzer.decode.bodies import decode_body
 from analyzer.insight.checkup import Found, checkup
 from analyzer.insight.properties import properties
 from analyzer.insight.watching import losses
@@ -42,7 +43,7 @@ def test_nothing_across_messages_is_wrong_where_all_is_well(name: str) -> None:
 def test_that_there_is_nothing_now_is_no_error() -> None:
     with Session([BUNDLED / "rocketmq.pcap.zst"]).load() as session:
         texts = {each.finding.text for each in checkup(session) if each.finding.code == "error-answer"}
-        names = {error[1] for row in range(len(session.rows)) if (error := session.body(row).error) is not None}
+        names = {error[1] for row in range(len(session.rows)) if (error := decode_body(session, row).error) is not None}
     assert {"PULL_NOT_FOUND", "POLLING_TIMEOUT"} <= names
     assert "PULL_MESSAGE: NO_PERMISSION" in texts
     assert not {"PULL_MESSAGE: PULL_NOT_FOUND", "POP_MESSAGE: POLLING_TIMEOUT"} & texts

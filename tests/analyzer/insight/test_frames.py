@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_message
 from analyzer.decode.masking import secret_spans
+from analyzer.decode.packets import list_packets
 from analyzer.insight.frames import Frame, frame_bytes, frames_of, lost_in
 from analyzer.session import Session
 from tests.analyzer.wire import ACK, CLIENT, ISN, PSH, SERVER, Segment, capture, opening
@@ -22,14 +25,14 @@ def test_frames_have_the_bytes_of_their_messages(path: str) -> None:
     with Session([ROOT / path]).load() as session:
         for row in range(0, len(session.rows), 7):
             frames = frames_of(session, row)
-            message = bytearray(session.message(row))
+            message = bytearray(read_message(session, row))
             for frame in frames:
                 data, masks = frame_bytes(session, row, frame, len(session.rows), show_secrets=True)
                 assert masks == []
                 assert frame.own is not None
                 own = data[frame.own : frame.own + frame.length]
                 assert own == message[frame.offset : frame.offset + frame.length]
-            assert [each.number for each in frames] == [each["number"] for each in session.packets_of(row)]
+            assert [each.number for each in frames] == [each["number"] for each in list_packets(session, row)]
             assert sum(frame.length for frame in frames if not frame.again) == len(message)
 
 
@@ -70,7 +73,7 @@ def test_secrets_are_hidden_in_all_frames_that_have_them(name: str) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
         seen = 0
         for row in range(len(session.rows)):
-            tree = session.tree(row)
+            tree = decode_tree(session, row)
             spans = secret_spans(tree).get(0, ())
             secrets = [tree.sources[0].data[first:end] for first, end in spans if end - first >= 4]
             seen += bool(secrets)

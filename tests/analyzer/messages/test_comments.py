@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyzer.decode.packets import list_packets
 from analyzer.session import Session
 from tests.analyzer.commented import commented
 from tests.analyzer.decode.test_rows import ANSWER, REQUEST
@@ -63,7 +64,7 @@ def test_the_mask_is_of_rows_with_comments(tmp_path: Path) -> None:
 
 def test_a_message_is_shown_with_those_of_what_came_again(path: Path) -> None:
     with Session([path]).load() as session:
-        found = session.comments.of_message(session.packets_of(0))
+        found = session.comments.of_message(list_packets(session, 0))
         assert found == [
             *[(4, "the beginning"), (4, "really"), (5, "two messages"), (7, "came again")],
         ]
@@ -91,4 +92,4 @@ def test_without_comments_nothing_is_looked_up(tmp_path: Path) -> None:
         rows = np.arange(len(session.rows))
         assert not session.comments.any
         assert (session.comments.of(0), session.comments.mask(rows).any()) == ([], False)
-        assert session.comments.of_message(session.packets_of(0)) == []
+        assert session.comments.of_message(list_packets(session, 0)) == []

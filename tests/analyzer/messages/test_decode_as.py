@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.errors import UserError
 from analyzer.messages import decode_as
 from analyzer.messages.decode_as import PortRange, StreamEnds, StreamNumber, Where
@@ -159,12 +160,12 @@ def test_a_reused_port_is_a_stream_of_its_own(tmp_path: Path) -> None:
 def test_without_handshake_the_first_end_is_the_client(tmp_path: Path, told: Told, client: str) -> None:
     path = capture(tmp_path / "a.pcap", without_handshake(segments(TALK)))
     with Session([path], decode_as=told).load() as session:
-        assert session.endpoint(0, CLIENT) == client
+        assert name_endpoint(session, 0, CLIENT) == client
 
 
 def test_neither_blocks_nor_files_nor_the_road_matter() -> None:
     with Session([KAFKA]).load() as session:
-        stream = session.stream_id(5)
+        stream = name_stream(session, 5)
         plain = {row["id"]: row for row in rows_of(session)}
     told: list[Told] = [{StreamNumber(5): "rocketmq"}, dict([decode_as.parse(f"{stream}=rocketmq")])]
     seen = []

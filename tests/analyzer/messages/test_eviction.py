@@ -17,12 +17,15 @@ import analyzer.messages.eviction
 from analyzer.capture.packets import PacketBlock
 from analyzer.capture.sources import Mapped, Spool
 from analyzer.capture.store import POSITION
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import list_pieces, read_header, read_message
 from analyzer.decode.name_resolver import Lore
+from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.insight.checkup import checkup
+from analyzer.insight.counts import counts
 from analyzer.insight.statistics import Study
 from analyzer.insight.unanswered import unanswered
-from analyzer.messages.counts import counts
 from analyzer.messages.stream_findings import Remarks
 from analyzer.query import search as finding
 from analyzer.session import Analysis, Session
@@ -66,8 +69,8 @@ def limited() -> Iterator[tuple[Replayed, list[int]]]:
     with Replayed(MIXED, 36, 2000) as session:
         held = []
         for _ in session.grow():
-            session.leave(session.due(LIMIT))
-            held.append(session.held)
+            session.eviction.leave(session.eviction.due(LIMIT))
+            held.append(session.eviction.held)
         yield session, held
 
 
@@ -83,16 +86,16 @@ def test_what_is_there_is_what_would_be_there_without_a_limit(
 ) -> None:
     session, _ = limited
     assert len(session.rows) == len(whole.rows)
-    assert len(session.rows) > 2 * (len(session.rows) - session.first) > 4 * analyzer.messages.eviction.LEAST
-    rows = range(session.first, len(session.rows))
-    assert hold_equal(told(session, rows), told(whole, rows), session.first) > 0
+    assert len(session.rows) > 2 * (len(session.rows) - session.rows.first) > 4 * analyzer.messages.eviction.LEAST
+    rows = range(session.rows.first, len(session.rows))
+    assert hold_equal(told(session, rows), told(whole, rows), session.rows.first) > 0
 
 
 def test_memory_stays_below_the_limit(limited: tuple[Replayed, list[int]]) -> None:
     session, held = limited
     assert max(held) < LIMIT
     engine = session.engine
-    rows = len(session.rows) - session.first
+    rows = len(session.rows) - session.rows.first
     assert len(engine.pieces) - engine.pieces.first < 2 * rows
     assert len(engine.serial_rows) - engine.serial_rows.first < 2 * rows
     assert len(engine.connections) < 50
@@ -102,15 +105,15 @@ def test_memory_stays_below_the_limit(limited: tuple[Replayed, list[int]]) -> No
 
 def test_rows_that_have_left_cannot_be_read(limited: tuple[Replayed, list[int]]) -> None:
     session, _ = limited
-    assert session.rows.cell("length", session.first) > 0
-    for read in (session.message, session.header, session.tree, session.pieces, session.packets_of):
+    assert session.rows.cell("length", session.rows.first) > 0
+    for read in (read_message, read_header, decode_tree, list_pieces, list_packets):
         with pytest.raises(IndexError):
-            read(session.first - 1)
+            read(session, session.rows.first - 1)
 
 
 def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: tuple[Replayed, list[int]]) -> None:
     session, _ = limited
-    first, count = session.first, len(session.rows)
+    first, count = session.rows.first, len(session.rows)
     assert sum(each.messages for each in counts(session).protocols) == count - first
     assert Study(Rows(session), with_errors=False).total.messages == count - first
     assert {found.row for found in checkup(session) if found.row is not None} <= set(range(first, count))
@@ -161,6 +164,7 @@ class Guarded(Session):
         patch.setattr(Mapped, "gather", guarded_gather)
         patch.setattr(Mapped, "window", guarded_window)
         patch.setattr(self.engine, "feed", fed)
+        patch.setattr(self.packets, "release", self._release)
 
     def _release(self, packet: int) -> None:
         self.safe = max([self.safe, *(at for number, at in self._at if number < packet)])
@@ -175,8 +179,8 @@ def test_rows_are_the_same_though_all_leave_at_once(monkeypatch: pytest.MonkeyPa
         alone = 0
         for rows in session.grow():
             alone += hold_equal(told(session, rows, streaming=True), expected[rows.start : rows.stop], rows.start)
-            session.due(None)
-            session.leave(len(session.rows))
+            session.eviction.due(None)
+            session.eviction.leave(len(session.rows))
             monkeypatch.setattr(session, "_at", session._at[-200:])
         assert alone > 10
         assert session.safe > MIXED.stat().st_size // 2
@@ -190,12 +194,12 @@ def test_names_leave_with_their_rows(name: str) -> None:
     path = GOLDEN / f"{name}.pcap.zst"
     with Session([path]).load() as session:
         expected = told(session, range(len(session.rows)), streaming=True)
-        names = len(session.names)
+        names = len(session.engine.names)
     with Session([path], block=16) as session:
         for rows in session.grow():
             hold_equal(told(session, rows, streaming=True), expected[rows.start : rows.stop], rows.start)
-            session.leave(len(session.rows))
-        assert len(session.names) < names
+            session.eviction.leave(len(session.rows))
+        assert len(session.engine.names) < names
 
 
 # ---- what could grow without rows
@@ -210,7 +214,7 @@ def talk(number: int) -> Talk:
 def followed(path: Path, limit: int | None = None) -> Session:
     session = Session([path], block=64)
     for _ in session.grow():
-        session.leave(session.due(limit))
+        session.eviction.leave(session.eviction.due(limit))
     return session
 
 
@@ -264,7 +268,7 @@ def test_what_is_unfinished_is_forgotten_when_all_of_its_time_has_left(
         whole = len(session.rows)
     with Session([path], block=16) as session:
         for _ in session.grow():
-            session.leave(len(session.rows) - 1)
+            session.eviction.leave(len(session.rows) - 1)
         assert len(session.rows) == whole - 1
         (said,) = [found.text for found in session.findings if found.code == "left-unfinished"]
         assert said.startswith("1 connections were forgotten with something unfinished")
@@ -281,7 +285,7 @@ def test_bytes_that_nobody_reads_are_shortened(tmp_path: Path, monkeypatch: pyte
     with Session([path], block=64) as session:
         most = 0
         for _ in session.grow():
-            session.leave(session.due(None))
+            session.eviction.leave(session.eviction.due(None))
             pieces = [framer.pieces for each in session.engine.connections.values() for framer in each.framers or ()]
             most = max(most, sum(map(len, pieces)))
         found = told(session, range(len(session.rows)))
@@ -335,10 +339,10 @@ def test_memory_does_not_grow_for_hours() -> None:
     seen = np.zeros((2 * rounds, 2))
     with Replayed(MIXED, rounds, 8000) as session:
         for place, _ in enumerate(session.grow()):
-            session.leave(session.due(2 * LIMIT))
+            session.eviction.leave(session.eviction.due(2 * LIMIT))
             seen[place] = session.engine.packet, _anonymous()
         assert session.engine.packet >= PART
-        assert session.first > len(session.rows) * 9 // 10
+        assert session.rows.first > len(session.rows) * 9 // 10
     packet, memory = seen[rounds // 5 : rounds].T
     slope = np.polyfit(packet / HOUR, memory, 1)[0]
     assert slope < 1 << 20, f"{slope / 2**20:.2f} MiB an hour"

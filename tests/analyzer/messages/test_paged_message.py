@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from analyzer import session as reading
 from analyzer.capture.store import Store
+from analyzer.decode.bodies import decode_body, write_info
+from analyzer.decode.content import find_dissector, open_window, read_contents, read_header, read_message
 from analyzer.decode.rows import Rows
 from analyzer.messages.paged_message import Pieced
 from analyzer.session import Session
@@ -47,10 +49,10 @@ def test_rows_say_the_same(capture: Path, monkeypatch: pytest.MonkeyPatch) -> No
     keys = ("error", "info", "findings", "fields")
     with Session([capture]).load() as session:
         rows = np.arange(len(session.rows))
-        whole = [session.message(row) for row in rows.tolist()]
+        whole = [read_message(session, row) for row in rows.tolist()]
         expected = list(Rows(session).objects(keys, rows))
         monkeypatch.setattr(reading, "LONG", 0)
-        windows = session.contents(rows)
+        windows = read_contents(session, rows)
         assert any(not isinstance(each, bytes) for each in windows)
         assert [each if isinstance(each, bytes) else each.read(0, len(each)) for each in windows] == whole
         assert list(Rows(session).objects(keys, rows)) == expected
@@ -63,16 +65,16 @@ def test_a_snapshot_is_one_row_that_is_never_read_whole(
     write(tmp_path / "snapshot.pcap", one_snapshot(3 << 20, segment))
     with Session([tmp_path / "snapshot.pcap"]).load() as session:
         row = int(session.rows.column("length").argmax())
-        names = [session.header(each).operation for each in range(len(session.rows))]
+        names = [read_header(session, each).operation for each in range(len(session.rows))]
         assert names[3:6] == ["SNAP", "SNAPSHOT", "NEWLEADER"]
-        assert session.names.text(session.rows.cell("operation", row)) == "SNAPSHOT"
-        dissector = session.dissector(row)
+        assert session.engine.names.text(session.rows.cell("operation", row)) == "SNAPSHOT"
+        dissector = find_dissector(session, row)
         assert dissector is not None
         monkeypatch.setattr(type(dissector), "values", _unread)
-        body = session.body(row)
+        body = decode_body(session, row)
         assert body.findings == ()
         assert length_of(body.values["nodes"]) > len(body.values["nodes"]) > 10_000
-        assert session.info(row, body) == f"{length_of(body.values['nodes']):,} nodes, 500 sessions"
+        assert write_info(session, row, body) == f"{length_of(body.values['nodes']):,} nodes, 500 sessions"
 
 
 def test_a_message_that_lost_bytes_ends_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,12 +91,12 @@ def test_a_message_that_lost_bytes_ends_with_them(tmp_path: Path, monkeypatch: p
     with Session([tmp_path / "lost.pcap"]).load() as session:
         row = int(session.rows.column("length").argmax())
         monkeypatch.setattr(reading, "LONG", 1 << 30)
-        whole, expected = session.message(row), session.body(row)
+        whole, expected = read_message(session, row), decode_body(session, row)
         assert 1 << 20 < len(whole) < session.rows.cell("length", row)
         monkeypatch.setattr(reading, "LONG", 1 << 20)
-        assert session.message(row) == whole
-        assert len(session.window(row)) == len(whole)
-        body = session.body(row)
+        assert read_message(session, row) == whole
+        assert len(open_window(session, row)) == len(whole)
+        body = decode_body(session, row)
         assert body == expected
         assert length_of(body.values["nodes"]) == length_of(expected.values["nodes"]) > 5000
         assert "malformed-body" not in [finding.code for finding in body.findings]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.decode.bodies import decode_tree
 from analyzer.insight.checkup import checkup
 from analyzer.insight.overview import overview
 from analyzer.session import Session
@@ -125,7 +126,7 @@ def test_what_is_foreign_is_named_and_wrong_on_a_port_of_ours(
         assert text in row["info"]
         # One finding, wherever it is asked for.
         assert [each["code"] for each in row["findings"]] == codes
-        assert [each.code for each in session.tree(0).findings] == codes
+        assert [each.code for each in decode_tree(session, 0).findings] == codes
         assert [each.finding.code for each in checkup(session)] == codes
         assert [code for _, code, _ in overview(session).findings] == codes
         assert session.findings == []

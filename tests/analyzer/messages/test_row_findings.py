@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import analyzer.messages.engine
+from analyzer.decode.bodies import flag_row_findings, list_row_findings
 from analyzer.decode.rows import Rows
+from analyzer.insight.counts import counts
 from analyzer.insight.unanswered import unanswered
-from analyzer.messages.counts import counts
 from analyzer.messages.row_findings import findings_of
 from analyzer.session import Session
 from analyzer.tcp.streams import ACK, FIN, RST
@@ -32,8 +33,10 @@ EVERYTHING = [
 
 def test_one_table_for_one_and_for_many(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "a.pcap", EVERYTHING)]).load() as session:
-        many = session.remarks_of(np.arange(len(session.rows)), late=True).tolist()
-        assert [list(findings_of(bits)) for bits in many] == [session.remarks(row) for row in range(len(many))]
+        many = flag_row_findings(session, np.arange(len(session.rows)), late=True).tolist()
+        assert [list(findings_of(bits)) for bits in many] == [
+            list_row_findings(session, row) for row in range(len(many))
+        ]
         assert {finding.code for bits in many for finding in findings_of(bits)} == {
             *("orphan-response", "cut-by-snaplen", "unfinished")
         }
@@ -42,7 +45,7 @@ def test_one_table_for_one_and_for_many(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_few_rows(tmp_path: Path, count: int) -> None:
     with Session([capture(tmp_path / "a.pcap", EVERYTHING)]).load() as session:
-        assert not session.remarks_of(np.arange(count), late=True).any()
+        assert not flag_row_findings(session, np.arange(count), late=True).any()
 
 
 LEFT = "no answer is in the capture, the side that asked closed the connection first"
@@ -69,9 +72,9 @@ def test_a_request_without_an_answer(name: str, block: int, tmp_path: Path) -> N
     first = [*opening(), Segment(CLIENT, 0, REQUEST), Segment(SERVER, 0, ANSWER), Segment(CLIENT, 22, REQUEST)]
     with Session([capture(tmp_path / "a.pcap", [*first, *segments])], block=block) as session:
         for _ in session.grow():
-            assert session.ended or not len(session.rows) or not session.remarks(len(session.rows) - 1)
-        assert [session.remarks(row) for row in (0, 1)] == [[], []]
-        (finding,) = session.remarks(2)
+            assert session.ended or not len(session.rows) or not list_row_findings(session, len(session.rows) - 1)
+        assert [list_row_findings(session, row) for row in (0, 1)] == [[], []]
+        (finding,) = list_row_findings(session, 2)
         assert (finding.code, finding.text) == (code, text)
 
 
@@ -99,7 +102,7 @@ def test_a_request_that_need_not_be_answered(
     talk = Talk(tuple(each for each in writes if each[1]), (("10.0.0.1", 40_000), ("10.0.0.2", 2888)))
     with Session([capture(tmp_path / "a.pcap", segments(talk), talk)], use_bulk=use_bulk).load() as session:
         every = np.arange(len(session.rows))
-        (_, proposal), (total,) = (session.remarks(row) for row in (0, 5)), counts(session).protocols
+        (_, proposal), (total,) = (list_row_findings(session, row) for row in (0, 5)), counts(session).protocols
         owed = 0 if greeting else 20
         assert total.requests == 20
         assert total.unanswered == len(unanswered(session, every)) == owed
@@ -125,6 +128,6 @@ def test_who_goes_while_a_server_holds_its_request(
     end = [] if closer is None else [Segment(closer, len(asked) if closer == CLIENT else 0, flags=FIN | ACK)]
     path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, asked), *end], talk)
     with Session([path]).load() as session:
-        assert [finding.code for finding in session.remarks(0)] == said
+        assert [finding.code for finding in list_row_findings(session, 0)] == said
         (total,) = counts(session).protocols
         assert total.unanswered == 1

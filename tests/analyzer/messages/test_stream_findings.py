@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyzer.decode.endpoints import name_stream
 from analyzer.messages import stream_findings
 from analyzer.session import Session
 from tests.analyzer.pipeline.house import EFFECTS, cut, golden_frames
@@ -17,7 +18,7 @@ def said(path: Path) -> list[tuple[str, str, str]]:
     with Session([path]) as session:
         kept = session.load().engine.remarks
         streams, findings = kept.said(np.arange(len(kept)))
-        ids = [session.stream_id(stream) for stream in streams.tolist()]
+        ids = [name_stream(session, stream) for stream in streams.tolist()]
     return sorted((name, each.code, each.text) for name, each in zip(ids, findings, strict=True))
 
 

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import analyzer.query.response_errors
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import read_messages, read_undecoded
+from analyzer.decode.multi_segment import Scattered
 from analyzer.decode.templates import Joined
-from analyzer.messages.multi_segment import Scattered
 from analyzer.query.error_free import may_report, quiet
 from analyzer.query.response_errors import errors, is_empty
 from analyzer.session import Session
@@ -45,7 +47,9 @@ def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_they_are_those_of_the_bodies(name: str) -> None:
     with Session([ROOT / name]).load() as session:
         found = errors(session, np.arange(len(session.rows)))
-        expected = {row: error for row in range(len(session.rows)) if (error := session.body(row).error) is not None}
+        expected = {
+            row: error for row in range(len(session.rows)) if (error := decode_body(session, row).error) is not None
+        }
     places, numbers = found.places.tolist(), found.numbers.tolist()
     assert {place: found.kinds[number] for place, number in zip(places, numbers, strict=True)} == expected
 
@@ -72,8 +76,11 @@ def test_nothing_now_is_no_error() -> None:
 
 def test_most_answers_of_a_capture_need_no_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[int] = []
-    plain = Session.readable
-    monkeypatch.setattr(Session, "readable", lambda self, rows: decoded.extend(rows) or plain(self, rows))
+    monkeypatch.setattr(
+        analyzer.query.response_errors,
+        "read_undecoded",
+        lambda session, rows: decoded.extend(rows) or read_undecoded(session, rows),
+    )
     with Session([ROOT / "captures" / "kafka.pcap"]).load() as session:
         found = errors(session, np.arange(len(session.rows)))
         assert len(decoded) <= len(found.places) + len(session.rows) // 20
@@ -87,7 +94,7 @@ def messages() -> list[tuple[Dissector, bytes, Context]]:
         with Session([ROOT / name]).load() as session:
             rows = np.arange(len(session.rows))
             good = (session.rows.column("state") == State.COMPLETE) & (session.rows.column("role") != Role.RAW)
-            for dissector, message, context in session.readable(rows[good]):
+            for dissector, message, context in read_undecoded(session, rows[good]):
                 told = dissector is not None and (dissector.name == "pulsar" or context.role is Role.RESPONSE)
                 if told and dissector is not None and dissector.name in TWINS and len(message) < 2000:
                     found[dissector.name, context.code, context.version, len(message)] = dissector, message, context
@@ -152,7 +159,7 @@ def test_scattered_bytes_are_those_of_the_messages(width: int) -> None:
         rows = np.flatnonzero((session.rows.column("count") > 1) & (session.rows.column("state") == State.COMPLETE))
         assert len(rows) > 3
         scattered = Scattered(session, rows)
-        for at, message in zip(scattered.at.tolist(), session.messages(rows), strict=True):
+        for at, message in zip(scattered.at.tolist(), read_messages(session, rows), strict=True):
             places = np.arange(0, len(message) - width, max(len(message) // 200, 1))
             found = scattered.gather(at + places, width)
             assert [each.tobytes() for each in found] == [message[place : place + width] for place in places]

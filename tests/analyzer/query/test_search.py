@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_message
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
 from analyzer.query.filter.literals import quoted
@@ -50,12 +52,12 @@ def test_a_search_meets_every_row_once_and_goes_round(reader: Rows, start: int, 
 
 def test_text_is_found_in_either_case_and_in_the_field_that_says_it(reader: Rows) -> None:
     session = reader.session
-    client = next(text for text in session.names.texts if text.startswith("Pulsar-Java"))
+    client = next(text for text in session.engine.names.texts if text.startswith("Pulsar-Java"))
     sought = text_sought(client.upper())
     row = find(sought, reader, -1)
     assert row is not None
 
-    tree = session.tree(row)
+    tree = decode_tree(session, row)
     found = places(sought, tree)
 
     assert found
@@ -65,14 +67,14 @@ def test_text_is_found_in_either_case_and_in_the_field_that_says_it(reader: Rows
 
 
 def test_bytes_are_found_where_they_are(reader: Rows) -> None:
-    message = reader.session.message(40)
+    message = read_message(reader.session, 40)
     data = message[3:9]
     sought = bytes_sought(data.hex(":"))
 
     assert sought.data == data
     found = sought.filter.rows(reader, range(len(reader.session.rows))).tolist()
-    assert found == [row for row in range(len(reader.session.rows)) if data in reader.session.message(row)]
-    tree = reader.session.tree(40)
+    assert found == [row for row in range(len(reader.session.rows)) if data in read_message(reader.session, row)]
+    tree = decode_tree(reader.session, 40)
     assert any(place[1:] == (0, 3, 6) for place in places(sought, tree))
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import analyzer.capture.records
 import analyzer.messages.engine
 from analyzer.capture.rows import gather_rows
+from analyzer.decode.content import find_dissector, read_message
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import MessageHeader, Outcome, Role, State
@@ -54,8 +55,8 @@ def recorded() -> list[Message]:
     for path in GOLDEN:
         with Session([path]).load() as session:
             side = session.rows.column("side").tolist()
-            ours = [row for row in range(len(side)) if getattr(session.dissector(row), "name", None) == "pulsar"]
-            found += [(session.message(row), side[row] == FROM_CLIENT) for row in ours]
+            ours = [row for row in range(len(side)) if getattr(find_dissector(session, row), "name", None) == "pulsar"]
+            found += [(read_message(session, row), side[row] == FROM_CLIENT) for row in ours]
     return found
 
 

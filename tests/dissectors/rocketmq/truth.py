@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.decode.content import read_undecoded
 from analyzer.decode.defects import whole
 from analyzer.session import Session
 from dissectors.api import Context, Role
@@ -36,7 +37,7 @@ def captured() -> tuple[Frame, ...]:
     found: dict[tuple[object, ...], Frame] = {}
     for path in sorted(GOLDEN.glob("*.pcap.zst")):
         with Session([path]).load() as session:
-            for dissector, message, context in session.readable(np.arange(len(session.rows))):
+            for dissector, message, context in read_undecoded(session, np.arange(len(session.rows))):
                 if dissector is not None and dissector.name == "rocketmq":
                     data = whole(message)
                     name = f"{path.name.split('.')[0]} {context.code} {context.role.name}"

@@ -15,6 +15,7 @@ import analyzer.capture.records
 import analyzer.messages.engine
 import analyzer.messages.fast_path
 from analyzer.capture.rows import gather_rows
+from analyzer.decode.content import find_dissector, read_header, read_message
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import Role
@@ -42,9 +43,9 @@ def recorded() -> list[Message]:
     for path in sorted(GOLDEN.glob("*.pcap.zst")):
         with Session([path]).load() as session:
             for row in range(len(session.rows)):
-                dissector, header = session.dissector(row), session.header(row)
+                dissector, header = find_dissector(session, row), read_header(session, row)
                 if dissector is not None and dissector.name == QUORUM.name and header.code is not None:
-                    found.append((session.message(row), session.rows.cell("side", row) == FROM_CLIENT))
+                    found.append((read_message(session, row), session.rows.cell("side", row) == FROM_CLIENT))
     return found
 
 

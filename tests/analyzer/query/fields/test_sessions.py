@@ -14,6 +14,7 @@ from analyzer.decode.rows import Rows
 from analyzer.insight.related import standing_of
 from analyzer.insight.statistics import Study
 from analyzer.query.fields import Reading, find, held, sessions
+from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
 from tests.analyzer.replayed import Replayed
@@ -35,8 +36,8 @@ def values(session: Analysis, name: str, rows: Sequence[int], *, streaming: bool
 
 def rows_of(session: Analysis, *codes: int) -> list[int]:
     """The rows of some APIs, as far as they are there."""
-    mine = np.isin(session.rows.column("code")[session.first :], codes)
-    return [int(row) + session.first for row in np.flatnonzero(mine)]
+    mine = np.isin(session.rows.column("code")[session.rows.first :], codes)
+    return [int(row) + session.rows.first for row in np.flatnonzero(mine)]
 
 
 # ---- real traffic
@@ -73,7 +74,7 @@ def test_every_fetch_of_a_share_consumer_has_topics() -> None:
 def test_it_is_what_show_says_of_the_session(name: str) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
         rows = rows_of(session, FETCH)
-        reach = session.sessions.reach("partitions", np.array(rows), len(session.rows))
+        reach = follow_sessions(session).reach("partitions", np.array(rows), len(session.rows))
         compared = 0
         for row, number in zip(rows, reach.numbers.tolist(), strict=True):
             standing = standing_of(session, row)
@@ -117,8 +118,8 @@ def test_what_leaves_memory_changes_nothing() -> None:
                 if session.rows.cell("code", row) == FETCH and session.rows.cell("role", row) == Role.REQUEST:
                     assert list(each) == expected[row]
                     compared += 1
-            session.leave(max(session.first, len(session.rows) - 60))
-        assert session.first > len(session.rows) // 2
+            session.eviction.leave(max(session.rows.first, len(session.rows) - 60))
+        assert session.rows.first > len(session.rows) // 2
         assert compared == 8 * 109
 
 
@@ -126,9 +127,9 @@ def test_no_more_is_kept_than_what_is_there_needs() -> None:
     with Replayed(KAFKA, 30, 500) as session:
         kept = []
         for _ in session.grow():
-            session.sessions.reach("topics", np.zeros(0, np.int64), len(session.rows))
-            session.leave(max(session.first, len(session.rows) - 200))
-            followed = session.sessions._following.values()
+            follow_sessions(session).reach("topics", np.zeros(0, np.int64), len(session.rows))
+            session.eviction.leave(max(session.rows.first, len(session.rows) - 200))
+            followed = follow_sessions(session)._following.values()
             kept.append(sum(len(each.rows) + len(each.sessions) for each in followed))
     assert max(kept[len(kept) // 2 :]) <= max(kept[: len(kept) // 2]) + 20
 
@@ -219,7 +220,7 @@ def test_changes_by_chance_are_what_show_says(tmp_path: Path, monkeypatch: pytes
     with opened(tmp_path, [*by_chance(Random(1), 60)]) as session:
         rows = [row for row in rows_of(session, FETCH) if session.rows.cell("role", row) == Role.REQUEST][1:]
         topics, numbers = (
-            session.sessions.reach(part, np.array(rows), len(session.rows)) for part in ("topics", "partitions")
+            follow_sessions(session).reach(part, np.array(rows), len(session.rows)) for part in ("topics", "partitions")
         )
         for place, row in enumerate(rows):
             standing = standing_of(session, row)
@@ -234,7 +235,7 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     pairs = [(fetch(0, 0, "a0 b1 c2"), fetched(7)), NEXT, *((fetch(each, 1), fetched(each)) for each in range(20, 24))]
     with opened(tmp_path, pairs) as session:
         assert values(session, "kafka.topic", [2]) == [["a", "b"]]
-        (following,) = session.sessions._following.values()
+        (following,) = follow_sessions(session)._following.values()
         assert len(following.sessions) == 2
 
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_messages
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.tree_json import node_object
@@ -72,7 +74,9 @@ def rows_as_printed(reader: Rows) -> list[Row]:
     rows = np.arange(len(reader.session.rows))
     writer = JsonWriter(WHOLE)
     found: list[dict[str, Any]] = []
-    for row, message in zip(reader.objects((*ROW_KEYS, "fields"), rows), reader.session.messages(rows), strict=True):
+    for row, message in zip(
+        reader.objects((*ROW_KEYS, "fields"), rows), read_messages(reader.session, rows), strict=True
+    ):
         found.append(json.loads(writer.line(row)))
         found[-1]["bytes"] = {"hex": message.hex(), "length": len(message)}
     return found
@@ -113,7 +117,7 @@ def labels_of(name: str, number: int) -> dict[int, list[tuple[str, str]]]:
     session = captured(name).session
     writer = JsonWriter(WHOLE)
     found: dict[int, list[tuple[str, str]]] = {}
-    for field in session.tree(number).fields:
+    for field in decode_tree(session, number).fields:
         _label(json.loads(writer.line(node_object(field))), "", found)
     return found
 

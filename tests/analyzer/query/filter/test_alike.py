@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.decode.bodies import decode_tree
 from analyzer.decode.rows import Rows
 from analyzer.query.fields import find
 from analyzer.query.filter import compiled
@@ -49,7 +50,7 @@ def test_each_leaf_has_a_filter_that_its_message_fulfils() -> None:
         with Session([file]).load() as session:
             reader = Rows(session)
             for row in np.unique(np.linspace(0, len(session.rows) - 1, ROWS).astype(int)).tolist():
-                tree = session.tree(row)
+                tree = decode_tree(session, row)
                 messages += 1
                 for path in islice(leaves(tree.fields), MOST_LEAVES):
                     text = filter_of(session, row, tree, path)
@@ -76,7 +77,7 @@ OF_FIELDS = [
 def test_of_a_field(case: tuple[str, str, int, str, str]) -> None:
     _, file, row, names, expected = case
     with Session([ROOT / "captures" / file]).load() as session:
-        tree = session.tree(row)
+        tree = decode_tree(session, row)
         path: list[Field] = []
         for name in names.split("."):
             nodes = path[-1].children if path else tree.fields
@@ -108,7 +109,7 @@ def test_few_values_of_a_short_are_offered(file: str, row: int) -> None:
 
 def test_a_column_has_the_name_of_the_field() -> None:
     with Session([ROOT / "captures" / "kafka.pcap"]).load() as session:
-        body = next(node for node in session.tree(46).fields if node.spec.name == "body")
+        body = next(node for node in decode_tree(session, 46).fields if node.spec.name == "body")
         field = next(node for node in body.children if node.spec.name == "maxWaitMs")
         assert path_of(session, 46, (body, field)) == "kafka.Fetch.request.maxWaitMs"
 

@@ -11,7 +11,7 @@ SAID_BY_OTHERS = {"comment", "name", "source.name", "destination.name"}
 """Fields of pcapng blocks that no bundled capture has: tests/analyzer/messages has tests of them."""
 
 SAID_BY_STREAMS = {"retransmissions", "packets"}
-"""What no printed row has, so that the oracle cannot know it: tests/analyzer/messages/test_repeats.py asks."""
+"""What no printed row has, so that the oracle cannot know it: tests/analyzer/decode/test_packets.py asks."""
 
 DRAWN_BY_NAME = {"contains", IN, f"not_{IN}"}
 

@@ -8,6 +8,7 @@ import pytest
 
 import analyzer.capture.records
 import analyzer.messages.engine
+from analyzer.decode.content import read_context
 from analyzer.session import Session
 from dissectors.kafka.sasl.memory import Sasl
 from tests.dissectors.kafka.test_conversation import GOLDEN, Answer, Ask, Message, Token, outcomes
@@ -103,7 +104,7 @@ def test_both_roads_remember_the_same(name: str, monkeypatch: pytest.MonkeyPatch
     found = []
     for use_bulk, block in ((False, 1 << 15), (True, 1 << 15), (True, 16), (True, 5), (False, 7)):
         with Session([GOLDEN / f"{name}.pcap.zst"], use_bulk=use_bulk, block=block).load() as session:
-            found.append([session.context(row) for row in range(len(session.rows))])
+            found.append([read_context(session, row) for row in range(len(session.rows))])
     assert all(each == found[0] for each in found)
     assert any(context.extra for context in found[0])
 

@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from analyzer.decode.packets import list_packets, packets, retransmissions
 from analyzer.decode.rows import Rows
-from analyzer.messages.repeats import packets, retransmissions
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.analyzer import wire
@@ -25,7 +25,7 @@ CAPTURES = {
 def told(session: Session) -> list[int]:
     """The same, one row at a time."""
     return [
-        sum(bool(packet["retransmission"]) for packet in session.packets_of(row)) for row in range(len(session.rows))
+        sum(bool(packet["retransmission"]) for packet in list_packets(session, row)) for row in range(len(session.rows))
     ]
 
 
@@ -67,7 +67,7 @@ def test_each_packet_of_a_message(case: str) -> None:
 
 
 def packets_of(session: Session, row: int) -> list[int]:
-    return sorted({int(packet["number"]) for packet in session.packets_of(row)})
+    return sorted({int(packet["number"]) for packet in list_packets(session, row)})
 
 
 def test_of_a_capture_in_which_all_comes_again(tmp_path: Path) -> None:
@@ -87,6 +87,6 @@ def test_of_a_capture_in_which_all_comes_again(tmp_path: Path) -> None:
             early = retransmissions(session, rows, streaming=True)
             assert (early <= counts).all()
             assert early.tolist() == [
-                sum(bool(each["retransmission"]) and int(each["number"]) <= last for each in session.packets_of(row))
+                sum(bool(each["retransmission"]) and int(each["number"]) <= last for each in list_packets(session, row))
                 for row, last in enumerate(session.rows.column("last").tolist())
             ]

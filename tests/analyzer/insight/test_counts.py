@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyzer.decode.rows import Rows
-from analyzer.messages.counts import Count, Counts, counts
+from analyzer.insight.counts import Count, Counts, counts
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, segments
 

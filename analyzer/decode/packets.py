@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.columns.arrays import Array, Ints, ranks
+from analyzer.columns.values import iso_time
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 
@@ -21,7 +22,7 @@ def retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -
     """For each of `rows` (n) how many times bytes of it came again (int64, n).
 
     streaming: only those that came before its last packet, for more is not known when a row is printed as it closes.
-    Session.packets_of tells the same of one row.
+    list_packets tells the same of one row.
     """
     repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
     kept = slice(repeats.first, len(repeats))
@@ -57,6 +58,50 @@ def retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -
     return found
 
 
+def list_packets(session: Analysis, row: int) -> list[dict[str, int | str | bool]]:
+    """The packets that brought a row's bytes, retransmissions among them; `offset` counts in the message."""
+    offset = 0
+    found: list[tuple[int, int, int, int, bool]] = []
+    first = session.rows.cell("pieces", row)
+    pieces = session.engine.pieces
+    for index in range(first, first + session.rows.cell("count", row)):
+        length = pieces.cell("length", index)
+        if pieces.cell("at", index) >= 0:
+            found.append((pieces.cell("packet", index), pieces.cell("time", index), offset, length, False))
+        offset += length
+    found += _repeated(session, row)
+    return [
+        {
+            "number": packet,
+            "time": iso_time(time),
+            "offset": at,
+            "length": length,
+            "retransmission": again,
+        }
+        for packet, time, at, length, again in sorted(found)
+    ]
+
+
+def _repeated(session: Analysis, row: int) -> list[tuple[int, int, int, int, bool]]:
+    """Retransmissions of bytes of a row, as (packet, time, offset in the message, length, True)."""
+    stream, begin = session.rows.cell("stream", row), session.rows.cell("offset", row)
+    end = begin + session.rows.cell("length", row)
+    client = session.engine.streams.cell("client", stream)
+    side = client if session.rows.cell("side", row) == FROM_CLIENT else 1 - client
+    repeats = session.engine.repeats
+    columns = (repeats.column(name)[repeats.first :] for name in ("stream", "side", "offset", "length"))
+    of_stream, of_side, offset, length = columns
+    same = (of_stream == stream) & (of_side == side)
+    places = (np.flatnonzero(same & (offset < end) & (offset + length > begin)) + repeats.first).tolist()
+    found = []
+    for place in places:
+        at, size = repeats.cell("offset", place), repeats.cell("length", place)
+        inside, stop = max(at, begin), min(at + size, end)
+        packet, time = repeats.cell("packet", place), repeats.cell("time", place)
+        found.append((packet, time, inside - begin, stop - inside, True))
+    return found
+
+
 def packets(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[Ints, Ints]:
     """The numbers of the packets in which bytes of `rows` lie, retransmissions among them, each once for a row.
 
@@ -69,7 +114,7 @@ def packets(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[
     there = pieces.column("at")[at] >= 0  # what is negative was lost
     found = [(np.repeat(np.arange(len(rows)), counts)[there], pieces.column("packet")[at[there]].astype(np.int64))]
     for place in np.flatnonzero(retransmissions(session, rows, streaming=streaming)).tolist():
-        brought = session.packets_of(int(rows[place]))
+        brought = list_packets(session, int(rows[place]))
         closing = index.cell("last", int(rows[place]))
         again = [int(each["number"]) for each in brought if each["retransmission"]]
         again = [number for number in again if not streaming or number <= closing]

@@ -60,7 +60,7 @@ class Counts:
 def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
     """Counts the rows that are there by now, or some of them."""
     table = analysis.rows
-    which = slice(analysis.first, None) if chosen is None else chosen
+    which = slice(analysis.rows.first, None) if chosen is None else chosen
     rows = {name: table.column(name)[which] for name in _COLUMNS}
     protocol = rows["protocol"].astype(np.int64) - NO_PROTOCOL
     operation, texts = _dense(rows["operation"])
@@ -68,7 +68,7 @@ def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
     names = [UNKNOWN, *(dissector.name for dissector in analysis.engine.known.dissectors)]
     by_operation = _grouped(rows, protocol * width + operation)
     operations = [
-        Count(names[key // width], analysis.names.text(texts[key % width]), *figures)
+        Count(names[key // width], analysis.engine.names.text(texts[key % width]), *figures)
         for key, figures in by_operation.items()
     ]
     protocols = [Count(names[key], None, *figures) for key, figures in _grouped(rows, protocol).items()]
