@@ -44,7 +44,7 @@ ROOMS = (
     ("analyzer.session", "keys"),
     ("analyzer.columns.arrays", "engine"),
     ("analyzer.render", "text"),
-    ("analyzer.decode.text", "text"),
+    ("analyzer.columns.text", "text"),
     ("analyzer.cli", "text"),
     ("dissectors.kafka.bulk", "engine"),
     ("dissectors.kafka.conversation", "engine"),

@@ -8,11 +8,11 @@ from dataclasses import asdict, replace
 
 from analyzer.cli.terminal import line_width, print_fitted
 from analyzer.columns.arrays import Ints
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
+from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.counts import Count, Counts, counts, streams
 from analyzer.render.columns_text import columns
 from analyzer.render.figures_text import LEAST
-from analyzer.render.jsonable import JsonWriter
 from analyzer.render.objects import write_objects
 from analyzer.session import Session
 

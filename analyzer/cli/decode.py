@@ -12,9 +12,9 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
 from analyzer.cli.options import color_option, limits_options
 from analyzer.cli.values import Whole
+from analyzer.decode.limits import Limits
 from analyzer.errors import UserError
 from analyzer.hexinput import pasted
-from analyzer.render.limits import Limits
 from analyzer.render.lines import print_lines
 from analyzer.render.objects import write_objects
 from analyzer.render.tree_json import tree_object

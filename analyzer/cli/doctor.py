@@ -23,9 +23,9 @@ from analyzer.cli.settings import is_verbose
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, said_finding
-from analyzer.decode.text import safe_text
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.insight.counts import streams
 from analyzer.insight.kinds import Group, Kind, grouped

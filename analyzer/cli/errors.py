@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.render.bug_report import PROGRAM
 
 _LONGEST = 2_000

@@ -9,7 +9,7 @@ from itertools import chain
 import click
 
 from analyzer.cli.formats import ROWS, format_options
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from analyzer.query.fields.catalog import every, near
 from analyzer.query.fields.keys import NAMES

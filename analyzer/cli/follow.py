@@ -20,16 +20,16 @@ from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.cli.streams import SIDES, find_stream, is_stream
 from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_messages
 from analyzer.decode.endpoints import name_endpoint, name_stream
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, chunks
-from analyzer.decode.text import safe_text
 from analyzer.messages.decode_as import Told
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
-from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line, print_lines
 from analyzer.render.objects import FORMS
 from analyzer.render.printer import Printer

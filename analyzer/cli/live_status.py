@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from analyzer.cli.errors import sentence
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.live.capture import Health
 from analyzer.live.sniffing import Sniffing
 

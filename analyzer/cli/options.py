@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyzer.cli.values import OneOf
+from analyzer.decode.jsonable import Limits
 from analyzer.query.units import SIZES, whole_amount
-from analyzer.render.jsonable import Limits
 from dissectors.wire import budget
 
 if TYPE_CHECKING:

@@ -156,7 +156,7 @@ def _status(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except ImportError as error:
-        from analyzer.export.extras import missing_extra  # only a broken installation pays for it
+        from analyzer.render.extras import missing_extra  # only a broken installation pays for it
 
         missing = missing_extra(error)
         if missing is None:

@@ -16,12 +16,12 @@ from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.decode import joined_fragments
 from analyzer.decode.content import read_header
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.errors import UserError
 from analyzer.insight.related import known_of
 from analyzer.messages.decode_as import Told
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.known_text import known_objects
 from analyzer.render.lines import print_lines
 from analyzer.render.shown import said_of, shown_lines

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from analyzer.config.time_formats import TimeFormat
 from analyzer.messages.decode_as import PortRange
-from analyzer.render.time_formats import TimeFormat
 from dissectors.slotted import field, slotted
 
 

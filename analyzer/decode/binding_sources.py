@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode import defects
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State, Window
 from dissectors.lesson import Lesson, Teacher

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
-from analyzer.decode import defects, raw
+from analyzer.decode import raw
 from analyzer.decode.content import find_dissector, list_pieces, read_contents, read_context, read_message
-from analyzer.decode.defects import UNREAD, UNREAD_SECRET
 from analyzer.decode.request_fields import add_request
-from analyzer.messages import row_findings
+from analyzer.messages import defects, row_findings
+from analyzer.messages.defects import UNREAD, UNREAD_SECRET
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, State
 from dissectors.field import Field, FieldSpec, Tree

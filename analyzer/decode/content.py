@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 import numpy as np
 
 from analyzer.columns.arrays import Ints, given, given64, ranks
-from analyzer.decode import defects
+from analyzer.messages import defects
 from analyzer.messages.paged_message import LONG, Pieced
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, MessageHeader, Role, State, Window

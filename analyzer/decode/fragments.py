@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode import defects
 from analyzer.decode.content import find_dissector, open_window
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Dissector
 from dissectors.portion import Portion

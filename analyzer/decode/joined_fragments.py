@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from analyzer.decode import defects
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import find_dissector, read_cell, read_context, read_message
 from analyzer.decode.fragments import Before, before, completing, read_portion
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Body
 from dissectors.field import Tree

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from analyzer.decode import defects
 from analyzer.decode.content import find_dissector, read_context
 from analyzer.decode.name_resolver import EVERYWHERE, Known, Lore
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.field import Field, Tree
 from dissectors.lesson import Path

@@ -17,11 +17,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode import defects
 from analyzer.decode.binding_sources import Teaching
 from analyzer.decode.content import Undecoded, read_cell, read_undecoded
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.rows import chunks
+from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role

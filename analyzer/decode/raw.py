@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode import defects
 from analyzer.decode.endpoints import server_port
+from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
 from analyzer.session import Analysis
 from dissectors import registry

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
-from analyzer.decode import defects
 from analyzer.decode.content import Undecoded, read_undecoded
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Pick, Role, State
 from dissectors.lesson import Path

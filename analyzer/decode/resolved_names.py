@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Ints, given
-from analyzer.decode import defects
 from analyzer.decode.name_resolver import Lore
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.lesson import Path

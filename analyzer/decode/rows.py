@@ -17,11 +17,12 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
 from analyzer.columns.values import Column, Flags, Integers, Joined, Picked, Scoped, Texts, Times, Values, fixed
-from analyzer.decode import defects, raw
+from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings, flag_row_findings
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.request_fields import find_requests
+from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT, Mark
 from analyzer.messages.row_findings import findings_of
 from analyzer.session import Analysis

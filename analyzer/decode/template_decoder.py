@@ -32,6 +32,9 @@ from dissectors.finding import Finding
 from dissectors.holes import BEGIN, END, Marked, Shape
 from dissectors.wire.bulk import NULL
 
+TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
+"""Rows, and bytes of their messages, to be given at one time: the more, the more are alike."""
+
 WORTH = 24
 """Rows below which a shape costs more than decoding them. Long ones count more, by WORTH_BYTES."""
 

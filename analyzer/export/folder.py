@@ -11,10 +11,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from analyzer.capture.output import INDEX, cannot_write, new_folder
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.errors import UserError
 from analyzer.export.names import Names, safe_name
-from analyzer.export.output import INDEX, cannot_write, new_folder
-from analyzer.render.jsonable import JsonWriter, Limits
 
 MOST_FILES = 100_000
 

@@ -6,24 +6,23 @@ topics have names, where the capture tells them. What is a secret is left out un
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode import defects, joined_fragments
-from analyzer.decode.bodies import decode_body
+from analyzer.decode import joined_fragments
 from analyzer.decode.content import Undecoded, read_undecoded
 from analyzer.decode.fragments import Passed
+from analyzer.decode.payloads import read_payloads
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, chunks
 from analyzer.export.folder import Folder
+from analyzer.messages import defects
 from analyzer.session import Analysis
-from dissectors.api import Body, Context, Dissector, Role
-from dissectors.payload import Payload, Values
+from dissectors.api import Body
+from dissectors.payload import Payload
 from dissectors.portion import Portion
-from dissectors.wire.bulk import NULL
 from dissectors.wire.cut import Cut, length_of
 from dissectors.wire.inner import content
 from dissectors.wire.secret import Secret
@@ -100,7 +99,7 @@ class Objects:
             return
         body = defects.values(dissector, message, context) if body is None else body
         self._items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, Cut))
-        for each in payloads_of(self._session, self._naming, row, dissector, body, context):
+        for each in read_payloads(self._session, self._naming, row, dissector, body, context):
             data = _opened(each.value, self._show_secrets)
             if data is None:
                 self._secrets += 1
@@ -114,19 +113,6 @@ def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool =
     writer = Objects(session, folder, show_secrets=show_secrets)
     writer.write(rows)
     return writer.finish()
-
-
-def payloads_of(
-    session: Analysis, naming: Naming, row: int, dissector: Dissector, body: Body, context: Context
-) -> tuple[Payload, ...]:
-    """What the dissector says of a row, with names for the ids of topics; nothing where it fails."""
-
-    def asked() -> Values | None:
-        partner = session.rows.cell("partner", row)
-        return decode_body(session, partner).values if partner != NULL and context.role is Role.RESPONSE else None
-
-    named = naming.named(dissector, body, context, row)
-    return defects.told(partial(dissector.payloads, named.values, asked))
 
 
 def _opened(value: object, show_secrets: bool) -> bytes | None:

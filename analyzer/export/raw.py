@@ -5,11 +5,11 @@ A message that the capture has lost bytes of is given up to the first of them.
 
 from __future__ import annotations
 
+from analyzer.capture.output import Output
 from analyzer.columns.arrays import Ints
 from analyzer.decode.content import read_messages
 from analyzer.decode.rows import Rows, chunks
 from analyzer.export.folder import Folder
-from analyzer.export.output import Output
 from analyzer.session import Analysis
 
 KEYS = ("number", "id", "protocol", "operation", "role")

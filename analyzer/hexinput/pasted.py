@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from analyzer.decode import defects
+from analyzer.messages import defects
 from dissectors import registry
 from dissectors.api import PREFIX, Context, Dissector, LengthPrefixed, MessageHeader, Role, State
 from dissectors.certainty import ENOUGH, may_be_surer

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
 from analyzer.decode.rows import chunks
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.insight import one_way, reused
 from analyzer.insight.said import About, Saying
 from analyzer.insight.watching import Watching
 from analyzer.query.response_errors import EMPTY
-from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding, Severity
 

@@ -16,12 +16,12 @@ import numpy as np
 from analyzer.columns.arrays import Bools, Ints, ranks
 from analyzer.columns.group_keys import packed
 from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
 from analyzer.insight.intervals import Intervals
 from analyzer.query.fields import FieldPath, Kind, Reading, UnknownField, find
 from analyzer.query.fields.dense import Chosen, Dense
 from analyzer.query.response_errors import Errors, Looked
-from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
 from dissectors import registry
 from dissectors.wire.bulk import distinct
 from dissectors.wire.embedded import Embedded

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.decode import defects
 from analyzer.decode.content import find_dissector, read_cell, read_context
 from analyzer.decode.name_annotations import Named, annotate, kinds_in, named_by
 from analyzer.decode.name_resolver import Lore, values_of
 from analyzer.decode.resolved_names import TOPIC
 from analyzer.insight.stories import Part, parts_of
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.field import Tree

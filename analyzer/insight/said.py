@@ -17,14 +17,15 @@ import orjson
 
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
-from analyzer.decode import defects, raw
+from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings
 from analyzer.decode.content import find_dissector, read_context, read_undecoded
+from analyzer.decode.limits import Limits
 from analyzer.decode.rows import Rows, chunks
 from analyzer.decode.template_decoder import Group, Said, Stencils
+from analyzer.decode.template_json import MarkingWriter
+from analyzer.messages import defects
 from analyzer.messages.row_findings import findings_of
-from analyzer.render.limits import Limits
-from analyzer.render.ndjson import MarkingWriter
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector
 from dissectors.finding import Finding, Severity

@@ -16,15 +16,15 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints, given, given64
 from analyzer.columns.group_keys import packed
-from analyzer.decode import defects
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.rows import chunks
+from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.insight.endings import endings
 from analyzer.insight.watching import losses
+from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
-from analyzer.render.forms import TOGETHER_BYTES
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Pick
 from dissectors.finding import Finding

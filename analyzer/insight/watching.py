@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
-from analyzer.decode import defects
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.name_resolver import Lore
 from analyzer.insight.endings import endings, still_open
 from analyzer.insight.said import About
+from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State

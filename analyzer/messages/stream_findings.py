@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Columns, Ints
-from analyzer.decode import defects
+from analyzer.messages import defects
 from analyzer.messages.connection import Connection, Row
 from analyzer.messages.framing import Reader
 from analyzer.messages.index import Repeats

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import Rows
 from analyzer.pipeline import exchanges, findings, messages, names, streams
 from analyzer.pipeline.arrays import array, sizes_of
@@ -27,7 +28,6 @@ from analyzer.pipeline.records import records
 from analyzer.pipeline.subjects import Subjects
 from analyzer.pipeline.summaries import ALONE, PARTS, Summing
 from analyzer.pipeline.tables import TABLES
-from analyzer.render.jsonable import Limits
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.wire.budget import allow

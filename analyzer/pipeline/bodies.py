@@ -20,13 +20,13 @@ import pyarrow as pa
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
+from analyzer.columns.text import one_line
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
 from analyzer.decode.template_decoder import Group, Said, Shapes, Stencils
-from analyzer.decode.text import one_line
+from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrays import texts_of
 from analyzer.pipeline.found import unicode
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.ndjson import MarkingWriter
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Written
 

@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.columns.arrays import Bools, Ints
-from analyzer.decode import defects
 from analyzer.decode.endpoints import name_stream
+from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.messages.row_findings import Facts
 from analyzer.pipeline.chosen import Chosen

@@ -22,9 +22,10 @@ from analyzer.query.projection import leaves_of, number, walked
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
 from dissectors.wire.bulk import LogFields, Logs, Twin
+from dissectors.wire.dialect import Sized
 from dissectors.wire.plan import Array as Many
 from dissectors.wire.plan import Leaf, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Sized
+from dissectors.wire.primitive import Fixed
 
 BEHIND = bytes(64)
 """What follows the last message."""

@@ -8,11 +8,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode import defects
 from analyzer.decode.content import read_undecoded
+from analyzer.decode.payloads import read_payloads
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import chunks
-from analyzer.export.objects import payloads_of
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.payload import Payload, Place
 from dissectors.wire.inner import content
@@ -45,7 +45,7 @@ def carried(session: Analysis, naming: Naming, rows: Ints) -> Iterator[Told]:
             if dissector is None:
                 continue
             body = defects.values(dissector, message, context)
-            for _, parts in groupby(payloads_of(session, naming, row, dissector, body, context), _record_of):
+            for _, parts in groupby(read_payloads(session, naming, row, dissector, body, context), _record_of):
                 if (told := _told(place, list(parts))) is not None:
                     yield told
         first += len(part)

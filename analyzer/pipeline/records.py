@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode import defects
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, chunks
+from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.pipeline.arrays import array
 from analyzer.pipeline.found import Columns, array_of, days

@@ -18,9 +18,10 @@ import numpy as np
 from analyzer.columns.arrays import Array, Bools, Ints, ranks
 from analyzer.columns.cells import Cells
 from dissectors.wire.bulk import Layout
+from dissectors.wire.dialect import Scanned, Sized
 from dissectors.wire.plan import Array as Many
 from dissectors.wire.plan import Leaf, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Length, Scanned, Sized
+from dissectors.wire.primitive import Fixed, Length
 
 FEW, USUAL = 8, 4
 """Messages below which the elements of an array behind the first USUAL ones are left to the plain decoder."""

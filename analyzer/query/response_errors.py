@@ -13,10 +13,10 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, given
 from analyzer.columns.group_keys import packed, parts
-from analyzer.decode import defects
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.multi_segment import placed
 from analyzer.decode.rows import chunks
+from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.query.error_free import may_report, quiet
 from analyzer.session import Analysis

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 
 if TYPE_CHECKING:
     from dissectors.finding import Finding

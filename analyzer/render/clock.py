@@ -16,8 +16,8 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import SECOND, Cells
 from analyzer.columns.values import Column, Style, Values
+from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.rows import Rows
-from analyzer.render.time_formats import TimeFormat
 from analyzer.session import Analysis, Session
 from dissectors.slotted import slotted
 

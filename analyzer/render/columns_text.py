@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.render.counted import counted
 
 GAP = 2

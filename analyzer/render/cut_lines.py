@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analyzer.decode.text import ELLIPSIS
+from analyzer.columns.text import ELLIPSIS
 from analyzer.render.fitting import cut
 from analyzer.render.objects import Out
 

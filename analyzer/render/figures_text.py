@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzer.columns.text import safe_text
 from analyzer.columns.values import iso_time
-from analyzer.decode.text import safe_text
 from analyzer.insight.figures import Figures
 from analyzer.insight.grouping import TIME, field_of
 from analyzer.insight.statistics import Group, Statistics

@@ -1,6 +1,7 @@
 """Text that fits a terminal: cut without splitting a number, wrapped at words, tables without what says least.
 
-Widths are counted in cells, for a CJK character takes two. Texts are safe for terminals already (analyzer.decode.text).
+Widths are counted in cells, for a CJK character takes two. Texts are safe for terminals already
+(analyzer.columns.text).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from analyzer.decode.text import ELLIPSIS
+from analyzer.columns.text import ELLIPSIS
 
 GAP = 2
 """Spaces between columns."""

@@ -23,9 +23,6 @@ from analyzer.decode.templates import SPLICE
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Written
 
-TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
-"""Rows, and bytes of their messages, to be given to Lines at one time: the more, the more are alike."""
-
 _SPLICE = bytes([SPLICE])
 _AT_ONCE = 256
 """Lines that are joined to be given out as one piece: what stays in the processor's cache."""

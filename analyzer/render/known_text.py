@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.render.lines import Line
 from analyzer.render.stories_text import entry_object
 

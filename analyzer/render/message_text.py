@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzer.columns.text import safe_text
+from analyzer.decode.limits import Limits
 from analyzer.decode.masking import secret_spans
-from analyzer.decode.text import safe_text
 from analyzer.render.hexdump import hexdump_lines
-from analyzer.render.limits import Limits
 from analyzer.render.lines import Line
 from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title, tree_lines

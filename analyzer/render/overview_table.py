@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.insight.figures import Figures
 from analyzer.insight.overview import Operation, Overview
 from analyzer.insight.percentiles import EDGES

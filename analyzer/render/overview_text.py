@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from analyzer.columns.text import safe_text
 from analyzer.columns.values import iso_time
-from analyzer.decode.text import safe_text
 from analyzer.insight.counts import UNKNOWN
 from analyzer.insight.overview import Overview
 from analyzer.render.amounts import rate, size

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 
 from analyzer.capture import malloc
 from analyzer.columns.arrays import Ints
+from analyzer.columns.text import ELLIPSIS
 from analyzer.config.model import Config
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import ROW_KEYS, Rows, chunks
-from analyzer.decode.text import ELLIPSIS
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.query.column_names import Keys, keys_of, numbers, preset_keys
 from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import Clock
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
-from analyzer.render.forms import TOGETHER, TOGETHER_BYTES, Form, Lines
-from analyzer.render.jsonable import Limits
+from analyzer.render.forms import Form, Lines
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.objects import JsonArray, Out
 from analyzer.render.shapes import Joined, Listed
 from analyzer.render.table import TableForm
-from analyzer.render.time_formats import TimeFormat
 
 if TYPE_CHECKING:
     from analyzer.query.path_columns import Shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.render.counted import counted
 
 SHOWN, LONGEST = 20, 500

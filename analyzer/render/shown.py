@@ -9,12 +9,12 @@ import numpy as np
 
 from analyzer.decode import joined_fragments
 from analyzer.decode.content import read_header
+from analyzer.decode.limits import Limits
 from analyzer.decode.packets import list_packets
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.insight.related import known_of
 from analyzer.render.known_text import known_lines
-from analyzer.render.limits import Limits
 from analyzer.render.lines import Line
 from analyzer.render.message_text import EMPTY, about_row, message_lines
 from analyzer.render.tree_json import Message

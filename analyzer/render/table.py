@@ -15,17 +15,17 @@ import numpy as np
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
+from analyzer.columns.text import one_line, safe_text
 from analyzer.columns.values import PLAIN, Column, Integers, Picked, Style, Texts
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS, ROLES, Rows, said_error, said_findings
 from analyzer.decode.template_decoder import Said
-from analyzer.decode.text import one_line, safe_text
 from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import clock_text, clock_times, time_width
 from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.named import LineNames
-from analyzer.render.time_formats import TimeFormat
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.wire.bulk import NULL
 

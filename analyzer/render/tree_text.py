@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.decode.defects import label
+from analyzer.columns.text import safe_text
+from analyzer.decode.limits import Limits
 from analyzer.decode.masking import conceals, hides_parts, is_secret
-from analyzer.decode.text import safe_text
-from analyzer.render.limits import Limits
+from analyzer.messages.defects import label
 from analyzer.render.lines import Line
 from analyzer.render.tree_json import Message, masked
 from dissectors.field import Field, Tree

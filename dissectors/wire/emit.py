@@ -29,8 +29,9 @@ from typing import Any, TypeAlias
 
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
+from dissectors.wire.dialect import Scanned, Sized
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Length, Scanned, Sized
+from dissectors.wire.primitive import Fixed, Length
 from dissectors.wire.secret import Secret
 from dissectors.wire.varint import Unfit, uvarint
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from dissectors.errors import Malformed, Truncated
 from dissectors.field import FieldSpec
+from dissectors.wire.dialect import Primitive, Scanned, Sized
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.plan import Array, Leaf, SecretBy, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Primitive, Scanned, Sized
+from dissectors.wire.primitive import Fixed
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Many, element, unknown_tag

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.slotted import slotted
-from dissectors.wire.primitive import Dialect
+from dissectors.wire.dialect import Dialect
 
 
 @slotted

@@ -14,11 +14,11 @@ import pytest
 from crc32c import crc32c
 
 import analyzer.decode.template_decoder
+from analyzer.decode.limits import Limits
 from analyzer.decode.rows import BODY_KEYS, ROW_KEYS, Rows, chunks
-from analyzer.decode.template_decoder import Group, Stencils
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES, Group, Stencils
 from analyzer.render.delimited import DelimitedForm
-from analyzer.render.forms import TOGETHER, TOGETHER_BYTES, Form, Lines
-from analyzer.render.limits import Limits
+from analyzer.render.forms import Form, Lines
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.session import Session

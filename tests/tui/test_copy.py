@@ -17,9 +17,9 @@ from analyzer.cli.list import command as list_command
 from analyzer.cli.show import command as show_command
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_message
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
-from analyzer.render.jsonable import Limits
 from analyzer.session import Session
 from dissectors.field import Field
 from dissectors.wire.secret import Secret

@@ -108,7 +108,7 @@ def save(main: MainScreen) -> None:
     """Saves all packets of the run that are still there, beside the keys."""
     import os
 
-    from analyzer.export.output import check_file
+    from analyzer.capture.output import check_file
     from tui.model.exports import unused
     from tui.screens.ask import AskLine, Question
 

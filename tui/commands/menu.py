@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from dissectors.field import Field
 from tui.keys import KEYS

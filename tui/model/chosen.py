@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analyzer.columns.text import safe_text
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import BODY_KEYS, Rows
-from analyzer.decode.text import safe_text
 from analyzer.errors import UserError
 from analyzer.query.column_names import Keys, keys_of, numbers
 from analyzer.query.presets import PRESETS, TABLE_KEYS
 from analyzer.render.aligned import NUMBERS
 from analyzer.render.asked import AskedRows
-from analyzer.render.jsonable import Limits
 from analyzer.render.shapes import Joined
 from analyzer.session import Session
 

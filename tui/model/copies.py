@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.decode.content import find_dissector, read_header
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.masking import Span
 from analyzer.decode.rows import Rows
 from analyzer.query.filter.alike import filter_of, is_masked, path_of
 from analyzer.render.hexdump import WIDTH, hexdump_line
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.lines import plain
 from analyzer.render.printer import Printer
 from analyzer.render.shown import shown_lines

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyzer.columns.text import safe_text
 from analyzer.columns.values import iso_time
 from analyzer.decode import joined_fragments
 from analyzer.decode.content import read_cell, read_header
 from analyzer.decode.endpoints import name_stream
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import Span, secret_spans
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.packets import list_packets
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import ROW_KEYS, Rows
-from analyzer.decode.text import safe_text
 from analyzer.insight.related import Known, known_by
 from analyzer.render.durations import duration
-from analyzer.render.jsonable import Limits
 from analyzer.render.known_text import known_lines
 from analyzer.render.lines import Line
 from analyzer.render.message_text import about_row

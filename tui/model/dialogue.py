@@ -14,11 +14,11 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.render.dialogue import KEYS, comment_notes, field_lines, message_line
-from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
 from analyzer.session import Session
 from tui.model.accordion import Accordion

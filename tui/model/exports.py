@@ -11,10 +11,10 @@ import numpy as np
 
 from analyzer.capture import malloc
 from analyzer.columns.arrays import Ints
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.export import extras
 from analyzer.export.forms import FORMS, LINES, Asked, check
-from analyzer.render.jsonable import Limits
+from analyzer.render import extras
 from analyzer.session import Session
 
 FORM_NAMES = (*LINES, "parquet", "pcapng", "raw", "objects")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.insight.checkup import ERROR_ANSWER, Found
 from analyzer.insight.kinds import Kind, gravest_first, kind_of
 from analyzer.render.lines import Line

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
 from analyzer.columns.values import iso_time
-from analyzer.decode.text import safe_text
 from analyzer.insight.figures import Figures
 from analyzer.insight.statistics import Group, Study
 from analyzer.insight.unanswered import Waiting, longest, unanswered

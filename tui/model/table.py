@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from analyzer.decode.text import ELLIPSIS, safe_text
+from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.render.lines import Line
 from tui.model.charts import bar
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.render.counted import counted
 from dissectors.field import Field, Source
 from tui.keys import Where, footer

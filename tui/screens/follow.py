@@ -9,9 +9,9 @@ from textual import on
 from textual.message import Message
 
 from analyzer.decode.endpoints import name_stream
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.name_resolver import Lore
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
-from analyzer.render.jsonable import Limits
 from analyzer.session import Session
 from tui.model.accordion import Spot
 from tui.model.dialogue import Decoded, Dialogue

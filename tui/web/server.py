@@ -10,7 +10,7 @@ from pathlib import Path
 from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.server import Server, to_int
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from tui.web.gate import Gate
 from tui.web.page_process import PageProcess, as_screen

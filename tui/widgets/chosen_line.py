@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len
 
-from analyzer.decode.text import safe_text
+from analyzer.columns.text import safe_text
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
 from tui.model.cells import RowCells

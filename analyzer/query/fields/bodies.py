@@ -14,12 +14,13 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.group_keys import packed, parts
-from analyzer.decode import defects, raw
+from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings
 from analyzer.decode.content import make_context, read_contents
 from analyzer.decode.multi_segment import placed
 from analyzer.decode.request_fields import add_request
 from analyzer.decode.rows import Rows, chunks
+from analyzer.messages import defects
 from analyzer.messages.row_findings import findings_of
 from analyzer.query.fields.gathered import Gathered, Gathering, Values
 from analyzer.query.fields.getting import getter

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from analyzer.decode import defects
+from analyzer.messages import defects
 from analyzer.query.fields.leaves import leaves
 from analyzer.query.fields.path import BodyField, FieldPath, Key, SharedField, ShortField
 from dissectors.api import Context, Dissector

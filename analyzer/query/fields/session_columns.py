@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, runs
-from analyzer.decode import defects
 from analyzer.decode.content import Undecoded, read_undecoded
 from analyzer.decode.request_fields import read_fields
 from analyzer.decode.rows import Rows, chunks
+from analyzer.messages import defects
 from analyzer.query.fields.bodies import Bodies
 from analyzer.query.fields.catalog import find
 from analyzer.query.fields.gathered import Values, joined, listed

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
-from analyzer.decode import defects
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.request_fields import read_fields
+from analyzer.messages import defects
 from analyzer.query.fields.held import NOTHING, Asked, Following, Reach, Session
 from analyzer.query.fields.session_columns import SessionColumns, Use
 from analyzer.session import Analysis

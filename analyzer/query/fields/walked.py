@@ -20,9 +20,10 @@ from analyzer.query.projection import Bytestore, number, walked
 from dissectors.api import Context, Dissector
 from dissectors.lesson import Path
 from dissectors.wire.bulk import Layout, twin_of
+from dissectors.wire.dialect import Sized
 from dissectors.wire.plan import Array as Many
 from dissectors.wire.plan import Leaf, Step, Struct, Tags
-from dissectors.wire.primitive import Fixed, Sized
+from dissectors.wire.primitive import Fixed
 
 INTEGERS = frozenset("bhiqBHI")
 """Codes of numbers that 64 bits hold."""

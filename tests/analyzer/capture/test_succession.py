@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from analyzer.capture import succession as module
+from analyzer.capture.output import Output
 from analyzer.capture.packets import Packets
 from analyzer.capture.pcapng_writer import Description, header, packet, statistics
 from analyzer.capture.records import join
 from analyzer.capture.succession import Succession
 from analyzer.errors import UserError
-from analyzer.export.output import Output
 from analyzer.export.pcapng import write
 from analyzer.insight.frames import frames_of
 from analyzer.session import Session

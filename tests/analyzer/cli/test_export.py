@@ -162,7 +162,7 @@ def test_from_a_pipe(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_interrupted_in_between(number: int, tmp_path: Path) -> None:
-    """While the capture is still coming; tests/analyzer/export/test_output.py ends the writing itself."""
+    """While the capture is still coming; tests/analyzer/capture/test_output.py ends the writing itself."""
     pipe, out = tmp_path / "pipe", tmp_path / "out.pcapng"
     os.mkfifo(pipe)
     command = [sys.executable, "-m", "analyzer.cli", "export", str(pipe), "-o", str(out)]

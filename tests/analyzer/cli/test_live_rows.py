@@ -18,10 +18,10 @@ from analyzer.cli import live_rows
 from analyzer.cli.filtering import compiled_filter
 from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.live.capture import Health
 from analyzer.live.sniffing import Sniffing
-from analyzer.render.jsonable import Limits
 from analyzer.render.printer import Printer
 from analyzer.session import Session
 

@@ -11,8 +11,8 @@ import pytest
 
 from analyzer.columns.cells import TooWide, text_of
 from analyzer.columns.values import Column, Flags, Integers, Joined, Picked, Scoped, Style, Texts, Times, fixed
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import KEYS, Rows
-from analyzer.render.jsonable import Limits
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.session import Session
 from tests.analyzer.roads import FIELDS, together

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import analyzer.decode.fragments
-from analyzer.decode import defects, joined_fragments
+from analyzer.decode import joined_fragments
 from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.decode.fragments import before
+from analyzer.messages import defects
 from analyzer.session import Session
 from dissectors.field import Tree
 from dissectors.pulsar import Pulsar

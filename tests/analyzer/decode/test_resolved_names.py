@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyzer.decode.limits import Limits
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.rows import Rows
 from analyzer.render.forms import Lines
-from analyzer.render.limits import Limits
 from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.session import Session
 from tests.analyzer.roads import (

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analyzer.capture.output import INDEX
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_messages
 from analyzer.errors import UserError
 from analyzer.export import objects, raw
 from analyzer.export.folder import filled
-from analyzer.export.output import INDEX
 from analyzer.session import Session
 from dissectors.wire.inner import content, within
 from dissectors.zookeeper.quorum import snapshot_shown

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 from analyzer.capture.clock import LONGEST
 from analyzer.capture.errors import CaptureError
+from analyzer.capture.output import Output, new_file
 from analyzer.capture.packets import Packets
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.decode.content import find_dissector, list_pieces, read_header, read_message, read_messages
 from analyzer.decode.packets import list_packets
-from analyzer.export.output import Output, new_file
 from analyzer.export.packets import packets_of, with_partners
 from analyzer.export.pcapng import write
 from analyzer.session import Session

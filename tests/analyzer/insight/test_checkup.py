@@ -99,7 +99,7 @@ def test_rows_with_nothing_to_say_are_not_decoded(monkeypatch: pytest.MonkeyPatc
             decoded.append(len(message))
             return dissector.values(message, context)
 
-        monkeypatch.setattr("analyzer.decode.defects.values", counted)
+        monkeypatch.setattr("analyzer.messages.defects.values", counted)
         assert sum(1 for _ in checkup(session))
         assert len(decoded) < len(session.rows) // 2
 

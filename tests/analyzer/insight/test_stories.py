@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from analyzer.decode import defects
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_header
 from analyzer.insight import stories
 from analyzer.insight.endings import endings
 from analyzer.insight.stories import Telling, parts_of, tales
+from analyzer.messages import defects
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.registry import dissectors

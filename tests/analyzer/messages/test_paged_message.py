@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer import session as reading
 from analyzer.capture.store import Store
+from analyzer.decode import content as reading
 from analyzer.decode.bodies import decode_body, write_info
 from analyzer.decode.content import find_dissector, open_window, read_contents, read_header, read_message
 from analyzer.decode.rows import Rows

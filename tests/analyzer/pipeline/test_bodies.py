@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows
 from analyzer.decode.template_decoder import Stencils
 from analyzer.pipeline import messages, portions
@@ -22,7 +23,6 @@ from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Kept
 from analyzer.pipeline.portions import Portions
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.session import Session
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, cut, golden_frames
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.limits import Limits
 from analyzer.decode.rows import Rows
 from analyzer.query.column_names import keys_of
 from analyzer.query.fields import FieldPath, Reading
@@ -17,7 +18,6 @@ from analyzer.query.path_columns import Shape
 from analyzer.render.asked import AskedRows
 from analyzer.render.delimited import DelimitedForm
 from analyzer.render.forms import Form, Lines
-from analyzer.render.limits import Limits
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.shapes import Joined, Listed
 from analyzer.session import Session

@@ -12,9 +12,9 @@ import pytest
 
 from analyzer.columns.cells import text_of
 from analyzer.columns.values import PLAIN, Style
+from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.rows import Rows
 from analyzer.render.clock import Clock, Seconds, began, clock_text, clock_times, seconds
-from analyzer.render.time_formats import TimeFormat
 from analyzer.session import Session
 
 MIXED = Path(__file__).parents[3] / "captures" / "mixed.pcapng"

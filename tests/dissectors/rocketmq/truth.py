@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.decode.content import read_undecoded
-from analyzer.decode.defects import whole
+from analyzer.messages.defects import whole
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from tests.golden.truth import read_ndjson

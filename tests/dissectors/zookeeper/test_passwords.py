@@ -11,8 +11,8 @@ import pytest
 from analyzer.cli.program import run
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_header
-from analyzer.render.jsonable import JsonWriter
-from analyzer.render.limits import Limits
+from analyzer.decode.jsonable import JsonWriter
+from analyzer.decode.limits import Limits
 from analyzer.render.lines import plain
 from analyzer.render.shown import shown_lines
 from analyzer.render.tree_json import node_object

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from analyzer.config.model import Config
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
 from analyzer.query.fields import resolve
 from analyzer.query.fields.reading import Reading
 from analyzer.query.presets import PRESETS
-from analyzer.render.jsonable import Limits
 from analyzer.render.shapes import Joined
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.decode.bodies import decode_tree
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_message
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import secret_spans
-from analyzer.render.jsonable import Limits
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, metadata, write

@@ -14,8 +14,8 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_messages
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import ROW_KEYS, Rows
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.tree_json import node_object
 from analyzer.session import Session
 from tests.analyzer.query.filter.oracle import Row, is_masked

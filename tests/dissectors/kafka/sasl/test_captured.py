@@ -6,8 +6,8 @@ import struct
 from pathlib import Path
 
 from analyzer.decode.bodies import decode_tree, list_row_findings
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.masking import secret_spans
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.tree_json import node_object
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, FIN, SERVER, Segment, Talk, capture, data_segments, opening, segments

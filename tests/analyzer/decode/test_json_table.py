@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.render import json_table
-from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.decode import json_table
+from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.wire.flat import Columns, Nested, Numbers, Slices, Table
 
 Item = tuple[str | None, bytes | None]

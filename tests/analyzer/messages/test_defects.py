@@ -7,8 +7,8 @@ import json
 import pytest
 
 from analyzer.cli.program import run
-from analyzer.decode import defects
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
+from analyzer.messages import defects
 from analyzer.render.lines import plain
 from analyzer.render.tree_json import node_object
 from analyzer.render.tree_text import node_line

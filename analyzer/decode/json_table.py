@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.render.json_lines import Bytes, Ints, Lines, Unwritable
+from analyzer.decode.json_lines import Bytes, Ints, Lines, Unwritable
 from dissectors.wire.flat import Columns, Nested, Slices, Table
 
 _MATRIX = 1 << 20

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.decode.text import ELLIPSIS, MARKS_IN_A_ROW, one_line, safe_text
+from analyzer.columns.text import ELLIPSIS, MARKS_IN_A_ROW, one_line, safe_text
 
 CASES = [
     ("plain", "topic-1", "topic-1"),

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from analyzer.decode.text import one_line
+from analyzer.columns.text import one_line
 from dissectors.api import Body, Context, Dissector, Window
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.program import run
-from analyzer.export import extras
+from analyzer.render import extras
 
 ROOT = Path(__file__).parents[3]
 CAPTURE = ROOT / "captures" / "kafka.pcap"

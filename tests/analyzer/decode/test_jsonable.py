@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.wire.cut import Cut
 from dissectors.wire.flat import FlatRows
 from dissectors.wire.nonfinite import float_value

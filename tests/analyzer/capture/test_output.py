@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.capture.output import INDEX, check_file, check_folder, new_file, new_folder
 from analyzer.errors import UserError
-from analyzer.export.output import INDEX, check_file, check_folder, new_file, new_folder
 
 
 class Interrupted(BaseException):
@@ -141,7 +141,7 @@ def test_only_our_own_folders_are_replaced(tmp_path: Path) -> None:
 
 KILLED = """
 import os, sys
-from analyzer.export.output import new_file, new_folder
+from analyzer.capture.output import new_file, new_folder
 with new_file(sys.argv[1], force=True) as output, new_folder(sys.argv[2], force=True) as hidden:
     output.write(bytes(1 << 22))
     open(os.path.join(hidden, "file"), "wb").close()

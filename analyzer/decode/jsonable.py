@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from analyzer.decode.text import safe_json
-from analyzer.render.limits import Limits
+from analyzer.columns.text import safe_json
+from analyzer.decode.limits import Limits
 from dissectors.wire.cut import Cut
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.flat import FlatRows, Table
@@ -26,7 +26,7 @@ from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
 if TYPE_CHECKING:
-    from analyzer.render.json_table import TableTexts
+    from analyzer.decode.json_table import TableTexts
 
 __all__ = ["OPTIONS", "JsonWriter", "Limits"]
 
@@ -148,8 +148,8 @@ class JsonWriter:
     def table_text(self, table: Table) -> bytes | None:
         """The text of all rows, not made safe for terminals; None where they are to be written one by one."""
         # A Table is read by NumPy, so it is there; whoever has none does not pay for it.
-        from analyzer.render.json_lines import Unwritable
-        from analyzer.render.json_table import TableTexts
+        from analyzer.decode.json_lines import Unwritable
+        from analyzer.decode.json_table import TableTexts
 
         if self._tables is None:
             self._tables = TableTexts(self.limits.bytes_limit)
