@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from types import TracebackType
 from typing import Self
 
+from analyzer.capture.closing import Closing
 from analyzer.capture.packets import Blocks, Packets, Reader
 from analyzer.capture.succession import Succession
 from analyzer.errors import UserError
@@ -25,7 +25,7 @@ from dissectors.finding import Finding
 from dissectors.registry import Ports
 
 
-class Analysis:
+class Analysis(Closing):
     """Blocks of packets, read into rows, and all that can be asked of these. `ended`: all of them have been read."""
 
     def __init__(self, source: Blocks, known: Ports, *, orders: Orders | None = None, use_bulk: bool = True) -> None:
@@ -36,14 +36,6 @@ class Analysis:
         self.hosts = Hosts((), source.flows, self.engine.streams, self.rows)
         self.eviction = Eviction(self.engine, source)
         self.ended = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes the captures; the tables stay readable, the bytes do not."""
@@ -83,7 +75,7 @@ class Analysis:
     def located(self) -> list[Located]:
         """The same with the stream of each."""
         files, left = ([(each, None) for each in found] for found in (self.source.findings, self.eviction.findings()))
-        return [*files, *self.engine.remarks.located, *left]
+        return [*files, *self.engine.stream_findings.located, *left]
 
 
 class Session(Analysis):

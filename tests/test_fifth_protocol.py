@@ -11,11 +11,12 @@ from random import Random
 
 import pytest
 
-from analyzer.decode.bodies import decode_body, decode_tree, write_info
+from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.session import Session
 from dissectors import registry
 from dissectors.api import Context, Dissector, Role
 from dissectors.pairing import PairByKey
+from tests.analyzer.reading import info_of
 from tests.analyzer.wire import (
     CLIENT,
     SERVER,
@@ -130,7 +131,7 @@ def test_it_is_recognised_on_any_port(tmp_path: Path) -> None:
 def test_values_and_tree(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "dns.pcap", segments(TALK), TALK)]).load() as session:
         body, tree = decode_body(session, 4), decode_tree(session, 4)
-        assert write_info(session, 3, decode_body(session, 3)).startswith("NXDOMAIN, id 8")
+        assert info_of(session, 3).startswith("NXDOMAIN, id 8")
     asked = {"name": "example.org.", "type": 1, "class": 1}
     assert body.values == {
         "id": 7, "flags": 0x8180, "rcode": 0,

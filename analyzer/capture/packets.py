@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from os import PathLike
-from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import malloc
+from analyzer.capture.closing import Closing
 from analyzer.capture.comments import PacketComments
 from analyzer.capture.counts import Counts
 from analyzer.capture.decode import Decoder, FoundPiece
@@ -107,7 +107,7 @@ class _Mark:
     standing: Standing | None
 
 
-class Packets:
+class Packets(Closing):
     """TCP packets of several captures as one timeline, or of a succession of files. A context manager.
 
     `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files`
@@ -335,14 +335,6 @@ class Packets:
         for one in self._inputs:
             one.close()
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def tcp_block(decoder: Decoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import malloc
+from analyzer.capture.closing import Closing
 from analyzer.capture.decode import Decoder
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.flows import FlowTable
@@ -46,7 +46,7 @@ class Earlier(NamedTuple):
     stretch: Stretch
 
 
-class StretchPackets:
+class StretchPackets(Closing):
     """The TCP packets of one stretch. A context manager.
 
     earlier: what comes before it in its timeline, the nearest first. called: its name, if not by its path. Raises
@@ -130,14 +130,6 @@ class StretchPackets:
         """Closes the capture; what was given out stays."""
         self._input.close()
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Primed(Reassembler):

@@ -30,7 +30,7 @@ from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.insight.counts import streams
 from analyzer.insight.kinds import Group, Kind, grouped
 from analyzer.messages.decode_as import Told
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 from analyzer.render.fitting import cells_of, wrapped
 from analyzer.render.objects import write_objects
 from analyzer.session import Session

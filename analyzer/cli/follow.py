@@ -10,14 +10,13 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import Reader
-from analyzer.cli.behind import split_last
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import color_option, decode_as_option, limits_options
-from analyzer.cli.streams import SIDES, find_stream, is_stream
+from analyzer.cli.streams import SIDES, find_stream, is_stream, split_last
 from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text

@@ -10,11 +10,11 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import Reader
-from analyzer.cli.behind import split_last
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
-from analyzer.decode import joined_fragments
+from analyzer.cli.streams import split_last
+from analyzer.decode import fragments
 from analyzer.decode.content import read_header
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.packets import list_packets
@@ -58,7 +58,7 @@ def command(
 def _object(session: Session, row: int) -> dict[str, Any]:
     """What the message says, ids as they are."""
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None)
-    tree, packets = joined_fragments.tree(session, row), list_packets(session, row)
+    tree, packets = fragments.tree(session, row), list_packets(session, row)
     known = known_of(session, row, tree)  # which writes names beside ids in the tree
     _add_comments(packets, session.comments.of_message(packets))
     found = tree_object(said_of(read_header(session, row), cells), tree)

@@ -10,7 +10,6 @@ import numpy as np
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode import raw
 from analyzer.decode.content import find_dissector, list_pieces, read_contents, read_context, read_message
-from analyzer.decode.request_fields import add_request
 from analyzer.messages import defects, row_findings
 from analyzer.messages.defects import UNREAD, UNREAD_SECRET
 from analyzer.session import Analysis
@@ -46,15 +45,6 @@ def decode_tree(session: Analysis, row: int, make: MakeTree = defects.tree) -> T
         tree.findings[:] = [*list_row_findings(session, row), *_findings_of_body(session, row, tree.findings)]
     _add_lost(session, row, tree)
     return tree
-
-
-def write_info(session: Analysis, row: int, body: Body) -> str:
-    """One line for people."""
-    dissector = find_dissector(session, row)
-    if dissector is None:
-        return raw.line(session, row, read_message(session, row), body)
-    context = read_context(session, row)
-    return defects.info(dissector, add_request(session, row, body, dissector, context), context)
 
 
 def add_row_findings(session: Analysis, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:

@@ -12,7 +12,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints, given, given64, ranks
 from analyzer.messages import defects
-from analyzer.messages.paged_message import LONG, Pieced
+from analyzer.messages.paged_message import LONG, PagedMessage
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, MessageHeader, Role, State, Window
 from dissectors.wire.bulk import NULL
@@ -128,7 +128,7 @@ def open_window(session: Analysis, row: int) -> Window:
     last = first + session.rows.cell("count", row)
     at, length = (session.engine.pieces.column(name)[first:last] for name in ("at", "length"))
     lost = np.flatnonzero(at < 0)[:1].tolist()
-    return Pieced(session.source.store, at[: lost[0]] if lost else at, length[: lost[0]] if lost else length)
+    return PagedMessage(session.source.store, at[: lost[0]] if lost else at, length[: lost[0]] if lost else length)
 
 
 def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:

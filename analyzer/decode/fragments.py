@@ -1,16 +1,21 @@
-"""Which rows carry portions of the same whole: looked for from one of them, or kept in mind by who goes through all.
+"""Which messages carry fragments of the same whole, and that whole: looked for from one of them, or kept in mind by who
+goes through all.
 
 Theory. The dissector says by a message's first bytes which portion of what it carries (dissectors.portion). The others
 stand in the same direction of the same connection and do the same, before the one that completes it and mostly next to
 it. So they are looked for from there backwards, until all are found or an earlier delivery of the same ends, and among
 so many messages at most: where one is missing, all of these are read. Who goes through a capture would read them again
 and again if much is missing, so for him each is read once.
+
+A message with a portion is decoded beside those with the others, as many
+bytes together as may be decompressed. Only who looks at such a message pays for it. One that completes something is
+shown the same while packets come as in the file, for it asks nothing of what comes later.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeAlias
@@ -18,11 +23,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.content import find_dissector, open_window
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import find_dissector, open_window, read_cell, read_context, read_message
 from analyzer.messages import defects
 from analyzer.session import Analysis
-from dissectors.api import Dissector
-from dissectors.portion import Portion
+from dissectors.api import Body, Dissector
+from dissectors.field import Tree
+from dissectors.portion import Other, Portion
+from dissectors.wire.budget import allowed
 
 MOST = 10_000
 """Messages that are looked at for the other portions of one."""
@@ -151,3 +159,50 @@ def _alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
         alike &= session.rows.column(name)[first:stop] == session.rows.cell(name, row)
     found: Ints = np.flatnonzero(alike) + first
     return found
+
+
+def tree(session: Analysis, row: int) -> Tree:
+    """A row as decode_tree gives it, and what it completes as a source of its own."""
+    found = portion_of(session, row)
+    if found is None:
+        return decode_tree(session, row)
+    return decode_tree(session, row, partial(defects.joined, others=_others(session, row, found)))
+
+
+def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Body, list[int]] | None:
+    """The values of a row that completes something, with that in its portion's place, and the rows of all portions.
+
+    None where it can't be read.
+    """
+    dissector = find_dissector(session, row)
+    if dissector is None:
+        return None
+    others = _parts(session, row, find(row, mine))
+    body = defects.asked(partial(dissector.whole, read_message(session, row), read_context(session, row), others), None)
+    return None if body is None else (body, [*(other.row - 1 for other in others), row])
+
+
+def portion_of(session: Analysis, row: int) -> Portion | None:
+    """The portion that a row carries; None for what is whole."""
+    dissector = find_dissector(session, row)
+    if dissector is None or read_cell(session, "code", row) not in defects.told(dissector.portioned):
+        return None
+    return read_portion(session, dissector, row)
+
+
+def _others(session: Analysis, row: int, mine: Portion) -> list[Other]:
+    """The messages that Dissector.joined is to get beside a row."""
+    if mine.completes:
+        return _parts(session, row, before(session, row, mine))
+    last = completing(session, row, mine)
+    return [] if last is None else [Other(last.row + 1, last.portion.number, None)]
+
+
+def _parts(session: Analysis, row: int, found: Mapping[int, int]) -> list[Other]:
+    """Messages with portions of the same, by whose numbers their rows are given, beside the one that completes it."""
+    lengths = session.rows.column("length")
+    held = int(lengths[row]) + sum(int(lengths[each]) for each in found.values())
+    return [
+        Other(each + 1, number, read_message(session, each) if held <= allowed() else None)
+        for number, each in sorted(found.items(), key=lambda item: item[1])
+    ]

@@ -17,7 +17,7 @@ from analyzer.columns.cells import Cells
 from analyzer.session import Analysis
 
 
-class Scattered:
+class MultiSegmentReader:
     """n messages of which no byte is lost: `at`, where each begins, and what gather() gives of them."""
 
     def __init__(self, session: Analysis, rows: Ints) -> None:
@@ -51,7 +51,7 @@ class Scattered:
         return found
 
 
-def placed(session: Analysis, rows: Ints, least: int) -> Iterator[tuple[Ints, Store | Scattered, Ints]]:
+def placed(session: Analysis, rows: Ints, least: int) -> Iterator[tuple[Ints, Store | MultiSegmentReader, Ints]]:
     """Where the bytes of messages of which none is lost can be read: those in one piece, and those in several.
 
     Gives which of `rows`, by place, what reads them, and where each begins; of either kind if there are `least`.
@@ -63,5 +63,5 @@ def placed(session: Analysis, rows: Ints, least: int) -> Iterator[tuple[Ints, St
         yield places, session.source.store, session.engine.pieces.column("at")[first]
     places = np.flatnonzero(several)
     if len(places) >= least:
-        scattered = Scattered(session, rows[places])
+        scattered = MultiSegmentReader(session, rows[places])
         yield places, scattered, scattered.at

@@ -110,7 +110,7 @@ class Shapes:
             self.count -= sum(template.cost for template in self.kinds.popitem(last=False)[1].templates)
 
 
-class Stencils:
+class TemplateDecoder:
     """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body.
 
     shapes: those that another one has kept, also of another analysis, whose `say` makes the same texts. asks: whether

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode import joined_fragments
+from analyzer.decode import fragments
 from analyzer.decode.content import Undecoded, read_undecoded
 from analyzer.decode.fragments import Passed
 from analyzer.decode.payloads import read_payloads
@@ -56,7 +56,7 @@ class Objects:
         for part in chunks(self._session, rows):
             about = self._reader.objects(_ABOUT, part)
             for row, found, readable in zip(part.tolist(), about, read_undecoded(self._session, part), strict=True):
-                portion = joined_fragments.portion_of(self._session, row)
+                portion = fragments.portion_of(self._session, row)
                 if portion is None:
                     self._write(row, found, readable)
                 else:
@@ -76,7 +76,7 @@ class Objects:
         rows.append(row)
         if portion.completes:
             del self._waiting[key]
-            whole = joined_fragments.whole(self._session, row, portion, self._passed.before)
+            whole = fragments.whole(self._session, row, portion, self._passed.before)
             if whole is None:
                 self._alone(rows)
             else:

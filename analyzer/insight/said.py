@@ -22,7 +22,7 @@ from analyzer.decode.bodies import add_row_findings
 from analyzer.decode.content import find_dissector, read_context, read_undecoded
 from analyzer.decode.limits import Limits
 from analyzer.decode.rows import Rows, chunks
-from analyzer.decode.template_decoder import Group, Said, Stencils
+from analyzer.decode.template_decoder import Group, Said, TemplateDecoder
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.messages import defects
 from analyzer.messages.row_findings import findings_of
@@ -56,11 +56,11 @@ class Saying:
         self._session, self._watched = session, watched
         self._writer = MarkingWriter(Limits())
         self._reader = Rows(session, hindsight=True)
-        self._stencils = Stencils(self._reader, self._said, asks=False)
+        self._decoder = TemplateDecoder(self._reader, self._said, asks=False)
 
     def about(self, rows: Ints) -> Iterator[About]:
         """Those of `rows`, in order, of which there is anything to say."""
-        groups = self._stencils.groups(rows)
+        groups = self._decoder.groups(rows)
         left, asked = np.ones(len(rows), bool), np.ones(len(rows), bool)
         known: list[About | None] = [None] * len(rows)
         for group in groups:

@@ -15,9 +15,8 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
+from analyzer.capture.closing import Closing
 from analyzer.capture.errors import CaptureError
 from analyzer.live.asked import Asked
 from analyzer.live.channel import Began, Counted, Failed, Gone, Line, Ready, Start, Stop, Stopped, from_line, to_line
@@ -39,7 +38,7 @@ TO_OPEN = 30.0
 LONGEST_LINE = 1 << 20
 
 
-class LiveCapture:
+class LiveCapture(Closing):
     """A capturing child that is ready; a context manager that ends it.
 
     With it this process, too, has given up its privileges for good. Raises CaptureError, with a sentence for the user.
@@ -113,14 +112,6 @@ class LiveCapture:
         self._end()
         self._listener.join(PATIENCE)
         self._let_go()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _await_file(self, run: FollowedRun) -> None:
         """Waits for the first one of a run. Raises CaptureError."""

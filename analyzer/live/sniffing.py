@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
+from analyzer.capture.closing import Closing
 from analyzer.capture.succession import Succession
 from analyzer.errors import UserError
 from analyzer.live.capture import Health, LiveCapture
@@ -24,7 +24,7 @@ PATIENCE, PAUSE = 10.0, 0.01
 """Seconds until a capture that was asked to stop must have stopped, and between two looks."""
 
 
-class Sniffing:
+class Sniffing(Closing):
     """A capture that has begun. A context manager that ends it, and closes its session.
 
     session: that of the present run; `grow` reads it. write: the file that keeps the packets; None: nobody does.
@@ -118,14 +118,6 @@ class Sniffing:
         """Ends the capture and closes the session."""
         self._capture.close()
         self.session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _of_run(path: str, run: int) -> str:

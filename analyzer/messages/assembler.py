@@ -21,7 +21,7 @@ from dissectors.registry import Ports
 RAW = Outcome(HEADLESS)
 
 
-class RowMaker:
+class MessageAssembler:
     """Takes the pieces of a connection's half-streams. `serial` numbers the messages as they are cut out."""
 
     def __init__(self, reader: Reader, known: Ports, serial: Callable[[], int]) -> None:

@@ -31,11 +31,11 @@ from analyzer.messages.chunk import Chunk
 from analyzer.messages.connection import Connection, Packet, Row
 from analyzer.messages.decode_as import Orders
 from analyzer.messages.fast_path import Work
-from analyzer.messages.fast_rows import BulkRows
+from analyzer.messages.fast_rows import FastRows
 from analyzer.messages.index import MOST_ROWS, NO_PROTOCOL, Mark, Messages, Pieces, Repeats, Serials
 from analyzer.messages.lengths import lengths_of
-from analyzer.messages.slow_path import Walker
-from analyzer.messages.stream_findings import Remarks
+from analyzer.messages.slow_path import SlowPath
+from analyzer.messages.stream_findings import StreamFindings
 from analyzer.tcp.streams import SPARSE, Memory, StreamAssigner, Streams
 from dissectors.api import Dissector
 from dissectors.registry import Ports
@@ -90,7 +90,7 @@ class Engine:
         self.streams, self.rows, self.pieces, self.repeats = Streams(), Messages(), Pieces(), Repeats()
         self.names = Names()
         self.extras: list[Mapping[str, str]] = []
-        self.remarks = Remarks(store, self.repeats)
+        self.stream_findings = StreamFindings(store, self.repeats)
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self.assigner = StreamAssigner(self.streams)
         self.over = Over()
@@ -99,7 +99,7 @@ class Engine:
         """Of the last packet that was taken."""
         self._connections: dict[int, Connection] = {}
         self._serial = 0
-        self._walker = Walker(store, known, self._next_serial)
+        self._slow_path = SlowPath(store, known, self._next_serial)
         self._use_bulk = use_bulk
         self._protocols = {dissector.name: number for number, dissector in enumerate(known.dissectors)}
 
@@ -130,7 +130,7 @@ class Engine:
         chunk = Chunk(self)
         known = self._connections
         for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
-            self._keep(connection, self._walker.end(connection), chunk)
+            self._keep(connection, self._slow_path.end(connection), chunk)
         self._describe([*known.values()])
         return self._append(chunk)
 
@@ -271,7 +271,7 @@ class Engine:
         """Takes packets until patience is used up and the connection is steady."""
         connection, rows = work.connection, []
         for packet in packets:
-            rows += self._walker.packet(connection, packet)
+            rows += self._slow_path.packet(connection, packet)
             work.at += 1
             work.patience -= 1
             if len(rows) > MOST_PLAIN:
@@ -285,7 +285,7 @@ class Engine:
         chunk.plain += [(connection, row) for row in rows]
         if len(chunk.plain) > MOST_PLAIN:
             chunk.add_plain()
-        self.remarks.of(connection, rows)
+        self.stream_findings.of(connection, rows)
 
     def _steady(self, connection: Connection) -> bool:
         return (
@@ -327,7 +327,7 @@ class Engine:
             if good:
                 self._take(block, good, chunk)
             return
-        BulkRows(self, dissector, twin, taken, parts, cutting).add_to(chunk)
+        FastRows(self, dissector, twin, taken, parts, cutting).add_to(chunk)
         fast_path.settle(block, taken, parts, cutting)
         for work, count in taken:
             work.at += count

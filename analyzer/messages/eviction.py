@@ -91,7 +91,8 @@ class Eviction:
         """The part of it that goes with rows."""
         engine = self._engine
         return sum(
-            each.held for each in (engine.rows, engine.pieces, engine.serial_rows, engine.repeats, engine.remarks)
+            each.held
+            for each in (engine.rows, engine.pieces, engine.serial_rows, engine.repeats, engine.stream_findings)
         )
 
     def due(self, limit: int | None) -> int:
@@ -136,7 +137,7 @@ class Eviction:
         engine.serial_rows.forget(_until(row_of, engine.serial_rows.first, before + 1))
         packet = engine.repeats.column("packet")
         engine.repeats.forget(_until(packet, engine.repeats.first, needed))
-        engine.remarks.leave(needed)
+        engine.stream_findings.leave(needed)
         self._leave_connections(before, needed)
         self._move_rows(before, needed)
         self._leave_names(before)

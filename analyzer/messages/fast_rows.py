@@ -32,7 +32,7 @@ class Desk(Numbers, Protocol):
         """`count` new serials."""
 
 
-class BulkRows:
+class FastRows:
     """From messages on the line to rows of the index: headers, pairing, columns."""
 
     def __init__(

@@ -11,7 +11,7 @@ LONG = 1 << 20
 """Bytes of a message beyond which its dissector is asked to read it through a window."""
 
 
-class Pieced:
+class PagedMessage:
     """A Window (dissectors.api) on pieces of a message, of which none is lost: `at` are their locations."""
 
     def __init__(self, store: Store, at: Ints, length: Ints) -> None:

@@ -1,7 +1,7 @@
 """One TCP connection, packet by packet: the plain road from packets to rows.
 
 Theory. This is the definition of what the engine does with packets of one connection: two half-streams put them in
-order, row_maker.py makes rows of what they hand on. analyzer.messages.fast_path does the same for many connections at
+order, assembler.py makes rows of what they hand on. analyzer.messages.fast_path does the same for many connections at
 once while nothing unusual happens, and leaves this state as this code would have.
 
 A capture may swap packets of the two directions. Whoever acknowledges a byte has read it; so what acknowledges bytes
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from analyzer.messages.assembler import RowMaker
+from analyzer.messages.assembler import MessageAssembler
 from analyzer.messages.connection import AT_END, NO_FIN, Connection, Early, Packet, Row
 from analyzer.messages.framing import Reader
 from analyzer.tcp.reassembly import GAP, HALF, HOLE_AGE_NS, HOLE_AGE_PACKETS, WINDOW, Piece
@@ -22,11 +22,11 @@ from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.registry import Ports
 
 
-class Walker:
+class SlowPath:
     """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut out."""
 
     def __init__(self, reader: Reader, known: Ports, serial: Callable[[], int]) -> None:
-        self._maker = RowMaker(reader, known, serial)
+        self._maker = MessageAssembler(reader, known, serial)
 
     def packet(self, connection: Connection, packet: Packet) -> list[Row]:
         """Takes the next packet; returns the rows that it closes."""

@@ -101,7 +101,7 @@ class _Remarks(Columns):
     NARROW: ClassVar[frozenset[str]] = frozenset({"packet", "offset", "length", "other"})
 
 
-class Remarks:
+class StreamFindings:
     """Collects findings and retransmissions as connections are walked."""
 
     def __init__(self, reader: Reader, repeats: Repeats) -> None:

@@ -74,7 +74,7 @@ def _said(finding: Finding) -> Said:
 
 def of_streams(session: Analysis) -> Iterator[Columns]:
     """Those of connections."""
-    remarks, streams = session.engine.remarks, session.engine.streams
+    remarks, streams = session.engine.stream_findings, session.engine.streams
     for first in range(0, len(remarks), MOST):
         stream, said = remarks.said(np.arange(first, min(first + MOST, len(remarks))))
         found: Columns = dict.fromkeys(("number", "id", "operation", "time_ns"))

@@ -17,7 +17,7 @@ import numpy as np
 from analyzer.capture.store import Store
 from analyzer.columns.arrays import Array, Bools, Ints, given, ranks
 from analyzer.columns.group_keys import packed, parts
-from analyzer.decode.multi_segment import Scattered, placed
+from analyzer.decode.multi_segment import MultiSegmentReader, placed
 from analyzer.query.projection import leaves_of, number, walked
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
@@ -139,7 +139,12 @@ def _is_text(leaf: Leaf) -> bool:
 
 
 def _fields(
-    source: Store | Scattered, logs: Logs, eye: _Eye, good: Bools, topics: dict[str, int], named: Callable[[str], str]
+    source: Store | MultiSegmentReader,
+    logs: Logs,
+    eye: _Eye,
+    good: Bools,
+    topics: dict[str, int],
+    named: Callable[[str], str],
 ) -> tuple[Array, Ints]:
     """Message, place, size, topic and partition of each field with records; and messages that are left after all.
 
@@ -173,7 +178,7 @@ def _number(data: bytes | None, logs: Logs, topics: dict[str, int], named: Calla
     return topics.setdefault(name, len(topics))
 
 
-def _without_text(source: Store | Scattered, message: Ints, at: Ints, size: Ints) -> Ints:
+def _without_text(source: Store | MultiSegmentReader, message: Ints, at: Ints, size: Ints) -> Ints:
     """The messages in which one of these texts is none."""
     there = size > 0
     texts = source.read_many(at[there], size[there])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.columns.text import safe_text
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 
 GAP = 2
 

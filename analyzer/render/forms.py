@@ -18,7 +18,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells, TooWide
 from analyzer.columns.values import Values
 from analyzer.decode.rows import Rows, chunks
-from analyzer.decode.template_decoder import Said, Stencils
+from analyzer.decode.template_decoder import Said, TemplateDecoder
 from analyzer.decode.templates import SPLICE
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Written
@@ -77,7 +77,7 @@ class Lines:
     def __init__(self, form: Form, reader: Rows) -> None:
         self._form, self.reader = form, reader
         self._edition = form.edition
-        self._stencils = Stencils(reader, form.said, asks=form.asks)
+        self._decoder = TemplateDecoder(reader, form.said, asks=form.asks)
 
     def of(self, rows: Ints) -> Iterator[bytes]:
         """The lines of rows, in pieces."""
@@ -91,7 +91,7 @@ class Lines:
             return
         if self._edition != self._form.edition:
             self._edition = self._form.edition
-            self._stencils = Stencils(self.reader, self._form.said, asks=self._form.asks)
+            self._decoder = TemplateDecoder(self.reader, self._form.said, asks=self._form.asks)
         merged = list(_merged([*frame, b"\n"], len(rows)))
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
             yield cells.text_of(merged[0])
@@ -101,7 +101,7 @@ class Lines:
     def _with_bodies(self, rows: Ints, frame: Sequence[Cells | Slot]) -> Iterator[bytes]:
         lines = np.empty(len(rows), object)
         left = np.ones(len(rows), bool)
-        for group in self._stencils.groups(rows):
+        for group in self._decoder.groups(rows):
             places = group.places
             parts: list[bytes | Cells] = []
             for part in frame:

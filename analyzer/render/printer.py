@@ -63,7 +63,7 @@ class Printer:
         if self._array is not None:
             self.out = self._array
         if self.for_people and width is not None:
-            from analyzer.render.cut_lines import CutLines  # pipes do without
+            from analyzer.render.fitting import CutLines  # pipes do without
 
             self.out = CutLines(self.out, width, mark)
         is_json = form in ("ndjson", "json")

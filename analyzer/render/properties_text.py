@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from analyzer.columns.text import safe_text
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 
 SHOWN, LONGEST = 20, 500
 """Comments and names that are shown, and characters of one."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.decode import joined_fragments
+from analyzer.decode import fragments
 from analyzer.decode.content import read_header
 from analyzer.decode.limits import Limits
 from analyzer.decode.packets import list_packets
@@ -25,7 +25,7 @@ from dissectors.api import MessageHeader
 def shown_lines(session: Session, row: int, limits: Limits) -> Iterator[Line]:
     """All lines of a row, with names in the place of ids."""
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), Naming(session).named)
-    tree, packets = joined_fragments.tree(session, row), list_packets(session, row)
+    tree, packets = fragments.tree(session, row), list_packets(session, row)
     ends = session.hosts.beside(cells["source"]), session.hosts.beside(cells["destination"])
     yield from about_row(cells, packets, session.comments.of_message(packets), ends)
     yield from known_lines(known_of(session, row, tree))

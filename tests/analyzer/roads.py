@@ -16,7 +16,7 @@ from crc32c import crc32c
 import analyzer.decode.template_decoder
 from analyzer.decode.limits import Limits
 from analyzer.decode.rows import BODY_KEYS, ROW_KEYS, Rows, chunks
-from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES, Group, Stencils
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES, Group, TemplateDecoder
 from analyzer.render.delimited import DelimitedForm
 from analyzer.render.forms import Form, Lines
 from analyzer.render.ndjson import NdjsonForm
@@ -46,14 +46,14 @@ class Taken:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.rows = 0
-        groups = Stencils.groups
+        groups = TemplateDecoder.groups
 
-        def counted(stencils: Stencils, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[Group]:
+        def counted(stencils: TemplateDecoder, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[Group]:
             found = groups(stencils, rows)
             self.rows += sum(len(group.places) for group in found)
             return found
 
-        patch.setattr(Stencils, "groups", counted)
+        patch.setattr(TemplateDecoder, "groups", counted)
 
 
 @pytest.fixture

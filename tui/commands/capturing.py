@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

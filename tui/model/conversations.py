@@ -22,8 +22,7 @@ from analyzer.insight.statistics import Group, Study
 from analyzer.insight.traffic import Conversation, conversations, endpoints
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.query.fields.keys import address
-from analyzer.render.amounts import count, size
-from analyzer.render.counted import counted
+from analyzer.render.amounts import count, counted, size
 from analyzer.render.durations import duration
 from analyzer.session import Analysis
 from tui.model.figures import clocks, figure_columns, names
@@ -113,7 +112,7 @@ def _of_streams(session: Analysis, numbers: Sequence[int]) -> list[Column]:
     """What the index knows of whole connections; retransmissions and gaps only where there are any."""
     engine, chosen = session.engine, np.array(numbers, np.int64)
     again = np.bincount(engine.repeats.column("stream"), minlength=int(chosen.max(initial=0)) + 1)[chosen]
-    gaps = [engine.remarks.of_streams["gap", number] for number in numbers]
+    gaps = [engine.stream_findings.of_streams["gap", number] for number in numbers]
     packets = engine.streams.column("packets")[chosen].tolist()
     found = [Column("packets", packets, count, rank=6)]
     for title, values in (("again", again.tolist()), ("gaps", gaps)):

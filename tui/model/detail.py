@@ -12,7 +12,7 @@ import numpy as np
 
 from analyzer.columns.text import safe_text
 from analyzer.columns.values import iso_time
-from analyzer.decode import joined_fragments
+from analyzer.decode import fragments
 from analyzer.decode.content import read_cell, read_header
 from analyzer.decode.endpoints import name_stream
 from analyzer.decode.jsonable import Limits
@@ -78,7 +78,7 @@ def read_detail(
     lore = Lore(session) if lore is None else lore
     keys = [key for key in ROW_KEYS if key != "findings"]
     (cells,) = Rows(session).objects(keys, np.array([row]), Naming(session, lore=lore).named)
-    tree = joined_fragments.tree(session, row)
+    tree = fragments.tree(session, row)
     known = known_by(lore, row, tree, standing)
     error = cells["error"]
     message = Message(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from analyzer.columns.text import safe_text
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 from dissectors.field import Field, Source
 from tui.keys import Where, footer
 from tui.live import Wire

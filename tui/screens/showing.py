@@ -15,7 +15,7 @@ from textual import on
 from textual.message import Message
 
 from analyzer.decode.content import read_cell
-from analyzer.decode.joined_fragments import portion_of
+from analyzer.decode.fragments import portion_of
 from analyzer.decode.name_resolver import Lore
 from analyzer.insight.related import standing_of
 from analyzer.render.lines import plain

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from analyzer.columns.text import safe_text
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
 from dissectors.slotted import slotted

@@ -9,8 +9,7 @@ from random import Random
 import pytest
 
 import analyzer.decode.fragments
-from analyzer.decode.fragments import Passed, before
-from analyzer.decode.joined_fragments import portion_of
+from analyzer.decode.fragments import Passed, before, portion_of
 from dissectors.pulsar import Pulsar
 from tests.analyzer.decode.test_joined_fragments import chunk, opened, plain, pushed
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import analyzer.decode.fragments
-from analyzer.decode import joined_fragments
+from analyzer.decode import fragments
 from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.decode.fragments import before
 from analyzer.messages import defects
@@ -54,7 +54,7 @@ def opened(folder: Path, writes: Writes) -> Session:
 
 
 def tree_of(session: Session, row: int) -> Tree:
-    tree, alone = joined_fragments.tree(session, row), decode_tree(session, row)
+    tree, alone = fragments.tree(session, row), decode_tree(session, row)
     assert_tiles(tree)
     assert folded(tree).values == folded(alone).values
     return tree
@@ -85,7 +85,7 @@ def test_messages_of_real_clients(name: str) -> None:
     with Session([path]) as session:
         session.load()
         for row in range(len(session.rows)):
-            found = joined_fragments.portion_of(session, row)
+            found = fragments.portion_of(session, row)
             metadata = decode_body(session, row).values.get("metadata")
             assert (found is not None) is (isinstance(metadata, dict) and "chunk_id" in metadata)
             if found is None or metadata is None:
@@ -94,7 +94,7 @@ def test_messages_of_real_clients(name: str) -> None:
             if not found.completes:
                 assert str(text_of(tree)).endswith(" has the whole")
                 continue
-            whole = joined_fragments.whole(session, row, found, partial(before, session))
+            whole = fragments.whole(session, row, found, partial(before, session))
             assert whole is not None
             body, rows = whole
             parts = [decode_body(session, each).values["payload"] for each in rows]
@@ -113,13 +113,13 @@ def test_messages_of_real_clients(name: str) -> None:
 def test_encrypted_messages_of_a_real_client() -> None:
     with Session([GOLDEN / "pulsar" / "java4_encryption.pcap.zst"]) as session:
         session.load()
-        found = [(row, joined_fragments.portion_of(session, row)) for row in range(len(session.rows))]
+        found = [(row, fragments.portion_of(session, row)) for row in range(len(session.rows))]
         last = [(row, portion) for row, portion in found if portion is not None and portion.completes]
         assert len(last) == 3
         for row, portion in last:
             tree = tree_of(session, row)
             assert "each is encrypted by itself" in str(text_of(tree))
-            assert (whole_of(tree), joined_fragments.whole(session, row, portion, partial(before, session))) == (
+            assert (whole_of(tree), fragments.whole(session, row, portion, partial(before, session))) == (
                 None,
                 None,
             )
@@ -196,12 +196,12 @@ def test_a_capture_that_lost_bytes_of_one(tmp_path: Path) -> None:
     late = [Segment(SERVER, 10_000_000, b"", 0)]
     talk = Talk(tuple(writes), ENDS)
     with Session([capture(tmp_path / "a.pcap", [*kept, *late], talk)]).load() as session:
-        rows = [row for row in range(len(session.rows)) if joined_fragments.portion_of(session, row) is not None]
+        rows = [row for row in range(len(session.rows)) if fragments.portion_of(session, row) is not None]
         tree = tree_of(session, rows[-1])
         assert len(kept) == len(cut) - 1
         assert "missing-chunks" in [finding.code for finding in tree.findings]
         assert whole_of(tree) is None
-        assert joined_fragments.tree(session, rows[1]).findings
+        assert fragments.tree(session, rows[1]).findings
 
 
 def test_rows_that_have_left(tmp_path: Path) -> None:
@@ -223,17 +223,17 @@ def test_while_packets_come_it_is_what_the_file_has(tmp_path: Path) -> None:
         seen = 0
         for closed in session.grow():
             for row in closed:
-                found = joined_fragments.portion_of(session, row)
-                tree = joined_fragments.tree(session, row)
+                found = fragments.portion_of(session, row)
+                tree = fragments.tree(session, row)
                 if found is not None and not found.completes:
-                    assert text_of(tree) in (None, text_of(joined_fragments.tree(whole, row)))
+                    assert text_of(tree) in (None, text_of(fragments.tree(whole, row)))
                 else:
                     assert [source.data for source in tree.sources] == [
-                        source.data for source in joined_fragments.tree(whole, row).sources
+                        source.data for source in fragments.tree(whole, row).sources
                     ]
                     seen += found is not None
         assert seen == 2
-        assert text_of(joined_fragments.tree(session, 2)) == "message 6 has the whole"
+        assert text_of(fragments.tree(session, 2)) == "message 6 has the whole"
 
 
 # ---- bounds
@@ -251,13 +251,13 @@ def test_so_many_messages_are_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr(Pulsar, "portion", portion)
     with opened(tmp_path, pushed([chunk(0), chunk(1), *[plain()] * 7, chunk(2), *[plain()] * 9, chunk(0)])) as session:
-        assert text_of(joined_fragments.tree(session, 11)) == "with message 4"
+        assert text_of(fragments.tree(session, 11)) == "with message 4"
         assert next(asked) == 1 + 8
-        assert text_of(joined_fragments.tree(session, 2)) is None
+        assert text_of(fragments.tree(session, 2)) is None
         assert next(asked) == 1 + 8 + 1 + 1 + 8
-        joined_fragments.tree(session, 5)
+        fragments.tree(session, 5)
         assert next(asked) == 1 + 8 + 1 + 1 + 8 + 1 + 1, "what has no portion is asked once"
-        joined_fragments.tree(session, 0)
+        fragments.tree(session, 0)
         assert next(asked) == 1 + 8 + 1 + 1 + 8 + 1 + 1 + 1, "and what can have none, never"
 
 
@@ -282,14 +282,14 @@ def test_a_defect_leaves_the_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_
         raise ZeroDivisionError
 
     with opened(tmp_path, pushed([chunk(0), chunk(1), chunk(2)])) as session:
-        found = joined_fragments.portion_of(session, 4)
+        found = fragments.portion_of(session, 4)
         assert found is not None
         for name in ("joined", "whole"):
             monkeypatch.setattr(Pulsar, name, fails)
         tree = tree_of(session, 4)
         assert [finding.code for finding in tree.findings] == ["bug"]
-        assert joined_fragments.whole(session, 4, found, partial(before, session)) is None
+        assert fragments.whole(session, 4, found, partial(before, session)) is None
         monkeypatch.setattr(Pulsar, "portion", fails)
-        assert joined_fragments.portion_of(session, 4) is None
+        assert fragments.portion_of(session, 4) is None
         monkeypatch.setattr(Pulsar, "portioned", fails)
         assert not tree_of(session, 4).findings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.decode.bodies import decode_body, decode_tree, write_info
+from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.session import Session
 from dissectors import registry
 from dissectors.field import Field, FieldSpec, Source, Tree
@@ -76,7 +76,6 @@ def test_who_knows_is_asked_and_rows_stay(readers: list[str], path: Path, monkey
         ]
         assert {(row["role"], row["protocol"], row["state"]) for row in rows} == {("raw", "unknown", "undecoded")}
         assert [decode_body(session, row).values for row in (0, 1)] == [{"data": ASKED}, {"data": ANSWERED}]
-        assert [write_info(session, row, decode_body(session, row)) for row in (0, 1)] == [row["info"] for row in rows]
         trees = [decode_tree(session, row) for row in (0, 1)]
     assert [tree.fields[0].spec.name for tree in trees] == ["said", "data"]
     for tree in trees:

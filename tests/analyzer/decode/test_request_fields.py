@@ -12,13 +12,13 @@ import pytest
 
 import analyzer.decode.request_fields
 import analyzer.decode.template_decoder
-from analyzer.decode.bodies import decode_body, write_info
 from analyzer.decode.request_fields import SHORT
 from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.zookeeper.dissector import ZooKeeper
+from tests.analyzer.reading import info_of
 from tests.analyzer.roads import FORMS, Taken, hold_equal, taken
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, segments
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, connect, connected, reply, request, ustring, vector
@@ -78,7 +78,7 @@ def infos(session: Session) -> list[str]:
 def test_the_line_says_what_was_asked(tmp_path: Path) -> None:
     with opened(tmp_path, [get(1, "/a", True), get(2, None, err=-101), create(3, "/c")]) as session:
         assert infos(session)[2:] == ["asks", "4: /a, watch: 0", "asks", "4: None: -101", "asks", "1: /c: 0"]
-        assert write_info(session, 3, decode_body(session, 3)) == "4: /a, watch: 0"
+        assert info_of(session, 3) == "4: /a, watch: 0"
         wanted = compiled('info == "1: /c: 0"').rows(Rows(session), range(len(session.rows)))
         assert wanted.tolist() == [7]
 

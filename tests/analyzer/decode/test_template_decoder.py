@@ -14,7 +14,7 @@ import pytest
 
 import analyzer.decode.template_decoder
 from analyzer.decode.content import read_message
-from analyzer.decode.template_decoder import Stencils
+from analyzer.decode.template_decoder import TemplateDecoder
 from analyzer.decode.templates import LONGEST_TEXT
 from analyzer.session import Session
 from tests.analyzer.roads import (
@@ -420,9 +420,9 @@ def test_thousands_of_shapes_cost_less_than_one_by_one(tmp_path: Path) -> None:
 def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_SHAPES", 20)
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_OF_A_KIND", 8)
-    made: list[Stencils] = []
-    groups = Stencils.groups
-    monkeypatch.setattr(Stencils, "groups", lambda self, rows: (made.append(self), groups(self, rows))[1])
+    made: list[TemplateDecoder] = []
+    groups = TemplateDecoder.groups
+    monkeypatch.setattr(TemplateDecoder, "groups", lambda self, rows: (made.append(self), groups(self, rows))[1])
     with opened(tmp_path, shapes(60, 3)) as session:
         hold_equal(session, ("rows",), most=40)
     kept = [template for kind in made[-1]._shapes.kinds.values() for template in kind.templates]

@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.clock import LONGEST
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.output import Output, new_file
 from analyzer.capture.packets import Packets
+from analyzer.capture.pcapng_section import LONGEST
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.decode.content import find_dissector, list_pieces, read_header, read_message, read_messages
 from analyzer.decode.packets import list_packets

@@ -26,7 +26,7 @@ from analyzer.insight.checkup import checkup
 from analyzer.insight.counts import counts
 from analyzer.insight.statistics import Study
 from analyzer.insight.unanswered import unanswered
-from analyzer.messages.stream_findings import Remarks
+from analyzer.messages.stream_findings import StreamFindings
 from analyzer.query import search as finding
 from analyzer.session import Analysis, Session
 from analyzer.tcp.streams import SILENCE_NS
@@ -306,7 +306,7 @@ def test_findings_that_left_are_counted(tmp_path: Path) -> None:
         if index != 9
     ]
     with Session([write(tmp_path / "a.pcap", packets)]).load() as session:
-        remarks: Remarks = session.engine.remarks
+        remarks: StreamFindings = session.engine.stream_findings
         every = remarks.findings
         gaps = [each for each in every if each.code == "gap"]
         assert len(gaps) == 40

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from analyzer.capture.store import Store
 from analyzer.decode import content as reading
-from analyzer.decode.bodies import decode_body, write_info
+from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, open_window, read_contents, read_header, read_message
 from analyzer.decode.rows import Rows
-from analyzer.messages.paged_message import Pieced
+from analyzer.messages.paged_message import PagedMessage
 from analyzer.session import Session
 from benchmarks.captures import write
 from benchmarks.snapshots import LOOPBACK, one_snapshot
 from dissectors.api import Body, Context, Dissector, Window
 from dissectors.wire.cut import length_of
+from tests.analyzer.reading import info_of
 from tests.golden.truth import GOLDEN
 
 CAPTURES = [GOLDEN / name for name in ("zookeeper/mtu_en395_snap.pcap.zst", "kafka/k4_py_kp.pcap.zst")]
@@ -30,7 +31,7 @@ def test_any_part_of_any_pieces(parts: list[bytes], offset: int, length: int) ->
     store = Store()
     try:
         at = np.array([store.append(b"<" + part + b">") + 1 for part in parts[::-1]], np.int64)[::-1]
-        window = Pieced(store, at, np.array(list(map(len, parts)), np.int32))
+        window = PagedMessage(store, at, np.array(list(map(len, parts)), np.int32))
         whole = b"".join(parts)
         assert len(window) == len(whole)
         assert window.read(offset, length) == whole[offset : offset + length]
@@ -39,7 +40,7 @@ def test_any_part_of_any_pieces(parts: list[bytes], offset: int, length: int) ->
 
 
 def test_nothing_is_there() -> None:
-    nothing = Pieced(Store(), np.zeros(0, np.int64), np.zeros(0, np.int32))
+    nothing = PagedMessage(Store(), np.zeros(0, np.int64), np.zeros(0, np.int32))
     assert len(nothing) == 0
     assert nothing.read(0, 9) == b""
 
@@ -74,7 +75,7 @@ def test_a_snapshot_is_one_row_that_is_never_read_whole(
         body = decode_body(session, row)
         assert body.findings == ()
         assert length_of(body.values["nodes"]) > len(body.values["nodes"]) > 10_000
-        assert write_info(session, row, body) == f"{length_of(body.values['nodes']):,} nodes, 500 sessions"
+        assert info_of(session, row) == f"{length_of(body.values['nodes']):,} nodes, 500 sessions"
 
 
 def test_a_message_that_lost_bytes_ends_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

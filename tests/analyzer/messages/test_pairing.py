@@ -13,7 +13,7 @@ import analyzer.messages.engine
 import analyzer.messages.pairing
 import dissectors.kafka.conversation
 import dissectors.pairing
-from analyzer.messages.fast_rows import BulkRows
+from analyzer.messages.fast_rows import FastRows
 from analyzer.messages.pairing import Headers
 from tests.analyzer.wire import CLIENT, SERVER, Ends, Talk, capture, rows, segments
 
@@ -169,13 +169,13 @@ def test_what_waits_is_bounded(tmp_path: Path, protocol: str, seed: int, monkeyp
 def test_most_is_not_stepped(tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is lost and no key is used again while it waits, no row goes through a conversation."""
     stepped: list[int] = []
-    step = BulkRows._step
+    step = FastRows._step
 
-    def counted(self: BulkRows, headers: Headers, owner: int) -> None:
+    def counted(self: FastRows, headers: Headers, owner: int) -> None:
         stepped.append(owner)
         step(self, headers, owner)
 
-    monkeypatch.setattr(BulkRows, "_step", counted)
+    monkeypatch.setattr(FastRows, "_step", counted)
     taken = 0
     for seed in range(8):
         stepped.clear()

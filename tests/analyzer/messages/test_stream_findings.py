@@ -16,7 +16,7 @@ from tests.analyzer.pipeline.house import EFFECTS, cut, golden_frames
 def said(path: Path) -> list[tuple[str, str, str]]:
     """Stream, code and text of each, as tables have them."""
     with Session([path]) as session:
-        kept = session.load().engine.remarks
+        kept = session.load().engine.stream_findings
         streams, findings = kept.said(np.arange(len(kept)))
         ids = [name_stream(session, stream) for stream in streams.tolist()]
     return sorted((name, each.code, each.text) for name, each in zip(ids, findings, strict=True))
@@ -27,11 +27,13 @@ def test_people_get_the_first_of_each_kind(effect: str, tmp_path: Path, monkeypa
     cut(tmp_path / "captures", golden_frames("k4_go_segment", EFFECTS[effect]), ["1.pcap"])
     path = tmp_path / "captures" / "1.pcap"
     with Session([path]) as session:
-        every = session.load().engine.remarks.findings
+        every = session.load().engine.stream_findings.findings
         codes = [each.code for each in every]
         monkeypatch.setattr(stream_findings, "MOST", 2)
-        few = session.engine.remarks.findings
-        assert len(session.engine.remarks) == len(every) == sum(session.engine.remarks.of_streams.values())
+        few = session.engine.stream_findings.findings
+        assert (
+            len(session.engine.stream_findings) == len(every) == sum(session.engine.stream_findings.of_streams.values())
+        )
     for code in set(codes):
         mine = [each for each in every if each.code == code]
         shown = [each for each in few if each.code == code]

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 import analyzer.query.response_errors
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_messages, read_undecoded
-from analyzer.decode.multi_segment import Scattered
+from analyzer.decode.multi_segment import MultiSegmentReader
 from analyzer.decode.templates import Joined
-from analyzer.query.error_free import may_report, quiet
-from analyzer.query.response_errors import errors, is_empty
+from analyzer.query.response_errors import errors, is_empty, may_report, quiet
 from analyzer.session import Session
 from dissectors.api import Context, Dissector, Role, State
 from dissectors.kafka.bulk import TWIN as KAFKA
@@ -158,7 +157,7 @@ def test_scattered_bytes_are_those_of_the_messages(width: int) -> None:
     with Session([ROOT / "captures" / "kafka-4.4.pcap.zst"]).load() as session:
         rows = np.flatnonzero((session.rows.column("count") > 1) & (session.rows.column("state") == State.COMPLETE))
         assert len(rows) > 3
-        scattered = Scattered(session, rows)
+        scattered = MultiSegmentReader(session, rows)
         for at, message in zip(scattered.at.tolist(), read_messages(session, rows), strict=True):
             places = np.arange(0, len(message) - width, max(len(message) // 200, 1))
             found = scattered.gather(at + places, width)
