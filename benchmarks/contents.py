@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import read_header
 from analyzer.session import Session
 from dissectors.wire.embedded import Embedded
 
@@ -16,8 +18,8 @@ CARRIERS = frozenset({"Produce", "Fetch"})
 def record_bytes(capture: Path) -> int:
     """The sum over all records of all batches, decompressed."""
     with Session([capture]).load() as session:
-        rows = (row for row in range(len(session.rows)) if session.header(row).operation in CARRIERS)
-        return sum(map(_bytes_of, (batch for row in rows for batch in _batches(session.body(row).values))))
+        rows = (row for row in range(len(session.rows)) if read_header(session, row).operation in CARRIERS)
+        return sum(map(_bytes_of, (batch for row in rows for batch in _batches(decode_body(session, row).values))))
 
 
 def _batches(values: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from benchmarks import panes
 from benchmarks.answers import Painted, changed, said
@@ -67,7 +68,7 @@ def _fields(capture: Path) -> int:
     """How many its second message has."""
     with Session([capture]) as session:
         session.load()
-        return sum(1 + _inside(field) for field in session.tree(1).fields)
+        return sum(1 + _inside(field) for field in decode_tree(session, 1).fields)
 
 
 def _inside(field: Field) -> int:

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from analyzer.filter import compiled
-from analyzer.rows import Rows
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from benchmarks.comparison import Bench, installed
 from benchmarks.measure import Failed, alternated, ours, told

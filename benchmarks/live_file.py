@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from analyzer.capture.live.asked import Asked
 from analyzer.capture.packets import Packets
+from analyzer.live.asked import Asked
 from benchmarks.comparison import Bench
 from benchmarks.measure import Failed
 from benchmarks.sniffed import Capturing, user

@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from analyzer.messages import FROM_CLIENT
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import find_dissector, read_cell, read_header, read_message
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import Role, State
 
@@ -43,8 +45,8 @@ def exchanges(folder: str, name: str, protocol: str | None = None) -> Sequence[E
     with Session([GOLDEN / folder / f"{name}.pcap.zst"]) as session:
         session.load()
         for row in range(len(session.rows)):
-            dissector, partner = session.dissector(row), session.cell("partner", row)
-            role, operation = Role(session.rows.cell("role", row)), session.header(row).operation
+            dissector, partner = find_dissector(session, row), read_cell(session, "partner", row)
+            role, operation = Role(session.rows.cell("role", row)), read_header(session, row).operation
             if dissector is None or dissector.name != protocol or operation is None or role is Role.RESPONSE:
                 continue
             if role is Role.REQUEST and partner is None:
@@ -52,7 +54,7 @@ def exchanges(folder: str, name: str, protocol: str | None = None) -> Sequence[E
             rows = [row] if partner is None else [row, partner]
             if all(session.rows.cell("state", each) == State.COMPLETE and sound(session, each) for each in rows):
                 from_client = session.rows.cell("side", row) == FROM_CLIENT
-                found.append(Exchange(operation, from_client, tuple(session.message(each) for each in rows)))
+                found.append(Exchange(operation, from_client, tuple(read_message(session, each) for each in rows)))
     return found
 
 
@@ -61,7 +63,7 @@ def sound(session: Session, row: int) -> bool:
 
     To ask for a node that is not there is daily work of ZooKeeper's clients.
     """
-    body, dissector = session.body(row), session.dissector(row)
+    body, dissector = decode_body(session, row), find_dissector(session, row)
     return not body.findings and (body.error is None or (dissector is not None and dissector.name == "zookeeper"))
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self, TypeVar
 
-from analyzer.capture.live.asked import Asked
-from analyzer.capture.live.channel import Failed as CannotBegin
-from analyzer.capture.live.channel import Line, Ready, Start, Stop, Stopped, from_line, to_line
+from analyzer.live.asked import Asked
+from analyzer.live.channel import Failed as CannotBegin
+from analyzer.live.channel import Line, Ready, Start, Stop, Stopped, from_line, to_line
 from benchmarks.measure import PROGRAM, ROOT, Failed, anonymous
 from benchmarks.tree import below
 from benchmarks.wire import Wire
@@ -167,7 +167,7 @@ class Capturing:
     """The capturing process alone, writing a file that nobody reads; a context manager."""
 
     def __init__(self, wire: Wire, asked: Asked) -> None:
-        command = [sys.executable, "-P", "-m", "analyzer.capture.live.sniffer", asked.to_json()]
+        command = [sys.executable, "-P", "-m", "analyzer.live.sniffer", asked.to_json()]
         self._process = subprocess.Popen(
             wire.sniffing(*command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=ROOT
         )

@@ -13,6 +13,9 @@ from typing import Any
 from dissectors.finding import Finding
 from dissectors.slotted import field, slotted
 
+Label = Callable[[Any], str | None]
+"""What people read beside a plain value; None for nothing."""
+
 
 @slotted
 class FieldSpec:
@@ -24,7 +27,7 @@ class FieldSpec:
 
     name: str
     type: str
-    label: Callable[[Any], str | None] | None = None
+    label: Label | None = None
     secret: bool = False
 
 

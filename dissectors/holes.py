@@ -4,7 +4,7 @@ Theory. Most messages differ from an earlier one in few things: an offset, a tim
 message: which of its bytes another must have too, so that both have the same fields (counts, tags, what is null), and
 which may be any; texts and bytes may also be longer or shorter. Where messages may differ, the values are *holes*.
 Whoever makes a text of the values, JSON or a line for people, makes it once, with a mark where a hole was printed; the
-texts of all messages of that shape are then columns (analyzer/stencils.py).
+texts of all messages of that shape are then columns (analyzer/decode/template_decoder.py).
 
 What a reader does with a hole is noted, never guessed. To print it leaves a mark. To compare it with a number leaves
 a condition: other messages must answer the same. Anything else *pins* it: its bytes belong to the shape from then on,

@@ -2,8 +2,8 @@
 
 Theory. Many messages name things by numbers that another message, often of another connection, has explained: a topic
 by its id, a broker by its number. A message that explains some is asked for its Lessons; where the values of a message
-have such ids, its References say. Whoever shows messages brings the two together (analyzer.lore), and shows where a
-name came from. Nothing here is needed to decode, and what nobody explained stays the id that it is.
+have such ids, its References say. Whoever shows messages brings the two together (analyzer.decode.name_resolver), and
+shows where a name came from. Nothing here is needed to decode, and what nobody explained stays the id that it is.
 
 Kinds are words for people and the same in all protocols: "topic", "broker", "producer", "member". Within a kind an id
 and a name are texts, for which numbers are written in decimal. A number that a client counts for itself, anew on each

@@ -3,7 +3,7 @@
 Theory. A first request names all topics and partitions that it asks for and opens a session. Later requests of the
 session name only what to add and what to remove, and often nothing at all. They still ask for all that the session
 holds. A protocol describes its sessions with a SessionKind, and the analyzer applies the requests of each connection
-in the order of rows (analyzer.fields.sessions).
+in the order of rows (analyzer.query.fields.sessions).
 """
 
 from __future__ import annotations

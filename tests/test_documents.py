@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.config import load
-from analyzer.filter import compiled
+from analyzer.query.filter import compiled
 
 ROOT = Path(__file__).parents[1]
 FILTERS = (ROOT / "FILTERS.md").read_text()

@@ -11,10 +11,12 @@ from random import Random
 
 import pytest
 
+from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.session import Session
 from dissectors import registry
 from dissectors.api import Context, Dissector, Role
 from dissectors.pairing import PairByKey
+from tests.analyzer.reading import info_of
 from tests.analyzer.wire import (
     CLIENT,
     SERVER,
@@ -128,8 +130,8 @@ def test_it_is_recognised_on_any_port(tmp_path: Path) -> None:
 
 def test_values_and_tree(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "dns.pcap", segments(TALK), TALK)]).load() as session:
-        body, tree = session.body(4), session.tree(4)
-        assert session.info(3, session.body(3)).startswith("NXDOMAIN, id 8")
+        body, tree = decode_body(session, 4), decode_tree(session, 4)
+        assert info_of(session, 3).startswith("NXDOMAIN, id 8")
     asked = {"name": "example.org.", "type": 1, "class": 1}
     assert body.values == {
         "id": 7, "flags": 0x8180, "rcode": 0,

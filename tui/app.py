@@ -31,7 +31,7 @@ from tui.surviving import Fenced, Often, is_outlived
 from tui.terminal import Terminal
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 PATIENCE = 0.3
 """Seconds that the end waits for the reader."""
@@ -121,7 +121,7 @@ class Window(Fenced, App[Exception]):
         return True
 
     def _show_bug(self, error: Exception) -> None:
-        from analyzer.bug_report import report
+        from analyzer.render.bug_report import report
         from tui.screens.bug import BugScreen
 
         def then(going: str | None) -> None:
@@ -147,7 +147,7 @@ class Window(Fenced, App[Exception]):
 def _let_go(main: MainScreen) -> None:
     """The run of a screen that is gone: its tables go as well, whoever else still knows the session."""
     if main.is_over:
-        main.session.leave(len(main.session.rows))
+        main.session.eviction.leave(len(main.session.rows))
         main.session.close()
 
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from rich.color import ColorSystem
 from rich.style import Style
 
-from analyzer.render.time_formats import TimeFormat
+from analyzer.config.time_formats import TimeFormat
 from analyzer.session import Session
 from tui.loader import Growth, Loader
 from tui.model.arrangement import Arrangement

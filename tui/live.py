@@ -2,7 +2,7 @@
 
 Theory. The packets go through files that a session reads like any others; of the capture itself a screen wants to know
 how it stands and how much was lost or is still to be read. So this is all that the screens depend on, and
-analyzer.sniffing is one that fits.
+analyzer.live.sniffing is one that fits.
 """
 
 from __future__ import annotations

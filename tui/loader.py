@@ -34,7 +34,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from analyzer import heap
+from analyzer.capture import malloc
 from analyzer.session import Session
 from tui.under_way import UNDER_WAY
 
@@ -142,8 +142,8 @@ class Loader(threading.Thread):
         while self._left and UNDER_WAY.all_since(self._left[0][1]):
             before = self._left.popleft()[0]
         if before:
-            self._session.leave(before)
-            heap.give_back()  # pages over so many rows leave as much free as the rows took
+            self._session.eviction.leave(before)
+            malloc.give_back()  # pages over so many rows leave as much free as the rows took
 
     def _counted(self) -> Growth:
         session, packets = self._session, self._session.packets
@@ -156,11 +156,11 @@ class Loader(threading.Thread):
     def _leaving(self, counted: Growth) -> Growth:
         """The same, and from which row on the rest stays."""
         session, memory = self._session, self.memory
-        first = session.due(None if memory is None else int(EARLY * memory))
-        is_gone, now = session.due(None) > session.first, time.monotonic()
+        first = session.eviction.due(None if memory is None else int(EARLY * memory))
+        is_gone, now = session.eviction.due(None) > session.rows.first, time.monotonic()
         self._gone_since = (self._gone_since or now) if is_gone else None
         is_late = self._gone_since is not None and now > self._gone_since + PATIENCE
-        is_full = memory is not None and session.held > memory
+        is_full = memory is not None and session.eviction.held > memory
         return counted._replace(first=first, pressing=is_late or is_full)
 
     def _say(self, told: Growth | End) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyzer.config.model import Config
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
 from dissectors.slotted import field, slotted
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 
 @slotted

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from dissectors.field import Field
 from tui.app import Window
@@ -42,7 +43,7 @@ async def _painted(session: Session, title: str) -> str:
 def telling_row(session: Session) -> int:
     """The first row with records in records, or the first row of all."""
     rows = range(len(session.rows))
-    return next((row for row in rows if _has_records(session.tree(row).fields)), 0)
+    return next((row for row in rows if _has_records(decode_tree(session, row).fields)), 0)
 
 
 def _has_records(nodes: list[Field]) -> bool:

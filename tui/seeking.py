@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from dissectors.field import Field, Tree
 from tui.background import Background
@@ -23,8 +24,8 @@ from tui.model.detail import Place, fields_at
 from tui.sifting import Readers
 
 if TYPE_CHECKING:
-    from analyzer import find
-    from analyzer.find import Sought
+    from analyzer.query import search as find
+    from analyzer.query.search import Sought
 
 FILTER, BYTES = "=", ("0x", "0X", '"', "'")
 """How what is sought begins, if it is not a text."""
@@ -141,9 +142,9 @@ class Seeker:
 
 def sought_by(words: str, named: Mapping[str, str]) -> Sought:
     """What a text asks for; named: filters that it may refer to. Raises UserError, FilterError for a wrong filter."""
-    from analyzer.filter import compiled
-    from analyzer.filter.literals import quoted
-    from analyzer.find import Sought, bytes_sought, text_sought
+    from analyzer.query.filter import compiled
+    from analyzer.query.filter.literals import quoted
+    from analyzer.query.search import Sought, bytes_sought, text_sought
 
     if words.startswith(FILTER):
         return Sought(compiled(words.removeprefix(FILTER), named))
@@ -156,7 +157,7 @@ def sought_by(words: str, named: Mapping[str, str]) -> Sought:
 
 def _seek(search: Search, session: Session, readers: Readers, post: Callable[[Message], object]) -> Message:
     """Searches, in the worker's thread."""
-    from analyzer import find
+    from analyzer.query import search as find
 
     reader, _ = readers.get()
     asked, told = 0, time.monotonic()
@@ -173,5 +174,5 @@ def _seek(search: Search, session: Session, readers: Readers, post: Callable[[Me
     row = find.find(search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped)
     if row is None:
         return Found(search, None)
-    places = find.places(search.sought, session.tree(row))
+    places = find.places(search.sought, decode_tree(session, row))
     return Found(search, row, places[0] if places else None)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from textual.message import Message
 
-from analyzer.columns import Ints
-from analyzer.rows import Rows
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.wire.bulk import NULL
@@ -24,7 +24,7 @@ from tui.background import Background
 from tui.model.sieve import Sieve, Some, Verdict
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 
 class Sifted(Message):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from analyzer.capture import options
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.capture.store import SHIFT, Store
-from analyzer.columns import Columns
+from analyzer.columns.arrays import Columns
 from dissectors.slotted import slotted
 
 

@@ -19,7 +19,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from analyzer.capture.compress import LONGEST_MAGIC
+from analyzer.capture.file_kinds import LONGEST_MAGIC
 from analyzer.capture.growing import Growing
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import Spool

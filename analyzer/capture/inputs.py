@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Protocol
 
-from analyzer.capture.compress import recognise
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.feed import SPOOL_LIMIT, Feed, Growth, Inflow, Still
-from analyzer.capture.foreign_files import FOREIGN_HEAD, not_a_capture
+from analyzer.capture.file_kinds import FOREIGN_HEAD, not_a_capture, recognise
 from analyzer.capture.growing import Growing
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapHopper
 from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock, Standing, Stretch

@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from os import PathLike
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer import heap
+from analyzer.capture import malloc
+from analyzer.capture.closing import Closing
 from analyzer.capture.comments import PacketComments
 from analyzer.capture.counts import Counts
 from analyzer.capture.decode import Decoder, FoundPiece
@@ -33,7 +33,7 @@ from analyzer.capture.timeline import merge
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
 
-__all__ = ["CaptureInfo", "Counts", "FlowTable", "PacketBlock", "Packets", "Reader"]
+__all__ = ["Blocks", "CaptureInfo", "Counts", "FlowTable", "PacketBlock", "Packets", "Reader"]
 
 Reader = Literal["native", "scapy"]
 
@@ -69,6 +69,35 @@ class PacketBlock:
         return len(self.number)
 
 
+class Blocks(Protocol):
+    """Where packets come from: Packets, or whoever else has pointers to them (a Spark partition)."""
+
+    @property
+    def store(self) -> Store:
+        """The bytes that the packets' locations mean."""
+
+    @property
+    def flows(self) -> FlowTable:
+        """Their connections."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was damaged, as far as blocks() has been read."""
+
+    @property
+    def gone(self) -> int:
+        """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
+
+    def blocks(self) -> Iterator[PacketBlock]:
+        """The packets; those of one connection in the order of time, their numbers rising. To be read once."""
+
+    def release(self, packet: int) -> None:
+        """Nobody will ask for packets before that number. By the thread that reads, between two blocks."""
+
+    def close(self) -> None:
+        """Locations are no longer readable."""
+
+
 @slotted
 class _Mark:
     """Between two packets: the number of the second, what the annex has by then, where a pipe's spool is read on."""
@@ -78,7 +107,7 @@ class _Mark:
     standing: Standing | None
 
 
-class Packets:
+class Packets(Closing):
     """TCP packets of several captures as one timeline, or of a succession of files. A context manager.
 
     `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files`
@@ -178,7 +207,7 @@ class Packets:
             yield from read_blocks(self._inputs, self.store, self.flows, self.counts)
             self._place_comments()
             return
-        heap.keep_free(KEPT)
+        malloc.keep_free(KEPT)
         before = 0
         records_of_all = merge([one.blocks() for one in self._inputs]) if self.succession is None else self._of_parts()
         for records in records_of_all:
@@ -194,7 +223,7 @@ class Packets:
                 yield block
             del records, block
             self._mark(before)
-        heap.give_back()
+        malloc.give_back()
 
     def _of_parts(self) -> Iterator[RecordBlock]:
         """The records of one file of a succession after the other."""
@@ -306,14 +335,6 @@ class Packets:
         for one in self._inputs:
             one.close()
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def tcp_block(decoder: Decoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:

@@ -10,7 +10,7 @@ import fcntl
 import struct
 import sys
 
-from analyzer.heap import library
+from analyzer.capture.malloc import library
 
 KEEP_SIZE, PUNCH_HOLE = 1, 2
 F_PUNCHHOLE = 99

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyzer.capture.sources import Source
 from analyzer.capture.store import SHIFT
-from analyzer.columns import Columns
+from analyzer.columns.arrays import Columns
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import field, slotted
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer import heap
+from analyzer.capture import malloc
+from analyzer.capture.closing import Closing
 from analyzer.capture.decode import Decoder
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.flows import FlowTable
@@ -46,7 +46,7 @@ class Earlier(NamedTuple):
     stretch: Stretch
 
 
-class StretchPackets:
+class StretchPackets(Closing):
     """The TCP packets of one stretch. A context manager.
 
     earlier: what comes before it in its timeline, the nearest first. called: its name, if not by its path. Raises
@@ -93,7 +93,7 @@ class StretchPackets:
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], PacketBlock]]:
         """Blocks of at least one TCP packet, and the place in time of each: the highest time of its file so far."""
-        heap.keep_free(KEPT)
+        malloc.keep_free(KEPT)
         decoder = Decoder(self.store, self.flows, self.findings, reassembler=_Primed(self))
         before, latest = self._begin.records, self._begin.place
         for records in self._input.blocks():
@@ -104,7 +104,7 @@ class StretchPackets:
             if len(block):
                 yield place[block.number - before - 1], block
             before, latest = before + len(records), int(place[-1])
-        heap.give_back()
+        malloc.give_back()
 
     def look_back(self, reassembler: Reassembler) -> None:
         """Gives the pieces of datagrams that come before this stretch to a reassembler of its own flows."""
@@ -130,14 +130,6 @@ class StretchPackets:
         """Closes the capture; what was given out stays."""
         self._input.close()
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Primed(Reassembler):

@@ -215,7 +215,7 @@ class Succession:
 
         They are those from `first` on. Raises UserError; force: a file that is there is replaced, but none of these.
         """
-        from analyzer.export.output import new_file  # nothing else here writes files
+        from analyzer.capture.output import new_file  # nothing else here writes files
 
         parts, packets = self.parts, 0
         if os.path.realpath(path) in {os.path.realpath(part.path) for part in parts}:

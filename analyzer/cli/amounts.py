@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from analyzer.capture.live.asked import Bounds
 from analyzer.cli.memory import size_of
-from analyzer.units import DURATIONS
+from analyzer.live.asked import Bounds
+from analyzer.query.units import DURATIONS
 
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ns|us|ms|s|m|h|)")
 _WHOLE = re.compile(r"\d{1,15}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from analyzer.bug_report import PROGRAM
 from analyzer.cli.values import OneOf
+from analyzer.render.bug_report import PROGRAM
 
 
 @click.command("completion")

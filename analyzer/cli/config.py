@@ -8,6 +8,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.settings import config_path, settings
+from analyzer.query.presets import presets
 
 
 @click.group("config")
@@ -28,6 +29,5 @@ def path() -> None:
 def show() -> None:
     """Print the configuration in force as TOML, and where each part of it comes from."""
     from analyzer.config.writing import written
-    from analyzer.render.presets import presets
 
     click.echo(written(settings(), presets()), nl=False)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from analyzer.cli.terminal import line_width, print_fitted
-from analyzer.columns import Ints
-from analyzer.counts import Count, Counts, counts, streams
+from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
+from analyzer.decode.jsonable import JsonWriter
+from analyzer.insight.counts import Count, Counts, counts, streams
 from analyzer.render.columns_text import columns
 from analyzer.render.figures_text import LEAST
-from analyzer.render.jsonable import JsonWriter
 from analyzer.render.objects import write_objects
 from analyzer.session import Session
-from analyzer.text import safe_text
 
 NAMES = tuple(Count.__annotations__)
 COUNTS = NAMES[2:]

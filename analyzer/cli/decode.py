@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import click
 
-from analyzer import pasted
 from analyzer.cli.decoding import decoded, dissector_of, read_input, text_lines
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
 from analyzer.cli.options import color_option, limits_options
 from analyzer.cli.values import Whole
+from analyzer.decode.limits import Limits
 from analyzer.errors import UserError
-from analyzer.render.limits import Limits
+from analyzer.hexinput import pasted
 from analyzer.render.lines import print_lines
 from analyzer.render.objects import write_objects
 from analyzer.render.tree_json import tree_object

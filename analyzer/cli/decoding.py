@@ -11,11 +11,12 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer import defects, pasted
+from analyzer.decode.limits import Limits
 from analyzer.errors import UserError
-from analyzer.hexerror import HexError
-from analyzer.hexinput import parse_dumps, strip_ip
-from analyzer.render.limits import Limits
+from analyzer.hexinput import pasted
+from analyzer.hexinput.error import HexError
+from analyzer.hexinput.forms import parse_dumps, strip_ip
+from analyzer.messages import defects
 from analyzer.render.lines import Line, plain
 from analyzer.render.message_text import EMPTY, message_lines
 from analyzer.render.tree_json import Message

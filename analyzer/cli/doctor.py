@@ -22,22 +22,22 @@ from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.settings import is_verbose
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.cli.values import OneOf
-from analyzer.columns import Ints
-from analyzer.counts import streams
-from analyzer.decode_as import Told
+from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows, said_finding
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
+from analyzer.insight.counts import streams
 from analyzer.insight.kinds import Group, Kind, grouped
-from analyzer.naming import Naming
-from analyzer.render.counted import counted
+from analyzer.messages.decode_as import Told
+from analyzer.render.amounts import counted
 from analyzer.render.fitting import cells_of, wrapped
 from analyzer.render.objects import write_objects
-from analyzer.rows import Rows, said_finding
 from analyzer.session import Session
-from analyzer.text import safe_text
 from dissectors.finding import Severity
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 FAILED = 1
 """The exit status where --fail-on found what it was to look for."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from analyzer.bug_report import PROGRAM
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
+from analyzer.render.bug_report import PROGRAM
 
 _LONGEST = 2_000
 

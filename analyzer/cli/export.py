@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from analyzer.capture.output import STANDARD
 from analyzer.capture.packets import Reader
 from analyzer.cli.errors import sentence
 from analyzer.cli.export_forms import check_options, rows_of
@@ -20,16 +21,15 @@ from analyzer.cli.printing import time_format_option
 from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
 from analyzer.cli.values import OneOf
-from analyzer.decode_as import Told
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
 from analyzer.export.forms import FORMS, TABLES, Asked, warning
-from analyzer.export.output import STANDARD
-from analyzer.render.jsonable import Limits
-from analyzer.render.time_formats import TimeFormat
+from analyzer.messages.decode_as import Told
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 
 @click.command("export")

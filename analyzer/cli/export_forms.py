@@ -8,14 +8,14 @@ import numpy as np
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.streams import SIDES, find_stream
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
 from analyzer.export.forms import LINES, Asked, check
-from analyzer.rows import Rows
 from analyzer.session import Session
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 MEANT_FOR = {
     "-e": ("chosen", LINES),

@@ -9,12 +9,12 @@ from itertools import chain
 import click
 
 from analyzer.cli.formats import ROWS, format_options
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from analyzer.fields.catalog import every, near
-from analyzer.fields.keys import NAMES
-from analyzer.fields.path import FieldPath
+from analyzer.query.fields.catalog import every, near
+from analyzer.query.fields.keys import NAMES
+from analyzer.query.fields.path import FieldPath
 from analyzer.render.objects import write_objects
-from analyzer.text import safe_text
 
 KEYS = ("name", "type", "repeated", "about")
 _NAME, _KIND = 48, 14

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -28,6 +28,6 @@ def filter_option(command: _Command) -> Callable[..., Any]:
 def compiled_filter(text: str) -> Filter:
     """The filter that a user wrote, who may refer to those in the configuration. Raises FilterError."""
     from analyzer.cli.settings import settings
-    from analyzer.filter import compiled  # who filters nothing does not pay for it
+    from analyzer.query.filter import compiled  # who filters nothing does not pay for it
 
     return compiled(text, settings().filters)

@@ -10,30 +10,32 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import Reader
-from analyzer.cli.behind import split_last
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import color_option, decode_as_option, limits_options
-from analyzer.cli.streams import SIDES, find_stream, is_stream
+from analyzer.cli.streams import SIDES, find_stream, is_stream, split_last
 from analyzer.cli.values import OneOf
-from analyzer.columns import Ints
-from analyzer.decode_as import Told
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
-from analyzer.naming import Naming
+from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_messages
+from analyzer.decode.endpoints import name_endpoint, name_stream
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows, chunks
+from analyzer.messages.decode_as import Told
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
-from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line, print_lines
 from analyzer.render.objects import FORMS
 from analyzer.render.printer import Printer
-from analyzer.rows import Rows, chunks
 from analyzer.session import Session
-from analyzer.text import safe_text
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 
 @click.command("follow")
@@ -97,19 +99,19 @@ def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, 
             yield message_line(cells, int(times[row]) - began)
             yield from comment_notes(session.comments.of(row) if commented else ())
             if view == "fields":
-                yield from field_lines(session.tree(row), limits)
+                yield from field_lines(decode_tree(session, row), limits)
             elif view == "hex":
-                yield from dump_lines(session.tree(row), limits)
+                yield from dump_lines(decode_tree(session, row), limits)
 
 
 def _called(session: Session, stream: int) -> str:
     """A stream's id, and what its ends are called, where the capture tells."""
-    names = [session.hosts.endpoint(session.endpoint(stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
-    called = session.stream_id(stream)
+    names = [session.hosts.endpoint(name_endpoint(session, stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
+    called = name_stream(session, stream)
     return f"{called} ({' > '.join(name or 'unnamed' for name in names)})" if any(names) else called
 
 
 def _print_raw(session: Session, numbers: Ints) -> None:
     click.echo(sentence("raw bytes can't be masked: passwords and tokens are among them if they were sent"), err=True)
     for part in chunks(session, numbers):
-        sys.stdout.buffer.writelines(session.messages(part))
+        sys.stdout.buffer.writelines(read_messages(session, part))

@@ -10,9 +10,9 @@ from analyzer.capture.packets import Reader
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import decode_as_option
-from analyzer.decode_as import Told
+from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.properties import properties
-from analyzer.render.jsonable import JsonWriter
+from analyzer.messages.decode_as import Told
 from analyzer.render.properties_text import WIDTH, property_lines
 
 

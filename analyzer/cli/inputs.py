@@ -20,8 +20,9 @@ from analyzer.cli.notes import tell_findings
 from analyzer.cli.nothing import tell_unread
 from analyzer.cli.settings import settings, tell_no_names, tell_verbose, with_names
 from analyzer.cli.values import OneOf
-from analyzer.decode_as import StreamEnds, StreamNumber, Where, together
+from analyzer.decode.endpoints import name_stream
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import StreamEnds, StreamNumber, Where, together
 from analyzer.session import Session
 from dissectors import registry
 
@@ -111,7 +112,7 @@ def _say_unmet(session: Session, decode_as: Sequence[tuple[Where, str]]) -> None
     count = len(session.engine.streams)
     numbers = [where.number for where, _ in decode_as if isinstance(where, StreamNumber) and where.number >= count]
     told = [where for where, _ in decode_as if isinstance(where, StreamEnds)]
-    known = {session.stream_id(stream) for stream in range(count)} if told else set()
+    known = {name_stream(session, stream) for stream in range(count)} if told else set()
     unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.turned.name})]
     for name in unmet:
         click.echo(sentence(f"-d: there is no stream {name}: the input has {count:,}, counted from 0"), err=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.formats import ROWS, format_options
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
 
 if TYPE_CHECKING:
-    from analyzer.capture.live.interfaces import Allowed, Interface
+    from analyzer.live.interfaces import Allowed, Interface
 
 COLUMNS = ("number", "name", "state", "link", "may capture", "mac", "mtu", "addresses")
 WIDE = 120
@@ -26,8 +26,8 @@ def command(form: str) -> None:
 
     -i of `sniff` takes a name or a number of this list. In a pipe columns are separated by tabs.
     """
-    from analyzer.capture.live.interfaces import allowed, interfaces, may_capture  # brings scapy
-    from analyzer.capture.live.ways import dumpcap_may
+    from analyzer.live.interfaces import allowed, interfaces, may_capture  # brings scapy
+    from analyzer.live.ways import dumpcap_may
 
     dumpcap = not may_capture() and dumpcap_may()
     found = [(each, allowed(each, dumpcap)) for each in interfaces()]

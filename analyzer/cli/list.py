@@ -16,12 +16,12 @@ from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
 from analyzer.cli.terminal import wide_option
-from analyzer.decode_as import Told
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import Told
+from analyzer.query.selection import Selection
 from analyzer.render.printer import Printer
-from analyzer.rows import Rows
-from analyzer.selection import Selection
-from analyzer.session import Session
+from analyzer.session import Session, grow_within
 
 
 @click.command("list")
@@ -84,7 +84,7 @@ def _print_read(session: Session, printer: Printer, selection: Selection, count:
 def _print_growing(session: Session, printer: Printer, selection: Selection, memory: int | None) -> None:
     printer.head()
     reading = Rows(session, streaming=True)
-    growth = session.grow() if memory is None else session.grow_within(memory)
+    growth = session.grow() if memory is None else grow_within(session, memory)
     for rows in selection.as_they_come(reading, selection.read(growth)):
         printer.rows(reading, rows)
         sys.stdout.buffer.flush()

@@ -21,13 +21,14 @@ import numpy as np
 
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.notes import tell_findings
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
+from analyzer.live.sniffing import Sniffing
 from analyzer.render.printer import Printer
-from analyzer.rows import Rows
-from analyzer.sniffing import Sniffing
+from analyzer.session import grow_within
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -48,7 +49,7 @@ def print_live(sniffing: Sniffing, printer: Printer, wanted: Filter | None, stat
             printer.head()
         session = sniffing.session
         reading = Rows(session, streaming=True)
-        for rows in session.grow_within(sniffing.memory):
+        for rows in grow_within(session, sniffing.memory):
             chosen = rows if wanted is None else wanted.rows(reading, np.arange(rows.start, rows.stop))
             if len(chosen):
                 with _printing(status):

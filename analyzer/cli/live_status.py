@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self, TextIO
 
-from analyzer.capture.live.capture import Health
 from analyzer.cli.errors import sentence
-from analyzer.sniffing import Sniffing
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
+from analyzer.live.capture import Health
+from analyzer.live.sniffing import Sniffing
 
 TICK = 0.5
 """Seconds between two looks."""

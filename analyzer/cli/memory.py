@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from analyzer.units import whole_amount
+from analyzer.query.units import whole_amount
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

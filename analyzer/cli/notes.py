@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.settings import is_verbose
-from analyzer.ports import server_ports
+from analyzer.decode.endpoints import server_ports
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding
 

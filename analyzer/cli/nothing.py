@@ -9,7 +9,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.notes import streams_to
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 from dissectors.foreign import advice
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from analyzer.cli.memory import memory_option
 from analyzer.cli.notes import tell_findings
 from analyzer.cli.options import decode_as_option, theme_option
 from analyzer.cli.settings import settings
-from analyzer.decode_as import Told
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.render.jsonable import Limits
+from analyzer.messages.decode_as import Told
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyzer.cli.values import OneOf
-from analyzer.render.jsonable import Limits
-from analyzer.units import SIZES, whole_amount
+from analyzer.decode.jsonable import Limits
+from analyzer.query.units import SIZES, whole_amount
 from dissectors.wire import budget
 
 if TYPE_CHECKING:
-    from analyzer.decode_as import Where
+    from analyzer.messages.decode_as import Where
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -47,10 +47,10 @@ class DecodeAs(click.ParamType["tuple[Where, str]"]):
     name = "PORT|STREAM=PROTOCOL"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Where, str]:
-        """See analyzer.decode_as.parse; the protocol must be one that there is."""
+        """See analyzer.messages.decode_as.parse; the protocol must be one that there is."""
         if isinstance(value, tuple):
             return value
-        from analyzer.decode_as import parse  # only who says something pays for it
+        from analyzer.messages.decode_as import parse  # only who says something pays for it
 
         try:
             return parse(str(value))
@@ -109,7 +109,7 @@ _DECODE_AS_HELP = (
 
 
 def decode_as_option(command: _Command) -> _Command:
-    """Adds -d; the command gets `decode_as`, which is Told (analyzer.decode_as)."""
+    """Adds -d; the command gets `decode_as`, which is Told (analyzer.messages.decode_as)."""
     option = click.option("-d", "decode_as", type=DecodeAs(), multiple=True, help=_DECODE_AS_HELP)
     return option(command)
 

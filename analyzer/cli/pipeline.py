@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analyzer import extras
 from analyzer.cli.errors import sentence
 from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.cli.settings import settings
 from analyzer.cli.values import Seconds, Whole
-from analyzer.decode_as import StreamNumber, Told, together
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.render.jsonable import Limits
+from analyzer.messages.decode_as import StreamNumber, Told, together
+from analyzer.render import extras
 
 if TYPE_CHECKING:
     from analyzer.pipeline.job import Report

@@ -13,12 +13,12 @@ from analyzer.cli.options import limits_options
 from analyzer.cli.settings import settings
 from analyzer.cli.terminal import line_width, mark
 from analyzer.cli.values import OneOf
+from analyzer.columns.text import safe_text
+from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.render.jsonable import Limits
-from analyzer.render.presets import presets
+from analyzer.query.presets import presets
 from analyzer.render.printer import Printer
-from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
-from analyzer.text import safe_text
 
 LISTED = "list"
 """The name of no set of columns: it prints those that there are."""

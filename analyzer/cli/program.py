@@ -15,9 +15,9 @@ from typing import Any
 
 import click
 
-from analyzer.bug_report import PROGRAM, bug_report, version
 from analyzer.cli.errors import sentence, usage_sentence
 from analyzer.errors import UserError
+from analyzer.render.bug_report import PROGRAM, bug_report, version
 
 COMMANDS: dict[str, str] = {
     "open": "Captures in three panes: messages, fields, bytes.",
@@ -156,7 +156,7 @@ def _status(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except ImportError as error:
-        from analyzer.extras import missing_extra  # only a broken installation pays for it
+        from analyzer.render.extras import missing_extra  # only a broken installation pays for it
 
         missing = missing_extra(error)
         if missing is None:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from analyzer.bug_report import PROGRAM
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
 from analyzer.cli.values import Whole
 from analyzer.errors import UserError
+from analyzer.render.bug_report import PROGRAM
 from dissectors import registry
 from dissectors.api import Dissector
 from dissectors.catalog import VersionRange

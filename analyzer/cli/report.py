@@ -15,9 +15,9 @@ from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
-from analyzer.decode_as import Told
 from analyzer.errors import UserError
 from analyzer.insight.stories import Chapter, Telling, full_names, meant, offered, tales
+from analyzer.messages.decode_as import Told
 from analyzer.render.columns_text import aligned
 from analyzer.render.objects import write_objects
 from analyzer.render.stories_text import entry_object, keys, table_lines

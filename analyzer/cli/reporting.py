@@ -14,12 +14,12 @@ import numpy as np
 
 from analyzer.cli.inputs import patiently
 from analyzer.cli.terminal import is_wide, line_width, print_fitted
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.jsonable import JsonWriter
+from analyzer.decode.rows import Rows
 from analyzer.insight.figures import FIGURES
-from analyzer.render.jsonable import JsonWriter
 from analyzer.render.objects import write_objects
 from analyzer.render.sparkline import bars_for
-from analyzer.rows import Rows
 from analyzer.session import Session
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import click
 
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.values import Whole
-from analyzer.selection import Selection
+from analyzer.query.selection import Selection
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -52,6 +52,6 @@ def _selection(
 ) -> Selection:
     if not order:
         return Selection(count, wanted, (), head, tail)
-    from analyzer.ordering import sort_keys  # who sorts nothing does not pay for it
+    from analyzer.query.ordering import sort_keys  # who sorts nothing does not pay for it
 
     return Selection(count, wanted, tuple(sort_keys(",".join(order))), head, tail)

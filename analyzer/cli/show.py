@@ -9,21 +9,23 @@ from typing import Any
 import click
 import numpy as np
 
-from analyzer import joined
 from analyzer.capture.packets import Reader
-from analyzer.cli.behind import split_last
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
-from analyzer.decode_as import Told
+from analyzer.cli.streams import split_last
+from analyzer.decode import fragments
+from analyzer.decode.content import read_header
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.packets import list_packets
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.errors import UserError
-from analyzer.known import known_of
-from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.insight.related import known_of
+from analyzer.messages.decode_as import Told
 from analyzer.render.known_text import known_objects
 from analyzer.render.lines import print_lines
 from analyzer.render.shown import said_of, shown_lines
 from analyzer.render.tree_json import tree_object
-from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 
 
@@ -56,10 +58,10 @@ def command(
 def _object(session: Session, row: int) -> dict[str, Any]:
     """What the message says, ids as they are."""
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None)
-    tree, packets = joined.tree(session, row), session.packets_of(row)
+    tree, packets = fragments.tree(session, row), list_packets(session, row)
     known = known_of(session, row, tree)  # which writes names beside ids in the tree
     _add_comments(packets, session.comments.of_message(packets))
-    found = tree_object(said_of(session.header(row), cells), tree)
+    found = tree_object(said_of(read_header(session, row), cells), tree)
     return found | {"row": cells, "packets": packets, **known_objects(known)}
 
 

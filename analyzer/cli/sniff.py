@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from analyzer.capture.live.capture import LiveCapture
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import names_option, told, verbose_option
@@ -24,13 +23,14 @@ from analyzer.cli.printing import rows_options
 from analyzer.cli.settings import settings, with_names
 from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.cli.terminal import wide_option
-from analyzer.decode_as import Told
 from analyzer.errors import UserError
+from analyzer.live.capture import LiveCapture
+from analyzer.live.sniffing import Sniffing
+from analyzer.messages.decode_as import Told
 from analyzer.render.printer import Printer
-from analyzer.sniffing import Sniffing
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 KEYS_AND_SCREEN = (0, 1, 2)
 

@@ -14,14 +14,14 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from analyzer.capture.live.asked import Asked, Bounds
-from analyzer.capture.live.privilege import SUDO_USER, as_who_called_sudo
-from analyzer.capture.live.ways import Via
 from analyzer.cli.amounts import Limits
 from analyzer.cli.memory import memory_option
 from analyzer.cli.settings import settings
 from analyzer.cli.values import OneOf, Whole
 from analyzer.errors import UserError
+from analyzer.live.asked import Asked, Bounds
+from analyzer.live.privilege import SUDO_USER, as_who_called_sudo
+from analyzer.live.ways import Via
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -160,7 +160,7 @@ def _check(asked: Asked, write: str | None) -> None:
 
 def _check_capture_filter(text: str) -> None:
     """Raises UserError for a display filter; whether it is right, libpcap says."""
-    from analyzer.filter.capture_filter import is_display_filter  # brings the filters along
+    from analyzer.query.filter.capture_filter import is_display_filter  # brings the filters along
 
     if is_display_filter(text):
         raise UserError(

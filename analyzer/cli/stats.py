@@ -18,14 +18,14 @@ from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.reporting import SHOWN, Report, order_of
 from analyzer.cli.terminal import wide_option
 from analyzer.cli.values import Whole
-from analyzer.decode_as import Told
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
 from analyzer.insight.figures import FIGURES
-from analyzer.rows import Rows
-from analyzer.units import DURATIONS
+from analyzer.messages.decode_as import Told
+from analyzer.query.units import DURATIONS
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 TIME = "time"
 
@@ -39,7 +39,7 @@ class Duration(click.ParamType[int]):
         """Nanoseconds, at least 1."""
         if isinstance(value, int):
             return value
-        from analyzer.filter.units import number
+        from analyzer.query.filter.units import number
 
         found = number(str(value))
         if found is None or found[1] not in DURATIONS or not 1 <= int(found[0]) < 1 << 62:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from analyzer.text import ELLIPSIS
+from analyzer.columns.text import ELLIPSIS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -12,8 +12,8 @@ from difflib import get_close_matches
 
 import click
 
-from analyzer.bug_report import PROGRAM
 from analyzer.cli.tshark_options import HINTS
+from analyzer.render.bug_report import PROGRAM
 
 ALIKE = 0.7
 """How like a misspelt option must be to the one that is meant, from 0 to 1."""

@@ -22,8 +22,8 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.inputs import open_session
 from analyzer.cli.settings import config_path
 from analyzer.cli.values import Whole
-from analyzer.decode_as import Told
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import Told
 
 WORDS = f"{__name__}.words"
 BROWSABLE = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")

@@ -4,8 +4,7 @@ model.py says what can be configured, place.py where the file is; loading.py and
 it. A front end asks for a Config and never for the file; without one everything has its default.
 """
 
-from analyzer.config.loading import load
+from analyzer.config.loading import find, load
 from analyzer.config.model import ColorRule, Config
-from analyzer.config.place import find
 
 __all__ = ["ColorRule", "Config", "find", "load"]

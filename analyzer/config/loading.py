@@ -1,8 +1,12 @@
-"""From a path to a Config; what reads TOML is imported where there is some: most users have no file."""
+"""Where the configuration file is (XDG Base Directory Specification), and from its path to a Config.
+
+What reads TOML is imported where there is some: most users have no file.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from analyzer.config.model import Config
 from analyzer.errors import UserError
@@ -47,3 +51,22 @@ def _bytes(path: str, named: bool) -> bytes | None:
 
 def _unreadable(path: str, reason: str | None) -> UserError:
     return UserError(f"the configuration {path} can't be read: {reason}; name another with --config")
+
+
+VARIABLE = "WIREANALYZE_CONFIG"
+FOLDER, NAME = "wireanalyze", "config.toml"
+
+
+def find(environment: Mapping[str, str], told: str | None = None) -> tuple[str, bool]:
+    """The file's path, and whether somebody named it, so that it must be there.
+
+    told: what the command line says; it goes before the environment's VARIABLE, and that before the usual place. A
+    relative XDG_CONFIG_HOME counts for nothing, as the specification wants it.
+    """
+    named = told or environment.get(VARIABLE)
+    if named:
+        return named, True
+    home = environment.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(home):
+        home = os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".config")
+    return os.path.join(home, FOLDER, NAME), False

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from analyzer.decode_as import PortRange
-from analyzer.render.time_formats import TimeFormat
+from analyzer.config.time_formats import TimeFormat
+from analyzer.messages.decode_as import PortRange
 from dissectors.registry import dissectors
 from dissectors.slotted import field, slotted
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from analyzer.config.model import ColorRule, Config
-from analyzer.decode_as import PortRange, check_protocol, parse_where
+from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.errors import UserError
-from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.messages.decode_as import PortRange, check_protocol, parse_where
 
 _NAME = r"[A-Za-z0-9_-]+"
 _HEAD = r"\s*\[(\[?)\s*([^\]]+?)\s*\]"

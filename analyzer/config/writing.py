@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.config.model import Config
-from analyzer.decode_as import PortRange
-from analyzer.render.time_formats import TIME_FORMATS
+from analyzer.config.time_formats import TIME_FORMATS
+from analyzer.messages.decode_as import PortRange
 
 BUILT_IN, OWN = "built-in", "from the file"
 

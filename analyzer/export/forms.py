@@ -1,7 +1,7 @@
 """The forms of exports: what each writes, and what must be there for it.
 
 Theory. What cannot be done is said before anything is written, and what is written appears whole or not at all
-(analyzer.export.output). A form is a function of a session and rows that tells how far it has come, and stops where
+(analyzer.capture.output). A form is a function of a session and rows that tells how far it has come, and stops where
 whoever is told raises: a user who has seen enough leaves nothing behind.
 """
 
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import NamedTuple
 
-from analyzer import extras
-from analyzer.columns import Ints
+from analyzer.capture.output import STANDARD, check_file, check_folder, new_file
+from analyzer.columns.arrays import Ints
 from analyzer.config.model import Config
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.export.output import STANDARD, check_file, check_folder, new_file
-from analyzer.render.jsonable import Limits
+from analyzer.render import extras
 from analyzer.render.objects import Out
 from analyzer.render.printer import Printer
-from analyzer.render.time_formats import TimeFormat
-from analyzer.rows import Rows
 from analyzer.session import Session
 
 LINES = ("ndjson", "json", "csv", "tsv")

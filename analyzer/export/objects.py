@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer import defects, joined
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode import fragments
+from analyzer.decode.content import Undecoded, read_undecoded
+from analyzer.decode.fragments import Passed
+from analyzer.decode.payloads import read_payloads
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows, chunks
 from analyzer.export.folder import Folder
-from analyzer.naming import Naming
-from analyzer.portioned import Passed
-from analyzer.rows import Rows, chunks
-from analyzer.session import Analysis, Readable
-from dissectors.api import Body, Context, Dissector, Role
-from dissectors.message import Values
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.api import Body
 from dissectors.payload import Payload
 from dissectors.portion import Portion
-from dissectors.wire.bulk import NULL
 from dissectors.wire.cut import Cut, length_of
 from dissectors.wire.inner import content
 from dissectors.wire.secret import Secret
@@ -54,8 +55,8 @@ class Objects:
         """Writes those of rows, which come behind the rows before; the session is at its end. Raises UserError."""
         for part in chunks(self._session, rows):
             about = self._reader.objects(_ABOUT, part)
-            for row, found, readable in zip(part.tolist(), about, self._session.readable(part), strict=True):
-                portion = joined.portion_of(self._session, row)
+            for row, found, readable in zip(part.tolist(), about, read_undecoded(self._session, part), strict=True):
+                portion = fragments.portion_of(self._session, row)
                 if portion is None:
                     self._write(row, found, readable)
                 else:
@@ -75,12 +76,12 @@ class Objects:
         rows.append(row)
         if portion.completes:
             del self._waiting[key]
-            whole = joined.whole(self._session, row, portion, self._passed.before)
+            whole = fragments.whole(self._session, row, portion, self._passed.before)
             if whole is None:
                 self._alone(rows)
             else:
                 (found,) = self._reader.objects(_ABOUT, np.array([row]))
-                (readable,) = self._session.readable(np.array([row]))
+                (readable,) = read_undecoded(self._session, np.array([row]))
                 body, parts = whole
                 self._write(row, {**found, "joined": [part + 1 for part in parts]}, readable, body)
 
@@ -89,16 +90,16 @@ class Objects:
         numbers = np.array(rows)
         about = self._reader.objects(_ABOUT, numbers)
         for row, found in zip(rows, about, strict=True):
-            self._write(row, found, self._session.readable(np.array([row]))[0])
+            self._write(row, found, read_undecoded(self._session, np.array([row]))[0])
 
-    def _write(self, row: int, found: dict[str, Any], readable: Readable, body: Body | None = None) -> None:
+    def _write(self, row: int, found: dict[str, Any], readable: Undecoded, body: Body | None = None) -> None:
         """What one row carries; body: where it is known, or is to be another."""
         dissector, message, context = readable
         if dissector is None:
             return
         body = defects.values(dissector, message, context) if body is None else body
         self._items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, Cut))
-        for each in payloads_of(self._session, self._naming, row, dissector, body, context):
+        for each in read_payloads(self._session, self._naming, row, dissector, body, context):
             data = _opened(each.value, self._show_secrets)
             if data is None:
                 self._secrets += 1
@@ -112,19 +113,6 @@ def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool =
     writer = Objects(session, folder, show_secrets=show_secrets)
     writer.write(rows)
     return writer.finish()
-
-
-def payloads_of(
-    session: Analysis, naming: Naming, row: int, dissector: Dissector, body: Body, context: Context
-) -> tuple[Payload, ...]:
-    """What the dissector says of a row, with names for the ids of topics; nothing where it fails."""
-
-    def asked() -> Values | None:
-        partner = session.rows.cell("partner", row)
-        return session.body(partner).values if partner != NULL and context.role is Role.RESPONSE else None
-
-    named = naming.named(dissector, body, context, row)
-    return defects.payloads(dissector, named.values, asked)
 
 
 def _opened(value: object, show_secrets: bool) -> bytes | None:

@@ -15,11 +15,11 @@ import numpy as np
 from analyzer.capture.decode import FoundPiece
 from analyzer.capture.fragments import Key
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns import Bools, Ints, ranks
-from analyzer.messages import FROM_CLIENT
-from analyzer.reassembly import GAP
+from analyzer.columns.arrays import Bools, Ints, ranks
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
-from analyzer.streams import ACK, FIN, RST, SYN, StreamAssigner, Streams
+from analyzer.tcp.reassembly import GAP
+from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamAssigner, Streams
 from dissectors.wire.bulk import NULL
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from analyzer.capture.options import COMMENT, options
+from analyzer.capture.output import Output
 from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE
 from analyzer.capture.pcapng_writer import (
     INTERFACE,
@@ -28,8 +29,7 @@ from analyzer.capture.pcapng_writer import (
 )
 from analyzer.capture.records import CaptureInfo, Described, RecordBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns import Array, Bools, Ints
-from analyzer.export.output import Output
+from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.session import Session
 
 SECTION, NAMES = 0x0A0D0D0A, 4

@@ -5,10 +5,11 @@ A message that the capture has lost bytes of is given up to the first of them.
 
 from __future__ import annotations
 
-from analyzer.columns import Ints
+from analyzer.capture.output import Output
+from analyzer.columns.arrays import Ints
+from analyzer.decode.content import read_messages
+from analyzer.decode.rows import Rows, chunks
 from analyzer.export.folder import Folder
-from analyzer.export.output import Output
-from analyzer.rows import Rows, chunks
 from analyzer.session import Analysis
 
 KEYS = ("number", "id", "protocol", "operation", "role")
@@ -17,13 +18,13 @@ KEYS = ("number", "id", "protocol", "operation", "role")
 def write(session: Analysis, rows: Ints, output: Output) -> None:
     """All in one, in the order of rows. Raises UserError."""
     for part in chunks(session, rows):
-        output.writelines(session.messages(part))
+        output.writelines(read_messages(session, part))
 
 
 def write_each(session: Analysis, rows: Ints, folder: Folder) -> None:
     """A file for each, `000123-Fetch-response.bin`. Raises UserError."""
     for part in chunks(session, rows):
         for (number, key, protocol, operation, role), message in zip(
-            zip(*Rows(session).columns(KEYS, part), strict=True), session.messages(part), strict=True
+            zip(*Rows(session).columns(KEYS, part), strict=True), read_messages(session, part), strict=True
         ):
             folder.add(f"{number:06}-{operation or protocol}-{role}", "bin", message, {"number": number, "id": key})

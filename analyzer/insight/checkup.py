@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
+from analyzer.decode.rows import chunks
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.insight import one_way, reused
 from analyzer.insight.said import About, Saying
 from analyzer.insight.watching import Watching
-from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
-from analyzer.rows import chunks
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding, Severity
 
@@ -57,7 +57,7 @@ def of_rows(
     """
     watching = Watching(session)
     saying = Saying(session, watching.paths)
-    done, alone = session.first, one_way.one_way(session)
+    done, alone = session.rows.first, one_way.one_way(session)
     numbers = deque(Found(*each) for each in reused.findings(session, max(count, done), watching.losses))
     for rows in chunks(session, range(done, max(count, done)), *portion):
         for about in saying.about(rows):
@@ -87,7 +87,7 @@ def _error(session: Analysis, about: About) -> Iterator[Finding]:
     That there is nothing now is none.
     """
     if about.error is not None:
-        operation = session.names.text(session.rows.cell("operation", about.row))
+        operation = session.engine.names.text(session.rows.cell("operation", about.row))
         dissector = session.engine.dissector(session.rows.cell("protocol", about.row))
         if dissector is not None and about.error[0] in dissector.nothing_new.get(operation or "", ()):
             return

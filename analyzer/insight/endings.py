@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.session import Analysis
-from analyzer.streams import UNKNOWN_SIDE
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.story import Ending
 
 
@@ -50,7 +50,7 @@ def still_open(session: Analysis) -> list[tuple[int, int]]:
     """The connections that nobody has ended, each with its last row, in the order of these rows."""
     streams = session.engine.streams
     last = np.full(len(streams), -1, np.int64)
-    rows = np.arange(session.first, len(session.rows))
-    np.maximum.at(last, session.rows.column("stream")[session.first :], rows)
+    rows = np.arange(session.rows.first, len(session.rows))
+    np.maximum.at(last, session.rows.column("stream")[session.rows.first :], rows)
     found = np.flatnonzero((streams.column("closer") == UNKNOWN_SIDE) & (last >= 0))
     return [(stream, int(last[stream])) for stream in found[np.argsort(last[found])].tolist()]

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns import Array, Bools, Ints
-from analyzer.insight.errors import Errors, is_empty
+from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.insight.percentiles import nearest_ranks, sums
-from analyzer.messages import Messages, deprived
+from analyzer.messages.index import Messages, deprived
+from analyzer.query.response_errors import Errors, is_empty
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted

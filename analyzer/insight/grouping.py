@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Bools, Ints, ranks
+from analyzer.columns.arrays import Bools, Ints, ranks
+from analyzer.columns.group_keys import packed
+from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
-from analyzer.fields import FieldPath, Kind, Reading, UnknownField, find
-from analyzer.fields.dense import Chosen, Dense
-from analyzer.insight.errors import Errors, Looked
 from analyzer.insight.intervals import Intervals
-from analyzer.packed import packed
-from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
-from analyzer.rows import Rows, chunks
+from analyzer.query.fields import FieldPath, Kind, Reading, UnknownField, find
+from analyzer.query.fields.dense import Chosen, Dense
+from analyzer.query.response_errors import Errors, Looked
 from dissectors import registry
 from dissectors.wire.bulk import distinct
 from dissectors.wire.embedded import Embedded

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from dissectors.slotted import slotted
 
 SECOND = 10**9

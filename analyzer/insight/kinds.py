@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from analyzer.decode.endpoints import server_port
 from analyzer.insight.checkup import ERROR_ANSWER, Found
-from analyzer.ports import server_port
 from analyzer.session import Analysis
 from dissectors.finding import Finding, Severity
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.columns import Bools
-from analyzer.messages import NO_PROTOCOL
+from analyzer.columns.arrays import Bools
+from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
 from dissectors.finding import Finding, Severity
 

@@ -17,18 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from analyzer import defects, raw
-from analyzer.columns import Array, Ints
-from analyzer.counts import streams
-from analyzer.fields.path import FieldPath, ShortField
-from analyzer.insight.errors import Errors, Looked
+from analyzer.columns.arrays import Array, Ints
+from analyzer.columns.group_keys import packed
+from analyzer.decode import raw
+from analyzer.decode.bodies import flag_row_findings
+from analyzer.decode.content import find_dissector, read_context
+from analyzer.decode.rows import Rows
+from analyzer.insight.counts import streams
 from analyzer.insight.figures import Figures
 from analyzer.insight.statistics import Group, Statistics, Study
 from analyzer.insight.traffic import Conversation, conversations
 from analyzer.insight.unanswered import Waiting, longest, unanswered
-from analyzer.packed import packed
-from analyzer.row_findings import findings_of
-from analyzer.rows import Rows
+from analyzer.messages import defects
+from analyzer.messages.row_findings import findings_of
+from analyzer.query.fields.path import FieldPath, ShortField
+from analyzer.query.response_errors import Errors, Looked
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
@@ -116,7 +119,7 @@ def overview(
     with_errors: bool = True,
     looked: Looked = lambda done, total: None,
 ) -> Overview:
-    """Of a loaded session, or of some of its rows. looked: see analyzer.insight.errors.Looked."""
+    """Of a loaded session, or of some of its rows. looked: see analyzer.query.response_errors.Looked."""
     reader, connections = Rows(session), streams(session, rows)
     others = session.findings if rows is None else ()
     study = Study(reader, rows, with_errors=with_errors, looked=looked)
@@ -171,7 +174,7 @@ def _operations(study: Study) -> Iterator[Operation]:
 
 def _subjects(study: Study, name: str) -> Subjects | None:
     """The names that requests are about; None where there are none."""
-    from analyzer.fields import Reading  # the screen of a capture without messages has no need of it
+    from analyzer.query.fields import Reading  # the screen of a capture without messages has no need of it
 
     role = study.reader.take("role", study.rows)
     asking = study.rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
@@ -190,7 +193,7 @@ def _subjects(study: Study, name: str) -> Subjects | None:
 
 def _fields(study: Study, name: str) -> Iterator[FieldPath]:
     """What the protocols that there are call so."""
-    from analyzer.fields import UnknownField, find
+    from analyzer.query.fields import UnknownField, find
 
     session = study.reader.session
     for number in distinct(study.reader.take("protocol", study.rows))[0].tolist():
@@ -210,8 +213,8 @@ def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
     kind = origin.short.kind
     columns = [session.rows.column(column)[rows] for column in ("protocol", "code", "version", "role")]
     for row in _one_of_each(columns, rows):
-        dissector = session.dissector(row)
-        ids = () if dissector is None else defects.references(dissector, session.context(row))
+        dissector = find_dissector(session, row)
+        ids = () if dissector is None else defects.references(dissector, read_context(session, row))
         if any(each.kind == kind for each in ids):
             return field
     return replace(field, origin=ShortField(origin.protocol, origin.short._replace(kind=None)))
@@ -253,7 +256,7 @@ def _findings(session: Session, rows: Ints, others: Sequence[Finding]) -> list[t
     Bodies are not read, but for the first bytes of raw rows.
     """
     found: Counter[tuple[Severity, str]] = Counter()
-    bits = session.remarks_of(rows, late=session.ended)
+    bits = flag_row_findings(session, rows, late=session.ended)
     for value in np.unique(bits).tolist():
         count = int((bits == value).sum())
         for finding in findings_of(value):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyzer.columns import Ints, order_by
+from analyzer.columns.arrays import Ints, order_by
 
 STEPS = 4
 """Buckets from a power of two to the next."""

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from analyzer.capture.records import CaptureInfo
-from analyzer.session import Session, iso_time
+from analyzer.columns.values import iso_time
+from analyzer.session import Session
 
 SECOND = 10**9
 MOST = 1000
@@ -91,7 +92,7 @@ def _packets(session: Session) -> dict[str, int]:
 
 def _protocols(session: Session, rows: int) -> list[Properties]:
     """Messages, bytes and streams of each protocol, most messages first."""
-    kept = slice(session.first, rows)
+    kept = slice(session.rows.first, rows)
     numbers, lengths, streams = (session.rows.column(name)[kept] for name in ("protocol", "length", "stream"))
     found = []
     for number in np.unique(numbers).tolist():

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.messages import NO_PROTOCOL
+from analyzer.columns.arrays import Ints
+from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
@@ -27,7 +27,7 @@ _KEY = ("stream", "side", "scope", "correlation")
 
 def reused(session: Analysis, stop: int, losses: Ints) -> list[tuple[int, int]]:
     """Such requests up to a row, in their order, each with the one that waits. losses: of all rows, watching.losses."""
-    table, first = session.rows, session.first
+    table, first = session.rows, session.rows.first
     protocols = table.column("protocol")[first:stop]
     known = [number for number in np.unique(protocols).tolist() if number != NO_PROTOCOL and _is_lone(session, number)]
     asks = (table.column("role")[first:stop] == Role.REQUEST) & (table.column("correlation")[first:stop] != NULL64)

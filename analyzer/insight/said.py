@@ -1,9 +1,9 @@
 """What there is to say of each row's body, alike rows together: the fast way to look at all bodies of a capture.
 
 Theory. Most rows have nothing to say for themselves. What a checkup asks of a body (its error, its findings, the few
-fields that watches look at) is made a text, as a cell of a table would be, so that analyzer.stencils gives it for many
-alike rows at once. Where that text is the same for all of them it is read once, and rows with nothing to say are never
-looked at. All others are decoded; tests/analyzer/insight/test_checkup.py holds the two equal.
+fields that watches look at) is made a text, as a cell of a table would be, so that analyzer.decode.template_decoder
+gives it for many alike rows at once. Where that text is the same for all of them it is read once, and rows with nothing
+to say are never looked at. All others are decoded; tests/analyzer/insight/test_checkup.py holds the two equal.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from analyzer import cells, defects, raw
-from analyzer.columns import Ints
-from analyzer.render.limits import Limits
-from analyzer.render.ndjson import MarkingWriter
-from analyzer.row_findings import findings_of
-from analyzer.rows import Rows, chunks
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.decode import raw
+from analyzer.decode.bodies import add_row_findings
+from analyzer.decode.content import find_dissector, read_context, read_undecoded
+from analyzer.decode.limits import Limits
+from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.template_decoder import Group, Said, TemplateDecoder
+from analyzer.decode.template_json import MarkingWriter
+from analyzer.messages import defects
+from analyzer.messages.row_findings import findings_of
 from analyzer.session import Analysis
-from analyzer.stencils import Group, Said, Stencils
 from dissectors.api import Body, Context, Dissector
 from dissectors.finding import Finding, Severity
 from dissectors.holes import Nested
@@ -52,11 +56,11 @@ class Saying:
         self._session, self._watched = session, watched
         self._writer = MarkingWriter(Limits())
         self._reader = Rows(session, hindsight=True)
-        self._stencils = Stencils(self._reader, self._said, asks=False)
+        self._decoder = TemplateDecoder(self._reader, self._said, asks=False)
 
     def about(self, rows: Ints) -> Iterator[About]:
         """Those of `rows`, in order, of which there is anything to say."""
-        groups = self._stencils.groups(rows)
+        groups = self._decoder.groups(rows)
         left, asked = np.ones(len(rows), bool), np.ones(len(rows), bool)
         known: list[About | None] = [None] * len(rows)
         for group in groups:
@@ -73,7 +77,7 @@ class Saying:
     def _of_group(self, group: Group, rows: Ints) -> Iterator[About]:
         """One for each row; none at all where the same text stands for all, and says nothing."""
         session, every = self._session, rows[group.places].tolist()
-        dissector, context = session.dissector(every[0]), session.context(every[0])
+        dissector, context = find_dissector(session, every[0]), read_context(session, every[0])
         said, seen = (_texts(group, slot, len(every)) for slot in (_SAID, _SEEN))
         if len(set(said)) == 1:
             if said[0] == _NOTHING and seen[0] == b"null":
@@ -98,14 +102,14 @@ class Saying:
         for part in chunks(session, rows):
             remarks = self._reader.remarks(part).tolist()
             for row, bits, (dissector, message, context) in zip(
-                part.tolist(), remarks, session.readable(part), strict=True
+                part.tolist(), remarks, read_undecoded(session, part), strict=True
             ):
                 body = (
                     raw.body(session, row, message)
                     if dissector is None
                     else defects.values(dissector, message, context)
                 )
-                findings = session.remarked(row, body, findings_of(bits)).findings
+                findings = add_row_findings(session, row, body, findings_of(bits)).findings
                 watched = dissector is not None and self._watched(dissector, context)
                 yield About(row, dissector, context, body.error, findings, body.values if watched else None)
 

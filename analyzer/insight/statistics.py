@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.insight.errors import Errors, Looked, errors
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.insight.figures import Facts, Figures, latencies, measured
 from analyzer.insight.grouping import TIME, Grouped, Grouping
 from analyzer.insight.intervals import Intervals
 from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks
-from analyzer.rows import Rows
+from analyzer.query.response_errors import Errors, Looked, errors
 from dissectors.slotted import slotted
 
 
@@ -62,7 +62,7 @@ class Study:
     ) -> None:
         session = reader.session
         self.reader = reader
-        self.rows: Ints = np.arange(session.first, len(session.rows)) if rows is None else rows
+        self.rows: Ints = np.arange(session.rows.first, len(session.rows)) if rows is None else rows
         self.reported: Errors | None = errors(session, self.rows, looked) if with_errors else None
         self.facts = Facts.of(session, self.rows, self.reported)
         time = self.facts.time
@@ -145,6 +145,6 @@ def statistics(
 ) -> Statistics:
     """The figures of some rows (None: of all), by each combination of what these names mean. Raises UserError.
 
-    interval: ns, of the name `time`. looked: see analyzer.insight.errors.Looked.
+    interval: ns, of the name `time`. looked: see analyzer.query.response_errors.Looked.
     """
     return Study(reader, rows, with_errors=with_errors, interval=interval, looked=looked).by(*by)

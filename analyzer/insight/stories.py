@@ -14,14 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer import defects
-from analyzer.columns import Ints, given, given64
+from analyzer.columns.arrays import Ints, given, given64
+from analyzer.columns.group_keys import packed
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.rows import chunks
+from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.insight.endings import endings
 from analyzer.insight.watching import losses
-from analyzer.messages import FROM_CLIENT
-from analyzer.packed import packed
-from analyzer.render.forms import TOGETHER_BYTES
-from analyzer.rows import chunks
+from analyzer.messages import defects
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Pick
 from dissectors.finding import Finding
@@ -65,7 +68,7 @@ def full_names(known: Mapping[str, type[Story]]) -> dict[str, str]:
 def offered(session: Analysis) -> tuple[dict[str, type[Story]], dict[str, type[Story]]]:
     """All stories of a session's protocols by name: those that its messages may tell, and the others."""
     known = tales(session.engine.known.dissectors)
-    spoken = _spoken(session, range(session.first, len(session.rows)))
+    spoken = _spoken(session, range(session.rows.first, len(session.rows)))
     told = {name: story for name, story in known.items() if story.needs in spoken}
     return told, {name: story for name, story in known.items() if name not in told}
 
@@ -116,7 +119,7 @@ class Telling:
 
     def __init__(self, session: Analysis, stories: Sequence[type[Story]], rows: range | None = None) -> None:
         self._session = session
-        every = range(session.first, len(session.rows))
+        every = range(session.rows.first, len(session.rows))
         self._rows = every if rows is None else range(max(rows.start, every.start), min(rows.stop, every.stop))
         self.chapters = [Chapter(story) for story in stories]
         self._plans: dict[tuple[int, ...], _Plan | None] = {}
@@ -181,11 +184,11 @@ class Telling:
         tables, keys = packed([table.column(name)[portion] for name in _KIND])
         plans = [self._plan(kind) for kind in zip(*(each.tolist() for each in tables), strict=True)]
         wanted = np.array([plan is not None for plan in plans], bool)
-        text = session.names.text
+        text = session.engine.names.text
         for rows in chunks(session, portion[wanted[keys]], PORTION, TOGETHER_BYTES):
             mine = [plans[key] for key in keys[rows - portion[0]].tolist()]
             read = np.array([plan is not None and plan.reads for plan in mine], bool)
-            messages = iter(session.messages(rows[read]))
+            messages = iter(read_messages(session, rows[read]))
             columns = (table.column(name)[rows].tolist() for name in _TOLD)
             lost = self._losses[rows - self._rows.start].tolist()
             for row, plan, stream, time, side, operation, correlation, scope, client, partner, size, lacks in zip(
@@ -209,7 +212,7 @@ class Telling:
         dissector = self._session.engine.dissector(protocol)
         if dissector is None:
             return None
-        context = self._session.context_of(role, code, version, extra)
+        context = make_context(self._session, role, code, version, extra)
         what = dissector.name, context.code, context.role
         stories = [number for number in self._tellers if what in self.chapters[number].story.wants]
         if not stories:
@@ -219,7 +222,7 @@ class Telling:
         return _Plan(dissector, context, stories, bool(paths), pick)
 
     def _ends(self, stream: int) -> tuple[str, str]:
-        return self._session.endpoint(stream, FROM_CLIENT), self._session.endpoint(stream, 1 - FROM_CLIENT)
+        return name_endpoint(self._session, stream, FROM_CLIENT), name_endpoint(self._session, stream, 1 - FROM_CLIENT)
 
 
 class Part(NamedTuple):
@@ -233,7 +236,7 @@ class Part(NamedTuple):
 
 def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
     """The lines that a row has a part in, by what `around` rows on each side of it tell."""
-    dissector, context = session.dissector(row), session.context(row)
+    dissector, context = find_dissector(session, row), read_context(session, row)
     if dissector is None:
         return []
     what = dissector.name, context.code, context.role
@@ -241,13 +244,17 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
     known = {name: story for name, story in tales(session.engine.known.dissectors).items() if story in own}
     wanting = {name: story for name, story in known.items() if what in story.wants}
     if wanting:
-        asked = session.names.text(session.rows.cell("operation", row)), context.role, session.body(row).values
+        asked = (
+            session.engine.names.text(session.rows.cell("operation", row)),
+            context.role,
+            decode_body(session, row).values,
+        )
         wanting = {
             name: story for name, story in wanting.items() if defects.asked(partial(story.concerns, *asked), False)
         }
-    rows = range(max(row - around, session.first), min(row + around + 1, len(session.rows)))
+    rows = range(max(row - around, session.rows.first), min(row + around + 1, len(session.rows)))
     chapters = Telling(session, list(wanting.values()), rows).run() if wanting else []
-    is_part = len(rows) < len(session.rows) - session.first
+    is_part = len(rows) < len(session.rows) - session.rows.first
     known_from = f" (by the {around:,} messages on each side)" if is_part else ""
     return [
         Part(name, chapter.story, entry, text + known_from)

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns import Array, Ints
+from analyzer.columns.arrays import Array, Ints
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.rows import Rows
 from analyzer.insight.percentiles import sums
-from analyzer.messages import FROM_CLIENT
-from analyzer.rows import Rows
+from analyzer.messages.index import FROM_CLIENT
 from dissectors.slotted import slotted
 from dissectors.wire.bulk import distinct
 
@@ -76,7 +77,7 @@ def endpoints(reader: Rows, rows: Ints) -> list[Endpoint]:
     sides = [2 * stream + side for side in (reader.take("side", rows), 1 - reader.take("side", rows))]
     halves = np.arange(2 * len(streams))
     example = np.repeat(streams, 2)
-    names = [reader.session.endpoint(*each) for each in zip(example.tolist(), (halves % 2).tolist(), strict=True)]
+    names = [name_endpoint(reader.session, *each) for each in zip(example.tolist(), (halves % 2).tolist(), strict=True)]
     known = {name: number for number, name in enumerate(dict.fromkeys(names))}
     number = np.array([known[name] for name in names], np.int64)
     keys, sent = np.concatenate([number[side] for side in sides]), np.repeat([True, False], len(rows))

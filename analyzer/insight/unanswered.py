@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.messages import deprived
+from analyzer.columns.arrays import Ints
+from analyzer.messages.index import deprived
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted

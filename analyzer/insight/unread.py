@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer import raw
 from analyzer.capture import ip, link
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.records import RecordBlock
-from analyzer.columns import Bools, Ints
-from analyzer.ports import server_ports
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode import raw
+from analyzer.decode.endpoints import server_ports
 from analyzer.session import Session
 from dissectors.foreign import foreign
 

@@ -7,12 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from analyzer import defects
-from analyzer.columns import Array, Ints
+from analyzer.columns.arrays import Array, Ints
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.name_resolver import Lore
 from analyzer.insight.endings import endings, still_open
 from analyzer.insight.said import About
-from analyzer.lore import Lore
-from analyzer.messages import FROM_CLIENT
+from analyzer.messages import defects
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
 from dissectors.finding import Finding
@@ -40,7 +41,7 @@ class Watching:
         self._paths: dict[_What, Collection[Path]] = {}
         self._kept: dict[int, list[tuple[Watch, object]]] = {}
         self._addresses: dict[int, tuple[str, str]] = {}
-        self._first = session.first
+        self._first = session.rows.first
         self.losses = losses(session, self._first)
         columns = (session.rows.column(name)[self._first :] for name in ("stream", "time", "partner"))
         self._columns = (*columns, self.losses)
@@ -148,7 +149,7 @@ class Watching:
         """The addresses of a connection's client and server."""
         found = self._addresses.get(stream)
         if found is None:
-            client, server = (self._session.endpoint(stream, side) for side in (FROM_CLIENT, 1 - FROM_CLIENT))
+            client, server = (name_endpoint(self._session, stream, side) for side in (FROM_CLIENT, 1 - FROM_CLIENT))
             found = self._addresses[stream] = client, server
         return found
 

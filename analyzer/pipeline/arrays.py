@@ -1,8 +1,8 @@
 """Columns of rows as Arrow arrays, without a Python object for any row.
 
-Theory. What the index tells of rows is a column of numbers (analyzer.row_columns), some of which stand for texts. Arrow
-takes the numbers as they are; of the few texts it makes an array and picks from it; texts that are put together of
-others it puts together itself.
+Theory. What the index tells of rows is a column of numbers (analyzer.columns.values), some of which stand for texts.
+Arrow takes the numbers as they are; of the few texts it makes an array and picks from it; texts that are put together
+of others it puts together itself.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer.columns import Array, Bools, Ints
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.values import Column, Flags, Integers, Joined, Picked, Scoped
 from analyzer.pipeline.found import array_of
-from analyzer.row_columns import Column, Flags, Integers, Joined, Picked, Scoped
 from dissectors.wire.bulk import distinct
 
 

@@ -1,9 +1,9 @@
 """What bodies say of rows, as columns: each body decoded once, alike ones together.
 
-Theory. Stencils give texts of alike rows as cells (analyzer.stencils). Of a kind's errors and findings there is mostly
-one text for all its rows: it is read once and becomes a number. Lines for people and bodies as JSON are
-collected as bytes and put together once, as the buffer of an Arrow array; rows come kind by kind, for to bring them
-back into their order would be a copy more. What is like nothing is decoded row by row.
+Theory. A TemplateDecoder gives texts of alike rows as cells (analyzer.decode.template_decoder). Of a kind's errors and
+findings there is mostly one text for all its rows: it is read once and becomes a number. Lines for people and bodies as
+JSON are collected as bytes and put together once, as the buffer of an Arrow array; rows come kind by kind, for to bring
+them back into their order would be a copy more. What is like nothing is decoded row by row.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from analyzer import cells
-from analyzer.cells import Cells
-from analyzer.columns import Ints
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import Cells
+from analyzer.columns.text import one_line
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
+from analyzer.decode.template_decoder import Group, Said, Shapes, TemplateDecoder
+from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrays import texts_of
 from analyzer.pipeline.found import unicode
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.ndjson import MarkingWriter
-from analyzer.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
-from analyzer.stencils import Group, Said, Shapes, Stencils
-from analyzer.text import one_line
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Written
 
@@ -114,14 +114,14 @@ class Bodies:
     def __init__(self, reader: Rows, learned: Learned) -> None:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json = learned.marking, learned.json
-        self._stencils = Stencils(reader, self._said, learned.shapes, asks="info" in self._slots)
+        self._decoder = TemplateDecoder(reader, self._said, learned.shapes, asks="info" in self._slots)
 
     def of(self, rows: Ints) -> Told:
         """What the bodies of `rows` say, in whatever order."""
         self._marking.nested.forget()
         errors, findings = Errors(), Findings()
         draft, left = _Draft(), np.ones(len(rows), bool)
-        groups = self._stencils.groups(rows)[::-1]
+        groups = self._decoder.groups(rows)[::-1]
         while groups:  # what was read of a group goes with it
             group = groups.pop()
             left[group.places] = False

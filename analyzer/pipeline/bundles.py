@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.capture.rows import gather_rows
-from analyzer.columns import Ints, ranks
+from analyzer.columns.arrays import Ints, ranks
 
 COUNT = np.dtype("<u4")
 

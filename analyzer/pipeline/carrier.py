@@ -20,9 +20,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from analyzer import defects
-from analyzer.columns import Bools, Ints
-from analyzer.messages import FROM_CLIENT
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode.endpoints import name_stream
+from analyzer.messages import defects
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.messages.row_findings import Facts
 from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.found import unicode
 from analyzer.pipeline.origins import Kept
@@ -30,9 +32,9 @@ from analyzer.pipeline.statefile import Reader, Writer
 from analyzer.pipeline.states import Carry, Left, outgoing
 from analyzer.pipeline.suspended import Counts
 from analyzer.pipeline.suspending import Depot, Fate, resumed, suspended
-from analyzer.row_findings import Facts
+from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
-from analyzer.streams import SILENCE_NS
+from analyzer.tcp.streams import SILENCE_NS
 from dissectors.api import Conversation, Dissector, Role, State
 
 MOST_WAITING = 1 << 16
@@ -115,7 +117,7 @@ class Carrier:
         self._written += back.written
         if state is not None:
             self._counts[back.stream] = state.counts
-            self.session.sessions.resume(back.stream, state.sessions, back.first, len(self.session.rows))
+            follow_sessions(self.session).resume(back.stream, state.sessions, back.first, len(self.session.rows))
 
     def may_cut(self, connection: bytes) -> bool:
         """Whether a connection can go on in another part: its conversation may not tell what it speaks of."""
@@ -204,7 +206,7 @@ class Carrier:
         state = suspended(self.session, self.origins, flow, lower, rows, final.fate, told)
         begin, end, packets = (streams.cell(name, stream) for name in ("begin", "end", "packets"))
         waiting = int(final.fate.waits[rows].sum())
-        name = self.session.stream_id(stream)
+        name = name_stream(self.session, stream)
         place = writer.add(state)
         return Left(self._capture, name, begin, end, packets, waiting, memory.uses, lower, *place)
 

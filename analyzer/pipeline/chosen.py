@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.wire.bulk import NULL

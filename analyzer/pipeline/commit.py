@@ -17,8 +17,8 @@ import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 
+from analyzer.capture.output import cannot_write
 from analyzer.errors import UserError
-from analyzer.export.output import cannot_write
 
 STAGING, READY, BATCH, GONE, LOCK = "_staging-", "_ready", "_batch-", "_gone-", "_lock"
 """What is in a folder of tables besides them."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.pipeline.found import Found
 from analyzer.pipeline.names import NAMES, Names, first_told, names_of
 from analyzer.pipeline.sink import writer

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns import Ints
-from analyzer.insight.errors import errors
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.pipeline.arrays import array, nothing_where
 from analyzer.pipeline.bodies import Told
 from analyzer.pipeline.found import Columns, days
 from analyzer.pipeline.messages import errors_of
-from analyzer.rows import Rows
+from analyzer.query.response_errors import errors
 from analyzer.session import Analysis
 from dissectors.wire.bulk import NULL
 

@@ -14,14 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.capture.packets import Packets
-from analyzer.columns import Ints, ranks
-from analyzer.packed import packed
+from analyzer.columns.arrays import Ints, ranks
+from analyzer.columns.group_keys import packed
+from analyzer.decode.bodies import flag_row_findings
+from analyzer.decode.rows import Rows
+from analyzer.messages.row_findings import findings_of
 from analyzer.pipeline.arrays import array, picked
 from analyzer.pipeline.bodies import Told
 from analyzer.pipeline.found import MOST, Columns, array_of, days
 from analyzer.pipeline.streams import ids, protocols
-from analyzer.row_findings import findings_of
-from analyzer.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding
 
@@ -35,7 +36,7 @@ _OF_ROW = ("id", "stream_id", "operation", "protocol")
 def of_rows(reader: Rows, told: Told) -> Columns | None:
     """The findings of rows, whose bodies have told theirs and those of the index at sight; None if there are none."""
     session, rows = reader.session, told.rows
-    early, late = (session.remarks_of(rows, late=hindsight) for hindsight in (False, True))
+    early, late = (flag_row_findings(session, rows, late=hindsight) for hindsight in (False, True))
     (body, before, after), keys = packed([told.numbers["findings"], early, late])
     kinds = told.findings.values
     lists = [
@@ -73,7 +74,7 @@ def _said(finding: Finding) -> Said:
 
 def of_streams(session: Analysis) -> Iterator[Columns]:
     """Those of connections."""
-    remarks, streams = session.engine.remarks, session.engine.streams
+    remarks, streams = session.engine.stream_findings, session.engine.streams
     for first in range(0, len(remarks), MOST):
         stream, said = remarks.said(np.arange(first, min(first + MOST, len(remarks))))
         found: Columns = dict.fromkeys(("number", "id", "operation", "time_ns"))

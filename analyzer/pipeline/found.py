@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.tables import schema
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.capture.rows import gather_rows
-from analyzer.columns import Ints
-from analyzer.packed import parts
+from analyzer.columns.arrays import Ints
+from analyzer.columns.group_keys import parts
 from analyzer.pipeline.record_rows import key_hash
 from dissectors.wire.bulk import distinct
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from analyzer.capture.output import cannot_write
 from analyzer.errors import UserError
-from analyzer.export.output import cannot_write
 
 OWNER = "owner"
 """The file that is locked. It says on which machine: locks of others are not always known."""

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from analyzer.errors import UserError
-from analyzer.extras import install_command
+from analyzer.render.extras import install_command
 
 VERSIONS = (17, 21)
 """What Spark 4 runs on."""

@@ -11,9 +11,9 @@ import os
 import resource
 import threading
 
-from analyzer.capture.compress import recognise
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.feed import SPOOL_LIMIT, Inflow
+from analyzer.capture.file_kinds import recognise
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import Mapped, Spool
 

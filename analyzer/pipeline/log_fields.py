@@ -1,10 +1,10 @@
 """Where messages have records of logs: the fields of many of them, found by one walk along their layout.
 
 Theory. A protocol's bulk twin says of a kind of message which fields hold records, and which ones around them their
-topic and partition (dissectors.wire.bulk.Logs). All messages of a kind are walked (analyzer.walk), which gives the
-places of these fields and reads hardly more than their lengths. Since a topic stands before the records in it, the last
-one before them is theirs. What does not fit its layout from begin to end is for its own decoder. Then the bytes of some
-messages at a time are put one behind the other, for their records to be read.
+topic and partition (dissectors.wire.bulk.Logs). All messages of a kind are walked (analyzer.query.projection), which
+gives the places of these fields and reads hardly more than their lengths. Since a topic stands before the records in
+it, the last one before them is theirs. What does not fit its layout from begin to end is for its own decoder. Then the
+bytes of some messages at a time are put one behind the other, for their records to be read.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.capture.store import Store
-from analyzer.columns import Array, Bools, Ints, given, ranks
-from analyzer.packed import packed, parts
-from analyzer.scattered import Scattered, placed
+from analyzer.columns.arrays import Array, Bools, Ints, given, ranks
+from analyzer.columns.group_keys import packed, parts
+from analyzer.decode.multi_segment import MultiSegmentReader, placed
+from analyzer.query.projection import number, walked
 from analyzer.session import Analysis
-from analyzer.walk import number, walked
 from dissectors.api import Context, Role, State
 from dissectors.wire.bulk import LogFields, Logs, Twin
+from dissectors.wire.dialect import Sized
 from dissectors.wire.plan import Leaf, Step, Tags, inside, leaves_of
-from dissectors.wire.primitive import Fixed, Sized
+from dissectors.wire.primitive import Fixed
 
 BEHIND = bytes(64)
 """What follows the last message."""
@@ -135,7 +136,12 @@ def _is_text(leaf: Leaf) -> bool:
 
 
 def _fields(
-    source: Store | Scattered, logs: Logs, eye: _Eye, good: Bools, topics: dict[str, int], named: Callable[[str], str]
+    source: Store | MultiSegmentReader,
+    logs: Logs,
+    eye: _Eye,
+    good: Bools,
+    topics: dict[str, int],
+    named: Callable[[str], str],
 ) -> tuple[Array, Ints]:
     """Message, place, size, topic and partition of each field with records; and messages that are left after all.
 
@@ -169,7 +175,7 @@ def _number(data: bytes | None, logs: Logs, topics: dict[str, int], named: Calla
     return topics.setdefault(name, len(topics))
 
 
-def _without_text(source: Store | Scattered, message: Ints, at: Ints, size: Ints) -> Ints:
+def _without_text(source: Store | MultiSegmentReader, message: Ints, at: Ints, size: Ints) -> Ints:
     """The messages in which one of these texts is none."""
     there = size > 0
     texts = source.read_many(at[there], size[there])

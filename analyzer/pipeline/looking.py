@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
-from analyzer.capture.compress import LONGEST_MAGIC, recognise
 from analyzer.capture.errors import CaptureError
+from analyzer.capture.file_kinds import LONGEST_MAGIC, recognise
 from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION
 from analyzer.capture.packets import Packets
 from analyzer.capture.pcap import LAYOUTS

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.pipeline.bundles import unbundled
 from analyzer.pipeline.pointers import BEHIND, PACKET
 

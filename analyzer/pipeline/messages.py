@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from analyzer.decode.rows import Rows
 from analyzer.pipeline.arrays import array
 from analyzer.pipeline.bodies import Told
 from analyzer.pipeline.found import Columns, array_of, days
 from analyzer.pipeline.origins import Origins
 from analyzer.pipeline.tables import ERROR, FINDING
-from analyzer.rows import Rows
 
 COPIED = (
     *("id", "stream_id", "partner_id", "source", "destination", "from_client", "role", "operation", "code", "version"),

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from analyzer.lore import LONGEST, MOST, Lore
-from analyzer.naming import TOPIC
+from analyzer.decode.binding_sources import Teaching
+from analyzer.decode.name_resolver import LONGEST, MOST, Lore
+from analyzer.decode.resolved_names import TOPIC
+from analyzer.decode.rows import Rows
 from analyzer.pipeline.found import Columns, days
-from analyzer.rows import Rows
 from analyzer.session import Analysis
-from analyzer.teaching import Teaching
 
 Names = Mapping[str, Mapping[str, str]]
 """By capture: names of topics by id."""

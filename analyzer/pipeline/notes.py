@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from analyzer.capture.stretches import StretchPackets
-from analyzer.rows import said_finding
+from analyzer.decode.rows import said_finding
 
 
 @dataclass(frozen=True, slots=True)

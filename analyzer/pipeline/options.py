@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analyzer.decode_as import Told
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
+from analyzer.messages.decode_as import Told
 from dissectors.wire.budget import allowed
 
 SPLIT = 128 << 20

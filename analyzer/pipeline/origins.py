@@ -9,7 +9,7 @@ import numpy as np
 
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import SHIFT
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 
 
 class Origins(Protocol):

@@ -19,9 +19,9 @@ import pyarrow as pa
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.sources import Spool
 from analyzer.capture.store import SHIFT, Store
-from analyzer.columns import Ints
-from analyzer.decode_as import known_of, together
+from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import known_of, together
 from analyzer.pipeline.arriving import Queue
 from analyzer.pipeline.batches import NOTES, Found, tables
 from analyzer.pipeline.bodies import Learned
@@ -96,7 +96,9 @@ def _parts(
 
 
 class Part:
-    """Connections of one capture: the Blocks of one Analysis."""
+    """Connections of one capture: the Blocks of one Analysis, of which nothing leaves before its end."""
+
+    gone = 1
 
     def __init__(self, queue: Queue, capture: int, files: Sequence[CaptureFile], origins: Kept) -> None:
         self.store, self.flows, self.findings = Store(), FlowTable(), list[Finding]()
@@ -180,6 +182,9 @@ class Part:
             self._behind = Spool()
             self._sources[BEHIND] = self.store.add(self._behind)
         return self._sources[BEHIND] << SHIFT | self._behind.append(data)
+
+    def release(self, packet: int) -> None:
+        """See Blocks."""
 
     def close(self) -> None:
         """The captures belong to the library."""

@@ -9,6 +9,9 @@ able to open, follows the records. A row without a connection is no bundle but a
 the same road, so that they come exactly once.
 
 `connection` begins with capture and ports, because sorting compares the first eight bytes cheaply.
+
+Between two payloads lies what is no payload. So the part of a capture that has them all is an Arrow column as
+it stands, in which every other value is wanted; Arrow copies these, in whatever order they are asked for.
 """
 
 from __future__ import annotations
@@ -24,9 +27,35 @@ import pyarrow as pa
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns import Ints, order_by, ranks, runs
+from analyzer.columns.arrays import Ints, order_by, ranks, runs
 from analyzer.pipeline.bundles import bundled, counts, followed, offsets_of
-from analyzer.pipeline.payloads import cut_out
+
+
+def cut_out(at: Ints, length: Ints, store: Store) -> pa.Array:
+    """The bytes at locations `at` (n, at least one), as many as `length` says; they do not overlap."""
+    source = at >> SHIFT
+    rows = [np.flatnonzero(source == each) for each in np.unique(source).tolist()]
+    parts = [_of_one_source(at[mine], length[mine], store) for mine in rows]
+    if len(parts) == 1:
+        return parts[0]
+    order = np.empty(len(at), np.int64)
+    order[np.concatenate(rows)] = np.arange(len(at))
+    return pa.concat_arrays(parts).take(pa.array(order))
+
+
+def _of_one_source(at: Ints, length: Ints, store: Store) -> pa.Array:
+    order = np.argsort(at, kind="stable")
+    rising = at[order]
+    first = int(rising[0])
+    edges = np.stack((rising, rising + length[order]), axis=1).ravel() - first
+    edges = np.maximum.accumulate(edges)
+    data = store.window(first, int(edges[-1]))
+    buffers = [None, pa.py_buffer(edges), pa.py_buffer(data)]
+    every = pa.Array.from_buffers(pa.large_binary(), len(edges) - 1, buffers)
+    places = np.empty(len(at), np.int64)
+    places[order] = np.arange(0, len(edges) - 1, 2)
+    return every.take(pa.array(places)).cast(pa.binary())
+
 
 COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY"
 """`place`: the highest packet time of the file so far, ns. `origin`: file << RECORDS | record number from 1."""

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from analyzer import defects
-from analyzer.columns import Ints
-from analyzer.export.objects import payloads_of
-from analyzer.naming import Naming
-from analyzer.rows import chunks
+from analyzer.columns.arrays import Ints
+from analyzer.decode.content import read_undecoded
+from analyzer.decode.payloads import read_payloads
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import chunks
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.payload import Payload, Place
 from dissectors.wire.inner import content
@@ -39,12 +40,12 @@ def carried(session: Analysis, naming: Naming, rows: Ints) -> Iterator[Told]:
     """The records in these rows, in their order."""
     first = 0
     for part in chunks(session, rows):
-        readable = session.readable(part)
+        readable = read_undecoded(session, part)
         for place, (row, (dissector, message, context)) in enumerate(zip(part.tolist(), readable, strict=True), first):
             if dissector is None:
                 continue
             body = defects.values(dissector, message, context)
-            for _, parts in groupby(payloads_of(session, naming, row, dissector, body, context), _record_of):
+            for _, parts in groupby(read_payloads(session, naming, row, dissector, body, context), _record_of):
                 if (told := _told(place, list(parts))) is not None:
                     yield told
         first += len(part)

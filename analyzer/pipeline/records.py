@@ -17,17 +17,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer import defects
-from analyzer.columns import Ints
-from analyzer.messages import NO_PROTOCOL
-from analyzer.naming import Naming
+from analyzer.columns.arrays import Ints
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows, chunks
+from analyzer.messages import defects
+from analyzer.messages.index import NO_PROTOCOL
 from analyzer.pipeline.arrays import array
 from analyzer.pipeline.found import Columns, array_of, days
 from analyzer.pipeline.hashes import Hashes
 from analyzer.pipeline.log_fields import Found, find, read
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.record_rows import Told, carried
-from analyzer.rows import Rows, chunks
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.bulk import LADEN, NULL, Logged, Twin, twin_of

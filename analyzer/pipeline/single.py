@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 
+from analyzer.capture.output import cannot_write, place, scratch
 from analyzer.capture.packets import Packets
-from analyzer.columns import Ints
-from analyzer.decode_as import known_of, together
+from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
-from analyzer.export.output import cannot_write, place, scratch
+from analyzer.messages.decode_as import known_of, together
 from analyzer.pipeline import enrich
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.chosen import Chosen

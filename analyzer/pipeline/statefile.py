@@ -22,7 +22,7 @@ from analyzer.errors import UserError
 from analyzer.pipeline.suspended import Suspended
 from dissectors.api import Dissector
 
-VERSION = 3
+VERSION = 4
 """Of the layout of files and of all that is pickled in them: a change of a class that is counts it up."""
 
 _NAME = "wireanalyze state"
@@ -33,8 +33,8 @@ _SIZE = 8
 _MODULES = frozenset(
     f"analyzer.{name}"
     for name in (
-        *("connection", "framing", "reassembly", "recognise", "decode_as", "messages", "streams"),
-        *("fields.held", "pipeline.suspended"),
+        *(f"messages.{each}" for each in ("connection", "framing", "recognise", "decode_as", "index")),
+        *("tcp.reassembly", "tcp.streams", "query.fields.held", "pipeline.suspended"),
     )
 )
 _COLLECTIONS = frozenset(("Counter", "OrderedDict", "deque"))

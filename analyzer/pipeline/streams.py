@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns import Ints
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
+from analyzer.columns.arrays import Ints
+from analyzer.decode.endpoints import name_endpoint, name_stream
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.pipeline.arrays import picked
 from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.found import MOST, Columns, days
 from analyzer.session import Analysis
-from analyzer.streams import UNKNOWN_SIDE
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.wire.bulk import distinct
 
 _ENDS = ("client", "server", None)
@@ -31,7 +32,7 @@ def columns(session: Analysis, chosen: Chosen) -> Iterator[Columns]:
         found: Columns = {name: each[used] for name, each in counts.items()}
         found |= {"stream_id": ids(session, used), "protocol": protocols(session, used)}
         for name, side in _SIDES:
-            found[name] = [session.endpoint(each, side) for each in used.tolist()]
+            found[name] = [name_endpoint(session, each, side) for each in used.tolist()]
         closer, client = (streams.column(name)[used].astype(np.int64) for name in ("closer", "client"))
         ends = np.where(closer == UNKNOWN_SIDE, 2, np.where(closer == np.maximum(client, 0), 0, 1))
         found["closed_by"] = picked(_ENDS, ends)
@@ -44,7 +45,7 @@ def columns(session: Analysis, chosen: Chosen) -> Iterator[Columns]:
 def ids(session: Analysis, streams: Ints) -> pa.Array:
     """What streams are called, by their numbers."""
     used, places = distinct(streams)
-    return pa.array([session.stream_id(each) for each in used.tolist()], pa.string()).take(pa.array(places))
+    return pa.array([name_stream(session, each) for each in used.tolist()], pa.string()).take(pa.array(places))
 
 
 def protocols(session: Analysis, streams: Ints) -> pa.Array:

@@ -1,9 +1,9 @@
 """What messages are about, as columns: topics, groups of consumers, paths of nodes.
 
-Theory. What people ask of any message of a protocol (`kafka.topic`, analyzer.fields) is asked here of all messages: it
-is walked to in many of them at once, and only what is unusual is decoded. Half of all messages say nothing themselves,
-but the other half of their exchange does. Few different lists occur, so a row keeps the number of what it is about,
-four bytes, and each of these is kept once.
+Theory. What people ask of any message of a protocol (`kafka.topic`, analyzer.query.fields) is asked here of all
+messages: it is walked to in many of them at once, and only what is unusual is decoded. Half of all messages say nothing
+themselves, but the other half of their exchange does. Few different lists occur, so a row keeps the number of what it
+is about, four bytes, and each of these is kept once.
 
 Topics that have only an id stay ids here: who told their names may be read somewhere else (names.py, enrich.py). What
 a connection has counted for itself, producers and consumers, is resolved, for that is told within the connection.
@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns import Ints, runs
-from analyzer.fields import FieldPath, find
-from analyzer.fields.bodies import Bodies
-from analyzer.fields.gathered import Values, listed
-from analyzer.fields.getting import Numbered
-from analyzer.fields.path import ShortField
-from analyzer.lore import Lore
-from analyzer.packed import packed
-from analyzer.recalled import own_requests
-from analyzer.rows import Rows
+from analyzer.columns.arrays import Ints, runs
+from analyzer.columns.group_keys import packed
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.request_fields import own_requests
+from analyzer.decode.rows import Rows
+from analyzer.query.fields import FieldPath, find
+from analyzer.query.fields.bodies import Bodies
+from analyzer.query.fields.gathered import Values, listed
+from analyzer.query.fields.getting import Numbered
+from analyzer.query.fields.path import ShortField
+from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
 from dissectors.wire.bulk import NULL
 
@@ -121,7 +122,7 @@ class Subjects:
         if part is None:
             return numbers
         session = self._session
-        reach = session.sessions.reach(part, own_requests(session, rows), len(session.rows))
+        reach = follow_sessions(session).reach(part, own_requests(session, rows), len(session.rows))
         lists = [tuple(islice(each, MOST)) for each in reach.lists]
         (own, held), keys = packed([numbers, reach.numbers])
         both = zip(own.tolist(), held.tolist(), strict=True)

@@ -1,11 +1,23 @@
 """Summaries: how many requests there were, how many failed and how long they took, by window of time, protocol,
 operation, version, client and topic.
 
-Theory. Everything counted is an integer and adds up, in whatever order and however often (latencies.py), so each
+Theory. Everything counted is an integer and adds up, in whatever order and however often, so each
 process sums up what it has read, and sums are added. Which topic a message is about may be known by its id alone in one
 process and by its name in another, and a message may say both. So parts are summed by the lists of what messages name,
 and only when all names are known a list becomes a row for each topic in it. A row without a topic counts every
 exchange of its key once, whatever topics it has.
+
+Latencies are counted in buckets. Percentiles of parts do not add up to those of the whole, and what engines estimate
+changes with how rows were dealt out. Counts of buckets do add up. A number below 8 is its own bucket; of a larger one
+the highest bit that is set says which eight buckets, and the three bits behind it say which of these. So a bucket is at
+most an eighth as wide as its numbers are large, and all of it are shifts:
+
+    bucket(ns) = ns                                 if ns < 8
+                 8 * (e - 2) + (ns >> e - 3) - 8    else, where 2**e <= ns < 2**(e + 1)
+
+    least(b)   = b                                  if b < 8
+                 b % 8 + 8 << b // 8 - 1            else
+    most(b)    = least(b + 1) - 1
 """
 
 from __future__ import annotations
@@ -20,12 +32,25 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer.columns import Ints
-from analyzer.insight.errors import nothing_new
+from analyzer.columns.arrays import Ints
 from analyzer.pipeline.found import days
-from analyzer.pipeline.latencies import bucket_of
 from analyzer.pipeline.names import NOBODY, Names
 from analyzer.pipeline.tables import schema
+from analyzer.query.response_errors import nothing_new
+
+_BITS = 3
+_EACH = 1 << _BITS
+
+
+def bucket_of(latency: Ints) -> Ints:
+    """The buckets of latencies in ns (n); those below zero are in bucket 0."""
+    latency = np.maximum(latency, 0)
+    exponent = np.frexp(latency.astype(np.float64))[1].astype(np.int64) - 1
+    # A float rounds large numbers up, maybe to the next power of two.
+    exponent = np.maximum(exponent - (latency >> np.maximum(exponent, 0) == 0), _BITS)
+    far = _EACH * (exponent - _BITS + 1) + (latency >> exponent - _BITS) - _EACH
+    return np.where(latency < _EACH, latency, far)
+
 
 PARTS = "parts_of_summaries"
 """The table of parts; it is not written for others."""

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.capture.store import Store
-from analyzer.columns import Array, Ints
-from analyzer.connection import Connection, Early
-from analyzer.fields.held import Following
-from analyzer.messages import Messages
-from analyzer.messages import Pieces as PieceColumns
-from analyzer.reassembly import HalfStream, Piece, Repeat
-from analyzer.streams import Memory
+from analyzer.columns.arrays import Array, Ints
+from analyzer.messages.connection import Connection, Early
+from analyzer.messages.index import Messages
+from analyzer.messages.index import Pieces as PieceColumns
+from analyzer.query.fields.held import Following
+from analyzer.tcp.reassembly import HalfStream, Piece, Repeat
+from analyzer.tcp.streams import Memory
 
 NAMED = ("operation", "client", "scope")
 """Columns of rows that are numbers of names."""

@@ -8,12 +8,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from analyzer.columns import Array, Bools, Ints, ranks
-from analyzer.connection import Connection
-from analyzer.engine import Engine
+from analyzer.columns.arrays import Array, Bools, Ints, ranks
 from analyzer.errors import UserError
-from analyzer.messages import NO_PROTOCOL, Messages
-from analyzer.messages import Pieces as PieceColumns
+from analyzer.messages.connection import Connection
+from analyzer.messages.engine import Engine
+from analyzer.messages.index import NO_PROTOCOL, Messages
+from analyzer.messages.index import Pieces as PieceColumns
 from analyzer.pipeline.origins import Kept
 from analyzer.pipeline.states import Left
 from analyzer.pipeline.suspended import (
@@ -29,9 +29,10 @@ from analyzer.pipeline.suspended import (
     unpacked,
     visit,
 )
-from analyzer.reassembly import GAP, Piece
+from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
-from analyzer.streams import Memory, Streams
+from analyzer.tcp.reassembly import GAP, Piece
+from analyzer.tcp.streams import Memory, Streams
 from dissectors.wire.bulk import NULL
 
 
@@ -82,7 +83,7 @@ def suspended(
     connection = engine.connection(stream)
     handles = _handles(connection)
     asked = engine.rows_of(handles)
-    opened = session.sessions.carried(stream)
+    opened = follow_sessions(session).carried(stream)
     answered = np.concatenate((asked, np.array(opened, np.int64)))
     partners = engine.rows.column("partner")[answered].astype(np.int64)
     rows = np.unique(np.concatenate((rows, answered, partners[partners != NULL])))
@@ -117,7 +118,7 @@ def suspended(
         _carried_rows(engine, columns, pieces, ~fate.waits[rows], handles, np.searchsorted(rows, asked)),
         _carried_packets(origins, told[told > 0]),
         data,
-        session.sessions.suspended(stream, rows),
+        follow_sessions(session).suspended(stream, rows),
     )
 
 

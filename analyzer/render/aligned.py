@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from analyzer import cells
-from analyzer.cells import Cells
-from analyzer.columns import Ints
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import Cells
+from analyzer.columns.text import one_line, safe_text
+from analyzer.columns.values import PLAIN, Flags, Integers, Joined, Scoped, Style
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.rows import BODY_KEYS, Rows, said_error, said_findings
+from analyzer.decode.template_decoder import Said
 from analyzer.render.clock import clock_text, clock_times, time_width
 from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.named import LineNames
-from analyzer.render.time_formats import TimeFormat
-from analyzer.row_columns import PLAIN, Flags, Integers, Joined, Scoped, Style
-from analyzer.rows import BODY_KEYS, Rows, said_error, said_findings
-from analyzer.stencils import Said
-from analyzer.text import one_line, safe_text
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import BEGIN
 from dissectors.slotted import slotted

@@ -1,4 +1,4 @@
-"""Amounts for people: counts, bytes, rates and shares, short enough to stand in columns."""
+"""Amounts for people: counts, bytes, rates and shares, short enough to stand in columns, and numbers of things."""
 
 from __future__ import annotations
 
@@ -37,3 +37,8 @@ def share(number: float | None) -> str:
     if number is None:
         return ""
     return f"{100 * number:.3g}%" if number else "-"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 stream`, `2,000 streams`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

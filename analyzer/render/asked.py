@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.columns.values import Column, Values
+from analyzer.decode.rows import BODY_KEYS, Named, Rows
 from analyzer.render.clock import Clock
-from analyzer.row_columns import Column, Values
-from analyzer.rows import BODY_KEYS, Named, Rows
 
 if TYPE_CHECKING:
-    from analyzer.fields import FieldPath
-    from analyzer.render.paths import Paths, Shape
+    from analyzer.query.fields import FieldPath
+    from analyzer.query.path_columns import Paths, Shape
 
 ENDPOINTS = {"source": True, "destination": False}
 """Keys that people read with names in the place of addresses, and whether they are the sender."""
@@ -41,7 +41,7 @@ class AskedRows(Rows):
         self._clock, self._with_names = clock, with_names
         self._paths: Paths | None = None
         if paths:
-            from analyzer.render.paths import Paths  # rows as they are do without fields
+            from analyzer.query.path_columns import Paths  # rows as they are do without fields
 
             self._paths = Paths(self, paths, shape)
 

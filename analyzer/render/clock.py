@@ -12,12 +12,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from analyzer import cells
-from analyzer.cells import SECOND, Cells
-from analyzer.columns import Ints
-from analyzer.render.time_formats import TimeFormat
-from analyzer.row_columns import Column, Style, Values
-from analyzer.rows import Rows
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import SECOND, Cells
+from analyzer.columns.values import Column, Style, Values
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.slotted import slotted
 
@@ -103,4 +103,4 @@ def began(session: Analysis) -> int:
             return session.packets.began
         if first := [info.first for info in session.packets.files if info.first is not None]:
             return min(first)
-    return session.rows.cell("time", session.first) if len(session.rows) > session.first else 0
+    return session.rows.cell("time", session.rows.first) if len(session.rows) > session.rows.first else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.render.counted import counted
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
+from analyzer.render.amounts import counted
 
 GAP = 2
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import orjson
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
+from analyzer.columns.values import Style
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.rows import BODY_KEYS, Rows
+from analyzer.decode.template_decoder import Said
 from analyzer.render.forms import Frame
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.row_columns import Style
-from analyzer.rows import BODY_KEYS, Rows
-from analyzer.stencils import Said
-from analyzer.text import safe_text
 from dissectors.api import Body, Context, Dissector
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}

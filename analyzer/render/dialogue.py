@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzer.columns.text import safe_text
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.masking import secret_spans
 from analyzer.render.durations import duration
 from analyzer.render.hexdump import hexdump_lines
-from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
-from analyzer.render.masking import secret_spans
 from analyzer.render.message_text import DUMPED, LONGEST_COMMENT, MOST_COMMENTS
 from analyzer.render.tree_text import tree_lines
-from analyzer.text import safe_text
 from dissectors.field import Tree
 
 KEYS = (

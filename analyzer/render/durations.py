@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.cells import Cells, TooWide
-from analyzer.columns import Ints
-from analyzer.row_columns import Style, Texts
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import Cells, TooWide
+from analyzer.columns.values import Style, Texts
 
 UNITS = ((1, "ns"), (10**3, "us"), (10**6, "ms"), (10**9, "s"))
 _LIMITS = (1000, 999_500, 999_500_000)

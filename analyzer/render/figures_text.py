@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analyzer.fields.path import Kind, Label
+from analyzer.columns.text import safe_text
+from analyzer.columns.values import iso_time
 from analyzer.insight.figures import Figures
 from analyzer.insight.grouping import TIME, field_of
 from analyzer.insight.statistics import Group, Statistics
 from analyzer.insight.traffic import Conversation, Endpoint
+from analyzer.query.fields.path import Kind, Label
 from analyzer.render.amounts import count, rate, share, size
 from analyzer.render.columns_text import columns
 from analyzer.render.durations import duration
 from analyzer.render.fitting import wrapped
 from analyzer.render.sparkline import BLOCKS, sparkline
-from analyzer.session import iso_time
-from analyzer.text import safe_text
 
 LONGEST = 60
 """Characters of a name."""

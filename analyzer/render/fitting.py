@@ -1,6 +1,7 @@
 """Text that fits a terminal: cut without splitting a number, wrapped at words, tables without what says least.
 
-Widths are counted in cells, for a CJK character takes two. Texts are safe for terminals already (analyzer.text).
+Widths are counted in cells, for a CJK character takes two. Texts are safe for terminals already
+(analyzer.columns.text).
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from analyzer.text import ELLIPSIS
+from analyzer.columns.text import ELLIPSIS
+from analyzer.render.objects import Out
 
 GAP = 2
 """Spaces between columns."""
@@ -142,3 +144,28 @@ def _behind_number(text: str, at: int) -> int:
         if found.start() <= at < found.end():
             return found.end()
     return at
+
+
+class CutLines:
+    """See Out. Lines of more than `width` cells are cut at their end and end in `mark`; blanks at an end are left out.
+
+    What is written are whole lines, one or more.
+    """
+
+    def __init__(self, out: Out, width: int, mark: str) -> None:
+        self._out, self._width, self._mark = out, width, mark
+
+    def write(self, data: bytes, /) -> None:
+        """Some lines."""
+        self._out.write(b"".join(map(self._fitting, data.splitlines(keepends=False))))
+
+    def writelines(self, lines: Iterable[bytes], /) -> None:
+        """Several pieces."""
+        for piece in lines:
+            self.write(piece)
+
+    def _fitting(self, line: bytes) -> bytes:
+        line = line.rstrip(b" ")
+        if len(line) > self._width or self._mark != ELLIPSIS:  # no character has more cells than bytes
+            line = cut(line.decode(), self._width).replace(ELLIPSIS, self._mark).encode()
+        return line + b"\n"

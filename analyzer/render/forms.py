@@ -13,18 +13,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from analyzer import cells
-from analyzer.cells import Cells, TooWide
-from analyzer.columns import Ints
-from analyzer.row_columns import Values
-from analyzer.rows import Rows, chunks
-from analyzer.stencils import Said, Stencils
-from analyzer.templates import SPLICE
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import Cells, TooWide
+from analyzer.columns.values import Values
+from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.template_decoder import Said, TemplateDecoder
+from analyzer.decode.templates import SPLICE
 from dissectors.api import Body, Context, Dissector
 from dissectors.holes import Written
-
-TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
-"""Rows, and bytes of their messages, to be given to Lines at one time: the more, the more are alike."""
 
 _SPLICE = bytes([SPLICE])
 _AT_ONCE = 256
@@ -80,7 +77,7 @@ class Lines:
     def __init__(self, form: Form, reader: Rows) -> None:
         self._form, self.reader = form, reader
         self._edition = form.edition
-        self._stencils = Stencils(reader, form.said, asks=form.asks)
+        self._decoder = TemplateDecoder(reader, form.said, asks=form.asks)
 
     def of(self, rows: Ints) -> Iterator[bytes]:
         """The lines of rows, in pieces."""
@@ -94,7 +91,7 @@ class Lines:
             return
         if self._edition != self._form.edition:
             self._edition = self._form.edition
-            self._stencils = Stencils(self.reader, self._form.said, asks=self._form.asks)
+            self._decoder = TemplateDecoder(self.reader, self._form.said, asks=self._form.asks)
         merged = list(_merged([*frame, b"\n"], len(rows)))
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
             yield cells.text_of(merged[0])
@@ -104,7 +101,7 @@ class Lines:
     def _with_bodies(self, rows: Ints, frame: Sequence[Cells | Slot]) -> Iterator[bytes]:
         lines = np.empty(len(rows), object)
         left = np.ones(len(rows), bool)
-        for group in self._stencils.groups(rows):
+        for group in self._decoder.groups(rows):
             places = group.places
             parts: list[bytes | Cells] = []
             for part in frame:

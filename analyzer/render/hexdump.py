@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from analyzer.decode.masking import Span
 from analyzer.render.lines import Line
-from analyzer.render.masking import Span
 
 WIDTH = 16
 

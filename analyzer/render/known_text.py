@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from analyzer.columns.text import safe_text
 from analyzer.render.lines import Line
 from analyzer.render.stories_text import entry_object
-from analyzer.text import safe_text
 
 if TYPE_CHECKING:
-    from analyzer.known import Known
+    from analyzer.insight.related import Known
     from dissectors.lesson import Held, Standing
 
 MOST, MOST_PARTITIONS = 24, 16

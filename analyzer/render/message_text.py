@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzer.columns.text import safe_text
+from analyzer.decode.limits import Limits
+from analyzer.decode.masking import secret_spans
 from analyzer.render.hexdump import hexdump_lines
-from analyzer.render.limits import Limits
 from analyzer.render.lines import Line
-from analyzer.render.masking import secret_spans
 from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title, tree_lines
-from analyzer.text import safe_text
 from dissectors.field import Tree
 
 DUMPED = 4096

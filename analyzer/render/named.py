@@ -1,9 +1,9 @@
-"""Names in the place of ids in lines for people (analyzer.naming), for forms: they write rows of a reader at a time."""
+"""Names in the place of ids in lines for people, for forms: they write rows of a reader at a time."""
 
 from __future__ import annotations
 
-from analyzer.naming import Naming
-from analyzer.rows import Rows
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows
 from dissectors.api import Body, Context, Dissector
 
 

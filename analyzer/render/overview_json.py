@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.columns.values import iso_time
+from analyzer.decode.rows import Rows
 from analyzer.insight.overview import Overview
 from analyzer.insight.percentiles import EDGES
 from analyzer.insight.statistics import Group, Statistics
 from analyzer.insight.traffic import Conversation
-from analyzer.rows import Rows
-from analyzer.session import iso_time
 
 Json = dict[str, Any]
 

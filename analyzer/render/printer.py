@@ -6,26 +6,27 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from analyzer import heap
-from analyzer.columns import Ints
+from analyzer.capture import malloc
+from analyzer.columns.arrays import Ints
+from analyzer.columns.text import ELLIPSIS
 from analyzer.config.model import Config
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.rows import ROW_KEYS, Rows, chunks
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
+from analyzer.query.column_names import Keys, keys_of, numbers, preset_keys
+from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import Clock
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
-from analyzer.render.forms import TOGETHER, TOGETHER_BYTES, Form, Lines
-from analyzer.render.jsonable import Limits
-from analyzer.render.keys import Keys, keys_of, numbers, preset_keys
+from analyzer.render.forms import Form, Lines
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.objects import JsonArray, Out
-from analyzer.render.presets import TABLE_KEYS
 from analyzer.render.shapes import Joined, Listed
 from analyzer.render.table import TableForm
-from analyzer.render.time_formats import TimeFormat
-from analyzer.rows import ROW_KEYS, Rows, chunks
-from analyzer.text import ELLIPSIS
 
 if TYPE_CHECKING:
+    from analyzer.query.path_columns import Shape
     from analyzer.render.aligned import AlignedForm
-    from analyzer.render.paths import Shape
 
 KEPT = 1 << 30
 """More than what the texts of one round of rows take."""
@@ -62,7 +63,7 @@ class Printer:
         if self._array is not None:
             self.out = self._array
         if self.for_people and width is not None:
-            from analyzer.render.cut_lines import CutLines  # pipes do without
+            from analyzer.render.fitting import CutLines  # pipes do without
 
             self.out = CutLines(self.out, width, mark)
         is_json = form in ("ndjson", "json")
@@ -96,7 +97,7 @@ class Printer:
             return
         asking = self._reader(reader)
         if len(rows) > 1:
-            heap.keep_free(KEPT)
+            malloc.keep_free(KEPT)
         for part in chunks(reader.session, rows, TOGETHER, TOGETHER_BYTES):
             if self._clock is not None:
                 self._clock.turn(asking, part)

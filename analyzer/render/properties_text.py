@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from analyzer.render.counted import counted
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
+from analyzer.render.amounts import counted
 
 SHOWN, LONGEST = 20, 500
 """Comments and names that are shown, and characters of one."""

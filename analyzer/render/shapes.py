@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
 if TYPE_CHECKING:
-    from analyzer.fields import FieldPath
+    from analyzer.query.fields import FieldPath
 
 BETWEEN, MORE = ",", "..."
 

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from analyzer import joined
-from analyzer.known import known_of
-from analyzer.naming import Naming
+from analyzer.decode import fragments
+from analyzer.decode.content import read_header
+from analyzer.decode.limits import Limits
+from analyzer.decode.packets import list_packets
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.insight.related import known_of
 from analyzer.render.known_text import known_lines
-from analyzer.render.limits import Limits
 from analyzer.render.lines import Line
 from analyzer.render.message_text import EMPTY, about_row, message_lines
 from analyzer.render.tree_json import Message
-from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from dissectors.api import MessageHeader
 
@@ -23,12 +25,12 @@ from dissectors.api import MessageHeader
 def shown_lines(session: Session, row: int, limits: Limits) -> Iterator[Line]:
     """All lines of a row, with names in the place of ids."""
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), Naming(session).named)
-    tree, packets = joined.tree(session, row), session.packets_of(row)
+    tree, packets = fragments.tree(session, row), list_packets(session, row)
     ends = session.hosts.beside(cells["source"]), session.hosts.beside(cells["destination"])
     yield from about_row(cells, packets, session.comments.of_message(packets), ends)
     yield from known_lines(known_of(session, row, tree))
     yield EMPTY
-    yield from message_lines(said_of(session.header(row), cells), tree, limits)
+    yield from message_lines(said_of(read_header(session, row), cells), tree, limits)
 
 
 def said_of(header: MessageHeader, cells: Mapping[str, Any]) -> Message:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzer.columns.text import ELLIPSIS, safe_text
+from analyzer.columns.values import iso_time
 from analyzer.render.clock import clock_text
 from analyzer.render.columns_text import columns as fitted_columns
 from analyzer.render.durations import duration
-from analyzer.session import iso_time
-from analyzer.text import ELLIPSIS, safe_text
 from dissectors.story import Column, Entry, Story
 
 LONGEST = 40

@@ -1,7 +1,7 @@
 """Rows for people: a line of columns, wide enough for most, and the line of information at the end.
 
-That line says names where the message has ids that others explain (analyzer.naming). The name of a protocol that is
-longer than its column takes from the room of the operation's, which is hardly ever all needed.
+That line says names where the message has ids that others explain (analyzer.decode.resolved_names). The name of a
+protocol that is longer than its column takes from the room of the operation's, which is hardly ever all needed.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from analyzer import cells
-from analyzer.cells import Cells
-from analyzer.columns import Ints
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import Cells
+from analyzer.columns.text import one_line, safe_text
+from analyzer.columns.values import PLAIN, Column, Integers, Picked, Style, Texts
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.rows import BODY_KEYS, ROLES, Rows, said_error, said_findings
+from analyzer.decode.template_decoder import Said
+from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import clock_text, clock_times, time_width
 from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.named import LineNames
-from analyzer.render.presets import TABLE_KEYS
-from analyzer.render.time_formats import TimeFormat
-from analyzer.row_columns import PLAIN, Column, Integers, Picked, Style, Texts
-from analyzer.rows import BODY_KEYS, ROLES, Rows, said_error, said_findings
-from analyzer.stencils import Said
-from analyzer.text import one_line, safe_text
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.wire.bulk import NULL
 
@@ -108,7 +108,7 @@ class TableForm:
     def _operations(self, reader: Rows, rows: Ints) -> Cells:
         """The column with the arrow, as cells: a text for each operation and role."""
         if self._what is None:
-            names = reader.session.names
+            names = reader.session.engine.names
             self._what = Texts(
                 lambda number: _what(ROLES[number % 8], names.text(number // 8 - 1) if number >= 8 else None)
             )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from analyzer.defects import label
-from analyzer.render.masking import conceals, hides_parts, is_secret
+from analyzer.decode.masking import conceals, hides_parts, is_secret
+from analyzer.messages.defects import label
 from dissectors.api import MessageHeader
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.defects import label
-from analyzer.render.limits import Limits
+from analyzer.columns.text import safe_text
+from analyzer.decode.limits import Limits
+from analyzer.decode.masking import conceals, hides_parts, is_secret
+from analyzer.messages.defects import label
 from analyzer.render.lines import Line
-from analyzer.render.masking import conceals, hides_parts, is_secret
 from analyzer.render.tree_json import Message, masked
-from analyzer.text import safe_text
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding
 from dissectors.wire.secret import Secret

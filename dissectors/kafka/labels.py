@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+from dissectors.field import Label
 from dissectors.kafka.tables import table
-from dissectors.wire.primitive import Label
 
 
 @cache

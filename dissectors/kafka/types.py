@@ -14,8 +14,9 @@ from functools import cache, lru_cache
 from dissectors.holes import Extent, Shape
 from dissectors.kafka.labels import is_sensitive, labels
 from dissectors.wire.budget import Budget
+from dissectors.wire.dialect import Dialect, Sized
 from dissectors.wire.nonfinite import float_value
-from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT16, UINT32, Dialect, Fixed, Length, Sized
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT16, UINT32, Fixed, Length
 from dissectors.wire.reader import Reader
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from dissectors.field import Label
 from dissectors.pulsar.tables import table
-from dissectors.wire.primitive import Label
 from dissectors.wire.times import milliseconds, timestamp
 
 _TIMES: Mapping[str, Label] = {"timestamp": timestamp, "milliseconds": milliseconds}

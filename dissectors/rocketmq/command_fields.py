@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from dissectors.errors import Malformed
-from dissectors.field import FieldSpec
+from dissectors.field import FieldSpec, Label
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.codes import language, operation_name, response_name, unwrapped, version_name
 from dissectors.rocketmq.command import BINARY, CODE, EXT, HEAD, JSON, OPAQUE, SERIALIZE
@@ -19,7 +19,7 @@ from dissectors.rocketmq.labels import command_flag
 from dissectors.rocketmq.secrets import SECRETS, may_hide, mentions
 from dissectors.rocketmq.tables import table
 from dissectors.wire import json_text
-from dissectors.wire.primitive import INT8, INT16, INT32, UINT32, Fixed, Label, Length
+from dissectors.wire.primitive import INT8, INT16, INT32, UINT32, Fixed, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Layout, Wrapping

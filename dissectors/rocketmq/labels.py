@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dissectors.field import Label
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import duration_text
-from dissectors.wire.primitive import Label
 from dissectors.wire.times import milliseconds, timestamp
 
 RESPONSE, ONEWAY = 1, 2

@@ -26,7 +26,7 @@ _MINIMUM = 4
 _NAMES = (b"code", b"extFields", b"flag", b"language", b"opaque", b"remark", b"serializeTypeCurrentRPC", b"version")
 _FIRST = re.compile(rb"""\{\s{0,8}["']?([A-Za-z]{0,23})["']?\s{0,8}(:)?""")
 _JUDGED = 16
-"""Bytes that must do to tell whether a message can begin so (analyzer.framing asks no later)."""
+"""Bytes that must do to tell whether a message can begin so (analyzer.messages.framing asks no later)."""
 
 _SIZE = Struct(">i")
 _LANGUAGE = Struct(">bh")

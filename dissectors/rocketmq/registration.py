@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from dissectors.errors import Malformed
-from dissectors.field import FieldSpec
+from dissectors.field import FieldSpec, Label
 from dissectors.rocketmq.labels import permission
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.wire.json_text import read_json
-from dissectors.wire.primitive import Label, Length
+from dissectors.wire.primitive import Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout, Many
 

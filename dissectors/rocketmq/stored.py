@@ -22,9 +22,10 @@ from dissectors.field import FieldSpec
 from dissectors.rocketmq.labels import BORN_V6, COMPRESSED, INNER_BATCH, STORE_V6, codec, sys_flag
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.dialect import Primitive, Sized
 from dissectors.wire.emit import Decode, projection
 from dissectors.wire.plan import Leaf, Plan
-from dissectors.wire.primitive import INT32, INT64, UINT32, Fixed, Length, Primitive, Sized
+from dissectors.wire.primitive import INT32, INT64, UINT32, Fixed, Length
 from dissectors.wire.specs import Layout
 from dissectors.wire.times import timestamp
 from dissectors.wire.varint import Unfit

@@ -2,8 +2,8 @@
 
 Theory. Most conversations do one thing: a request waits, an answer takes the request that has waited longest in its
 queue. What differs is what makes a queue, and what an answer takes over from its request. So a twin reads headers and
-says this little, and analyzer.exchanges pairs for all protocols. Whatever else a conversation does, the twin leaves to
-it: a connection with a row that is `stepped` goes through the Conversation message by message.
+says this little, and analyzer.messages.pairing pairs for all protocols. Whatever else a conversation does, the twin
+leaves to it: a connection with a row that is `stepped` goes through the Conversation message by message.
 
 Only modules named bulk import NumPy in this package, and only the analyzer loads them; the plain twin is the
 dissector's header() and its Conversation, and tests hold the two equal.

@@ -29,8 +29,9 @@ from typing import Any, TypeAlias
 
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
+from dissectors.wire.dialect import Rest, Scanned, Sized, Varint
 from dissectors.wire.plan import Array, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
-from dissectors.wire.primitive import Fixed, Length, Rest, Scanned, Sized, Varint
+from dissectors.wire.primitive import Fixed, Length
 from dissectors.wire.secret import Secret
 from dissectors.wire.varint import Unfit, uvarint
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from dissectors.errors import Malformed, Truncated
 from dissectors.field import FieldSpec
+from dissectors.wire.dialect import Primitive, Rest, Scanned, Sized, Varint
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.plan import Array, Keyed, Leaf, SecretBy, Step, Struct, Tags, When
-from dissectors.wire.primitive import Fixed, Length, Primitive, Rest, Scanned, Sized, Varint
+from dissectors.wire.primitive import Fixed, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Layout, Many, Repeated, element, unknown_tag

@@ -6,9 +6,8 @@ gives parts that tile it; a tree shows them as nodes (part_nodes.py), values as 
 
 from __future__ import annotations
 
-from dissectors.field import FieldSpec
+from dissectors.field import FieldSpec, Label
 from dissectors.slotted import slotted
-from dissectors.wire.primitive import Label
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Layout, Parted
 

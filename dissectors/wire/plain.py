@@ -10,24 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from dissectors.wire.primitive import (
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    LENGTHS,
-    UINT8,
-    UINT16,
-    UINT32,
-    UINT64,
-    Dialect,
-    Fixed,
-    Label,
-    Primitive,
-    Rest,
-    Sized,
-    Varint,
-)
+from dissectors.field import Label
+from dissectors.wire.dialect import Dialect, Primitive, Rest, Sized, Varint
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, LENGTHS, UINT8, UINT16, UINT32, UINT64, Fixed
 
 _PLAIN: Mapping[str, Primitive] = {
     **{each.type: each for each in (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)},

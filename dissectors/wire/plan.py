@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from dissectors.field import FieldSpec
 from dissectors.slotted import slotted
-from dissectors.wire.primitive import LENGTHS, Length, Primitive
+from dissectors.wire.dialect import Primitive
+from dissectors.wire.primitive import LENGTHS, Length
 from dissectors.wire.schema import MORE, FieldSchema, Schema
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Many

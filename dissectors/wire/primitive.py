@@ -1,26 +1,16 @@
-"""The primitive types of a protocol, as data for both decoders.
+"""Numbers on the wire: values of a fixed width, and lengths.
 
-Theory. Nearly all that protocols write is either of a fixed width, or a length and that many bytes. A Fixed is a code
-of the struct module, so that neighbours fuse into one Struct; a Sized has a Length in front; a Varint and a Rest end
-where they say themselves and where what is around them ends; a Scanned is all else.
-Which of them a type's name means, in a flexible or a nullable field, is a protocol's Dialect: its only part in the
-engine.
+A Fixed is a code of the struct module, so that neighbours fuse into one Struct. What is made of numbers and bytes is in
+dissectors.wire.dialect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from dissectors.slotted import field, slotted
-
-if TYPE_CHECKING:
-    from dissectors.holes import Extent, Shape
-    from dissectors.wire.budget import Budget
-    from dissectors.wire.reader import Reader
-
-Label = Callable[[Any], str | None]
 
 
 @slotted(eq=False)
@@ -61,85 +51,6 @@ class Length:
         """The fewest bytes on the wire."""
         return self.layout.size
 
-
-@slotted(eq=False)
-class Sized:
-    """A length and that many bytes.
-
-    `convert` makes the plain value of the bytes (None: they are the value). It may raise UnicodeDecodeError, then the
-    bytes are the value. A type with an inner structure has `nested` (bytes and budget to plain value, may raise
-    DecodeError) and `unfold`, its twin in the field decoder: it reads the content into the node that is open, as far as
-    the offset it is given. `stencil` is the third: the extent in a shape to a value with holes (wire/stencil.py).
-    `swells` says of content (source, offset, size) that is passed over whether it may be far more than its bytes.
-    """
-
-    type: str
-    length: Length
-    nullable: bool = False
-    convert: Callable[[bytes], object] | None = None
-    nested: Callable[[bytes, Budget], object] | None = None
-    unfold: Callable[[Reader, int], None] | None = None
-    stencil: Callable[[Shape, Extent], object] | None = None
-    swells: Callable[[bytes, int, int], bool] | None = None
-
-    @property
-    def size(self) -> int:
-        """The fewest bytes on the wire."""
-        return self.length.size
-
-
-@slotted(eq=False)
-class Varint:
-    """An unsigned integer of 32 bits, seven bits a byte, the lowest first."""
-
-    type: str = "uvarint"
-    size: int = 1
-    """The fewest bytes on the wire."""
-
-
-@slotted(eq=False)
-class Rest:
-    """All bytes up to the end of the message, or of the part with a length that it stands in; see Sized.convert."""
-
-    type: str = "bytes"
-    convert: Callable[[bytes], object] | None = None
-    size: int = 0
-    """The fewest bytes on the wire."""
-
-
-@slotted(eq=False)
-class Scanned:
-    """A value that ends where it says itself: a DNS name, a text up to a zero.
-
-    `scan` gets the source and an offset, and gives the value and the offset behind it. On bytes that do not fit it
-    raises Unfit, IndexError, struct.error or UnicodeDecodeError, as any careless reader does. It must come to an end on
-    all bytes.
-    """
-
-    type: str
-    scan: Callable[[bytes, int], tuple[Any, int]]
-    size: int = 1
-    """The fewest bytes on the wire."""
-
-
-@slotted(eq=False)
-class Dialect:
-    """How a protocol writes what a schema names.
-
-    primitive: by type name, flexible, nullable. count: of an array's elements, presence: in front of a nullable struct
-    (also when tagged), array: the type name of an array; by flexible. labels: of an enum's values, by its name.
-    sensitive: whether what stands under a key is a secret.
-    """
-
-    primitive: Callable[[str, bool, bool], Primitive]
-    count: Callable[[bool], Length]
-    presence: Callable[[bool], Length]
-    array: Callable[[bool, bool], str]
-    labels: Callable[[str], Label | None]
-    sensitive: Callable[[object], bool] = lambda key: False
-
-
-Primitive: TypeAlias = Fixed | Sized | Varint | Rest | Scanned
 
 LENGTHS = {
     **{f"uint{8 << power}": Length(f"uint{8 << power}", code) for power, code in enumerate("BHI")},

@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any, TypeAlias
 
-from dissectors.field import FieldSpec
+from dissectors.field import FieldSpec, Label
 from dissectors.slotted import field, slotted
 from dissectors.wire.nonfinite import float_value
-from dissectors.wire.primitive import Label
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Repeated
 from dissectors.wire.varint import zigzag

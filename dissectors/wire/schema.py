@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dissectors.slotted import slotted
-from dissectors.wire.primitive import Dialect
+from dissectors.wire.dialect import Dialect
 
 MORE = "..."
 """In the place of a member's name: whether bytes are left in the part."""

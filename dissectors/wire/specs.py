@@ -12,11 +12,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from dissectors.field import Field, FieldSpec
+from dissectors.field import Field, FieldSpec, Label
 from dissectors.slotted import slotted
 from dissectors.wire.cut import Cut
 from dissectors.wire.embedded import Holder, embedded
-from dissectors.wire.primitive import Label
 
 
 class Layout(FieldSpec):

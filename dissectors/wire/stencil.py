@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dissectors.holes import UVARINT, Extent, Shape, Shapeless, Term, plain
+from dissectors.wire.dialect import Sized
 from dissectors.wire.plan import Array, Keyed, Leaf, Plan, SecretBy, Step, Struct, Tags, When
-from dissectors.wire.primitive import Fixed, Length, Sized
+from dissectors.wire.primitive import Fixed, Length
 from dissectors.wire.varint import uvarint
 
 MOST = 2000

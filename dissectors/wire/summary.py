@@ -21,11 +21,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from dissectors.field import Label
 from dissectors.holes import made
 from dissectors.slotted import field, slotted
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.embedded import Embedded
-from dissectors.wire.primitive import Label
 from dissectors.wire.secret import Secret
 
 SHOWN = 3

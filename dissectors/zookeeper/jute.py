@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from dissectors.wire.primitive import Dialect, Fixed, Length, Sized
+from dissectors.wire.dialect import Dialect, Sized
+from dissectors.wire.primitive import Fixed, Length
 from dissectors.zookeeper.inside.credentials import SECRET_SCHEMES
 from dissectors.zookeeper.labels import labels, names
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from dissectors.wire.primitive import Label
+from dissectors.field import Label
 from dissectors.wire.times import milliseconds, timestamp
 from dissectors.zookeeper.tables import table
 

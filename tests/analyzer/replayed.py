@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets
-from analyzer.decode_as import known_of
+from analyzer.messages.decode_as import known_of
 from analyzer.session import Analysis
-from analyzer.streams import SYN
+from analyzer.tcp.streams import SYN
 from dissectors.finding import Finding
 
 SECOND = 10**9
@@ -39,7 +39,7 @@ class Replay:
             self._columns["flow"], np.unique(self._columns["flow"][self._columns["flags"] & SYN != 0])
         )
         self._rounds, self._size, self._rate = rounds, size, rate
-        self.released = 1
+        self.gone = self.released = 1
 
     def blocks(self) -> Iterator[PacketBlock]:
         """See Blocks."""
@@ -54,6 +54,11 @@ class Replay:
             for first in range(0, self.packets, self._size):
                 yield PacketBlock(**{name: column[first : first + self._size] for name, column in columns.items()})
 
+    def release(self, packet: int) -> None:
+        """See Blocks."""
+        assert packet >= self.released
+        self.released = packet
+
     def close(self) -> None:
         """See Blocks."""
         self._packets.close()
@@ -65,10 +70,6 @@ class Replayed(Analysis):
     def __init__(self, path: Path, rounds: int, size: int = 1000, rate: int = 5000) -> None:
         self.replay = Replay(path, rounds, size, rate)
         super().__init__(self.replay, known_of(None)[0])
-
-    def _release(self, packet: int) -> None:
-        assert packet >= self.replay.released
-        self.replay.released = packet
 
     def __enter__(self) -> Self:
         return self

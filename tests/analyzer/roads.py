@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from crc32c import crc32c
 
-import analyzer.stencils
+import analyzer.decode.template_decoder
+from analyzer.decode.limits import Limits
+from analyzer.decode.rows import BODY_KEYS, ROW_KEYS, Rows, chunks
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES, Group, TemplateDecoder
 from analyzer.render.delimited import DelimitedForm
-from analyzer.render.forms import TOGETHER, TOGETHER_BYTES, Form, Lines
-from analyzer.render.limits import Limits
+from analyzer.render.forms import Form, Lines
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.table import TABLE_KEYS, TableForm
-from analyzer.rows import BODY_KEYS, ROW_KEYS, Rows, chunks
 from analyzer.session import Session
-from analyzer.stencils import Group, Stencils
 from tests.analyzer.wire import CLIENT, SERVER, Cut, Talk, capture, segments
 
 INDEX_KEYS = [key for key in ROW_KEYS if key not in BODY_KEYS]
@@ -46,22 +46,22 @@ class Taken:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.rows = 0
-        groups = Stencils.groups
+        groups = TemplateDecoder.groups
 
-        def counted(stencils: Stencils, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[Group]:
+        def counted(stencils: TemplateDecoder, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[Group]:
             found = groups(stencils, rows)
             self.rows += sum(len(group.places) for group in found)
             return found
 
-        patch.setattr(Stencils, "groups", counted)
+        patch.setattr(TemplateDecoder, "groups", counted)
 
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Taken:
     """Even two rows are printed together, and looking for more never ends."""
-    monkeypatch.setattr(analyzer.stencils, "WORTH", 2)
-    monkeypatch.setattr(analyzer.stencils, "POOR_IN_A_ROW", 1 << 30)
-    monkeypatch.setattr(analyzer.stencils, "MOST_POOR", 1 << 30)
+    monkeypatch.setattr(analyzer.decode.template_decoder, "WORTH", 2)
+    monkeypatch.setattr(analyzer.decode.template_decoder, "POOR_IN_A_ROW", 1 << 30)
+    monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_POOR", 1 << 30)
     return Taken(monkeypatch)
 
 

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from analyzer.capture.errors import CaptureError
-from analyzer.row_columns import Times
-from analyzer.rows import Rows
-from analyzer.session import Session, iso_time
+from analyzer.columns.values import Times, iso_time
+from analyzer.decode.bodies import decode_tree, list_row_findings
+from analyzer.decode.content import read_message
+from analyzer.decode.packets import list_packets
+from analyzer.decode.rows import Rows
+from analyzer.session import Session
 from tests.analyzer.capture.writers import T0
-from tests.analyzer.test_rows import ANSWER, REQUEST
+from tests.analyzer.decode.test_rows import ANSWER, REQUEST
 from tests.analyzer.wire import ACK, CLIENT, FIN, SERVER, Segment, capture, opening, rows_of, snapped
 from tests.dissectors.trees import assert_tiles
 
@@ -29,7 +32,7 @@ def loaded(tmp_path: Path, packets: Sequence[Segment], *, handshake: bool = True
 
 
 def codes(session: Session, row: int) -> list[str]:
-    return [finding.code for finding in session.remarks(row)]
+    return [finding.code for finding in list_row_findings(session, row)]
 
 
 SECOND = len(REQUEST)
@@ -63,7 +66,7 @@ def test_a_message_that_is_not_whole(tmp_path: Path, case: str) -> None:
         assert (row["state"], row["role"], row["offset"], row["length"]) == ("partial", "request", SECOND, length)
         assert codes(session, 1) == expected
         assert "malformed-body" not in [finding["code"] for finding in row["findings"]]
-        tree = session.tree(1)
+        tree = decode_tree(session, 1)
         assert_tiles(tree)
         assert len(tree.sources[0].data) == length
 
@@ -71,9 +74,9 @@ def test_a_message_that_is_not_whole(tmp_path: Path, case: str) -> None:
 def test_a_gap_is_a_leaf_with_its_place(tmp_path: Path) -> None:
     packets, *_ = MISSING["a gap in the middle"]
     with loaded(tmp_path, packets) as session:
-        leaves = [(field.spec.type, field.offset, field.length) for field in session.tree(1).fields[-2:]]
+        leaves = [(field.spec.type, field.offset, field.length) for field in decode_tree(session, 1).fields[-2:]]
         assert leaves == [("gap", CUT, 20 - CUT), ("undecoded", 20, len(REQUEST) - 20)]
-        assert session.message(1) == REQUEST[:CUT]
+        assert read_message(session, 1) == REQUEST[:CUT]
         assert f"6 bytes are missing at offset {SECOND + CUT}" in session.findings[0].text
 
 
@@ -85,19 +88,19 @@ def test_packets_of_a_row_with_retransmissions(tmp_path: Path) -> None:
         Segment(SERVER, 0, ANSWER, acked=len(REQUEST)),
     ]
     with loaded(tmp_path, packets) as session:
-        found = [tuple(packet.values()) for packet in session.packets_of(0)]
+        found = [tuple(packet.values()) for packet in list_packets(session, 0)]
         assert [(number, offset, length, again) for number, _, offset, length, again in found] == [
             (4, 0, 10, False),
             (5, 0, 10, True),
             (6, 8, 2, True),
             (6, 10, len(REQUEST) - 10, False),
         ]
-        assert [packet["retransmission"] for packet in session.packets_of(1)] == [False]
+        assert [packet["retransmission"] for packet in list_packets(session, 1)] == [False]
 
 
 def test_other_bytes_the_second_time(tmp_path: Path) -> None:
     with loaded(tmp_path, [Segment(CLIENT, 0, REQUEST), Segment(CLIENT, 0, REQUEST[:-1] + b"?")]) as session:
-        assert session.message(0) == REQUEST
+        assert read_message(session, 0) == REQUEST
         (finding,) = session.findings
         assert finding.code == "conflicting-overlap"
         assert "from the client" in finding.text
@@ -116,12 +119,12 @@ def test_an_orphan(tmp_path: Path) -> None:
     with loaded(tmp_path, [Segment(SERVER, 0, ANSWER)]) as session:
         assert codes(session, 0) == ["orphan-response"]
         assert Rows(session).columns(["latency_ns"], np.arange(1)) == [[None]]
-        assert_tiles(session.tree(0))
+        assert_tiles(decode_tree(session, 0))
 
 
 def test_raw_bytes_are_one_leaf(tmp_path: Path) -> None:
     with loaded(tmp_path, [Segment(CLIENT, 0, b"GET / HTTP/1.1\r\n\r\n")]) as session:
-        tree = session.tree(0)
+        tree = decode_tree(session, 0)
         assert_tiles(tree)
         assert [finding.code for finding in tree.findings] == ["wrong-protocol"]
         assert session.findings == []

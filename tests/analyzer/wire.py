@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.rows import ROW_KEYS, Rows
+from analyzer.decode.content import read_message
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0, Frame, ethernet, ipv4, pcap, tcp
 
@@ -238,12 +240,12 @@ def talks(path: Path) -> list[Talk]:
         found: dict[int, list[tuple[int, bytes]]] = {}
         for row in range(len(session.rows)):
             side = session.rows.cell("side", row)
-            found.setdefault(session.rows.cell("stream", row), []).append((side, session.message(row)))
+            found.setdefault(session.rows.cell("stream", row), []).append((side, read_message(session, row)))
         return [Talk(tuple(writes), _ends(session, stream)) for stream, writes in sorted(found.items())]
 
 
 def _ends(session: Session, stream: int) -> Ends:
-    client, server = (session.endpoint(stream, side).rsplit(":", 1) for side in (CLIENT, SERVER))
+    client, server = (name_endpoint(session, stream, side).rsplit(":", 1) for side in (CLIENT, SERVER))
     return (client[0], int(client[1])), (server[0], int(server[1]))
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import zstandard
 
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import find_dissector, read_header, read_message
 from analyzer.session import Session
 from benchmarks.captures import write
 from benchmarks.contents import record_bytes
@@ -43,9 +45,9 @@ def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dic
         role = rows.column("role")
         expecting = (role == Role.REQUEST) | (role == Role.RESPONSE)
         assert (rows.column("partner")[expecting] >= 0).all()
-        names = {session.dissector(row).name for row in range(len(rows))}  # type: ignore[union-attr]
+        names = {find_dissector(session, row).name for row in range(len(rows))}  # type: ignore[union-attr]
         assert names == {PROTOCOLS.get(kind, "kafka")}
-        assert not [row for row in range(len(rows)) if session.body(row).findings]
+        assert not [row for row in range(len(rows)) if decode_body(session, row).findings]
 
 
 @pytest.mark.sampled(1)
@@ -67,9 +69,10 @@ def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: d
     with Session([made[kind]]) as session:
         session.load()
         keys = [
-            (session.rows.cell("stream", row), session.header(row).key)
+            (session.rows.cell("stream", row), read_header(session, row).key)
             for row in np.flatnonzero(session.rows.column("role") == Role.REQUEST).tolist()
-            if session.header(row).operation not in {"ping", "PING", "connect", "CONNECT", "PRODUCER", "SUBSCRIBE"}
+            if read_header(session, row).operation
+            not in {"ping", "PING", "connect", "CONNECT", "PRODUCER", "SUBSCRIBE"}
         ]
     assert len(keys) > 50
     assert len(set(keys)) == len(keys)
@@ -80,9 +83,9 @@ def test_no_two_proposals_of_a_learner_have_one_zxid(made: dict[str, Path]) -> N
     with Session([made["quorum"]]) as session:
         session.load()
         proposed = [
-            (session.rows.cell("stream", row), session.message(row)[4:12])
+            (session.rows.cell("stream", row), read_message(session, row)[4:12])
             for row in range(len(session.rows))
-            if session.header(row).operation == "PROPOSAL"
+            if read_header(session, row).operation == "PROPOSAL"
         ]
     assert len(set(proposed)) == len(proposed) > 50
 
@@ -92,7 +95,7 @@ def test_clients_and_topics_differ_and_a_third_of_large_batches_is_compressed(ma
     with Session([made["large"]]) as session:
         session.load()
         for row in np.flatnonzero(session.rows.column("role") == Role.REQUEST).tolist():
-            header, values = session.header(row), session.body(row).values
+            header, values = read_header(session, row), decode_body(session, row).values
             clients.add(header.client)
             for topic in values.get("topicData", []) if header.operation == "Produce" else []:
                 topics.add(topic["name"])
@@ -112,7 +115,7 @@ def test_a_capture_of_so_many_bytes_and_one_of_one_message(tmp_path: Path) -> No
         session.load()
         assert len(session.rows) == 2
         assert session.rows.column("length").max() >= 1 << 20
-        assert not session.body(1).findings
+        assert not decode_body(session, 1).findings
     assert not list(tmp_path.glob("*.part"))
 
 

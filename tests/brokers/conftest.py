@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from analyzer.defects import DEBUG
+from analyzer.messages.defects import DEBUG
 
 
 @pytest.fixture(autouse=True, scope="module")

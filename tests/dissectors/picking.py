@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.fields.leaves import leaves
+from analyzer.query.fields.leaves import leaves
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
 from dissectors.wire.embedded import Embedded

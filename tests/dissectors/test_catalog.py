@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import find_dissector, read_context, read_header
 from analyzer.session import Session
 from dissectors import registry
 from dissectors.api import Context, Role
@@ -100,7 +102,7 @@ def test_what_messages_have_has_a_name(capture: Path) -> None:
     alike: Counter[tuple[Any, ...]] = Counter()
     with Session([capture]).load() as session:
         for row in range(len(session.rows)):
-            header, dissector = session.header(row), session.dissector(row)
+            header, dissector = read_header(session, row), find_dissector(session, row)
             if dissector is None or header.operation is None:
                 continue
             kind = (dissector.name, header.operation, header.role, header.version)
@@ -111,8 +113,8 @@ def test_what_messages_have_has_a_name(capture: Path) -> None:
             assert layouts, f"{dissector.name}.{header.operation} {header.role.name} has no layout"
             name = f"{dissector.name}.{header.operation}.{header.role.name.lower()}"
             if alike[kind] == 1 and header.code is not None:  # what has no code is one of several things
-                found |= dict.fromkeys(nowhere(dissector.name, session.context(row), layouts))
-            values = session.body(row).values
+                found |= dict.fromkeys(nowhere(dissector.name, read_context(session, row), layouts))
+            values = decode_body(session, row).values
             each = [list(misfits(values, list(layout.members()), name)) for layout in layouts]
             found |= dict.fromkeys(min(each, key=len))
     assert not found, list(found)[:20]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.pasted import recognise, recognise_any
+from analyzer.hexinput.pasted import recognise, recognise_any
 from dissectors import registry
 from dissectors.certainty import ENOUGH, OUTDONE, may_be_surer
 from dissectors.kafka.probe import REQUEST

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer import defects
+from analyzer.messages import defects
 from dissectors.registry import BUILT_IN, by_name
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.inner import dicts, within

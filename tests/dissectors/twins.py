@@ -10,7 +10,8 @@ from random import Random
 import numpy as np
 
 from analyzer.capture.rows import gather_rows
-from analyzer.messages import FROM_CLIENT
+from analyzer.decode.content import find_dissector, read_message
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import MessageHeader, Role, State
 from dissectors.wire.bulk import NULL, NULL64, Column, Look, Named, Twin, Wire
@@ -28,8 +29,8 @@ def recorded(protocol: str) -> list[Message]:
     for path in sorted((Path(__file__).parents[1] / "golden" / protocol).glob("*.pcap.zst")):
         with Session([path]).load() as session:
             side = session.rows.column("side").tolist()
-            ours = [row for row in range(len(side)) if getattr(session.dissector(row), "name", None) == protocol]
-            found += [(session.message(row), side[row] == FROM_CLIENT) for row in ours]
+            ours = [row for row in range(len(side)) if getattr(find_dissector(session, row), "name", None) == protocol]
+            found += [(read_message(session, row), side[row] == FROM_CLIENT) for row in ours]
     return found
 
 

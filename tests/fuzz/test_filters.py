@@ -13,8 +13,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from analyzer.filter import Filter, FilterError, compiled
-from tests.analyzer.filter.captured import captured
+from analyzer.query.filter import Filter, FilterError, compiled
+from tests.analyzer.query.filter.captured import captured
 from tests.effort import within, within_steps
 
 QUICK = 2_000

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
-from tests.analyzer.test_engine import answer, message
+from tests.analyzer.messages.test_engine import answer, message
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 from tests.effort import within_steps
 from tests.fuzz.test_mutations import CONSTANT, FACTOR
@@ -48,7 +49,7 @@ def test_a_huge_gap_inside_a_message(tmp_path: Path) -> None:
     head = size.to_bytes(4) + message(2)[4:]
     last = Segment(CLIENT, 20 + 4 + size - len(behind), behind)
     path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, message(1) + head), last])
-    assert peak(path, lambda session: session.tree(1)) < 1
+    assert peak(path, lambda session: decode_tree(session, 1)) < 1
 
 
 @pytest.mark.slow

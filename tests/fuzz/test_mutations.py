@@ -20,15 +20,17 @@ from random import Random
 import numpy as np
 import pytest
 
-import analyzer.stencils
+import analyzer.decode.template_decoder
 from analyzer.capture.errors import CaptureError
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.packets import list_packets
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.errors import UserError
 from analyzer.render.forms import Lines
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.render.tree_json import node_object
-from analyzer.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from dissectors.wire.budget import Budget
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap
@@ -198,7 +200,7 @@ KEYS = (*ROW_KEYS, "fields")
 @pytest.fixture(autouse=True)
 def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even two rows are printed together."""
-    monkeypatch.setattr(analyzer.stencils, "WORTH", 2)
+    monkeypatch.setattr(analyzer.decode.template_decoder, "WORTH", 2)
 
 
 def read(path: Path, random: Random) -> None:
@@ -218,11 +220,11 @@ def read(path: Path, random: Random) -> None:
 
 
 def show(session: Session, number: int, writer: JsonWriter) -> None:
-    tree = session.tree(number)
+    tree = decode_tree(session, number)
     assert tree.sources[0].length == session.rows.cell("length", number)
     for node in tree.fields:
         writer.line(node_object(node))
-    session.packets_of(number)
+    list_packets(session, number)
 
 
 def attempt(path: Path, seed: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyzer.capture.packets import Packets
-from analyzer.rows import Rows
+from analyzer.decode.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.api import Dissector
 from dissectors.registry import Ports

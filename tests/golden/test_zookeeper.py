@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.rows import ROW_KEYS
+from analyzer.decode.rows import ROW_KEYS
 from tests.analyzer.wire import rows
 from tests.golden.truth import COMPLETE, GOLDEN, captures, differences, name_of, numbered, read_ndjson
 

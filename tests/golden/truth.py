@@ -16,8 +16,8 @@ from typing import Any
 
 import zstandard
 
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.rows import ROW_KEYS
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.rows import ROW_KEYS
 from tests.analyzer.wire import rows
 
 Row = Mapping[str, Any]

@@ -16,8 +16,8 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from analyzer.config.model import Config
-from analyzer.filter import Filter
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
+from analyzer.query.filter import Filter
 from analyzer.session import Session
 from tui.app import Window
 from tui.live import Live

@@ -15,9 +15,11 @@ from click.testing import CliRunner
 
 from analyzer.cli.list import command as list_command
 from analyzer.cli.show import command as show_command
-from analyzer.filter import compiled
-from analyzer.render.jsonable import Limits
-from analyzer.rows import Rows
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_message
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from dissectors.field import Field
 from dissectors.wire.secret import Secret
@@ -100,7 +102,7 @@ def test_the_command_decodes_to_the_same_tree(row: int) -> None:
         names = [node.spec.name for node in found.detail.tree.fields]
         assert all(re.search(rf"^\d+\+\d+ +{name}\b", said, re.MULTILINE) for name in names)
         assert "undecoded" not in said
-        assert KINDS["message"].make(found) == session.message(row).hex()
+        assert KINDS["message"].make(found) == read_message(session, row).hex()
 
 
 def forms(secret: bytes) -> list[str]:
@@ -128,7 +130,7 @@ def paths_of(nodes: list[Field], before: tuple[Field, ...] = ()) -> Iterator[tup
 def test_no_secret_is_in_any_kind(name: str) -> None:
     """Passwords, tokens and proofs, at each field of their messages, in each kind; with --show-secrets they are."""
     with Session([GOLDEN.parent / f"{name}.pcap.zst"]).load() as session:
-        rows = [row for row in range(len(session.rows)) if list(secrets(session.tree(row).fields))]
+        rows = [row for row in range(len(session.rows)) if list(secrets(decode_tree(session, row).fields))]
         assert rows
         shown = 0
         for row in rows[:4]:
@@ -150,7 +152,7 @@ def test_masked_bytes_keep_their_places() -> None:
         row = next(row for row in range(len(session.rows)) if read_detail(session, row, Limits()).masks)
         found = subject(session, row)
         whole = KINDS["message"].make(found) or ""
-        assert len(whole) == 2 * len(session.message(row))
+        assert len(whole) == 2 * len(read_message(session, row))
         assert "2a2a2a" in whole
         assert "**" in (KINDS["hex"].make(found) or "")
 

@@ -14,9 +14,9 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import Input
 
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.filter import compiled
-from analyzer.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import acts

@@ -12,7 +12,7 @@ import pytest
 from textual.events import Key, MouseScrollDown, Paste
 from textual.keys import _character_to_key
 
-from analyzer.filter import compiled
+from analyzer.query.filter import compiled
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.test_filter import held, kept_by
@@ -429,7 +429,7 @@ def test_any_size(size: tuple[int, int]) -> None:
 LATE = (
     *(f"tui.model.{name}" for name in ("completion", "names", "seen", "prompting", "verdict", "earlier")),
     *(f"tui.screens.{name}" for name in ("ask", "bar_line", "bar_offers", "filter_bar")),
-    *("analyzer.filter", "analyzer.fields.catalog"),
+    *("analyzer.query.filter", "analyzer.query.fields.catalog"),
 )
 
 

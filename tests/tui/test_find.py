@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from analyzer import find
+from analyzer.query import search as find
 from analyzer.render.lines import plain
 from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, Talk, capture, segments

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.capture.errors import CaptureError
+from analyzer.decode.content import read_cell
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import KAFKA, Drive, drive
@@ -171,7 +172,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
         os.write(end, WHOLE[:40_000])
         await found.until(lambda: main.timeline.timeline.rows > 90)
         session = main.session
-        row = next(row for row in range(80, 97) if session.cell("partner", row) is None)
+        row = next(row for row in range(80, 97) if read_cell(session, "partner", row) is None)
         main.timeline.select_row(row)
         await found.settle()
         await found.press("tab", "j", "j")
@@ -180,7 +181,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
         await found.settle()
         assert (found.row, main.tree_pane.cursor) == (row, 2)
         await found.press("p")
-        assert found.row == session.cell("partner", row)
+        assert found.row == read_cell(session, "partner", row)
 
     with pipe() as (name, end):
         drive(test, name, wait=False)

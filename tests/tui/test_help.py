@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.filter import compiled
+from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, drive
 from tui.keys import KEYS

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 from textual.events import MouseScrollDown, MouseScrollUp
 
+from analyzer.decode.bodies import decode_tree
 from dissectors.field import Field
 from tests.tui.driving import GOLDEN, Drive, drive
 from tui.keys import KEYS, TITLES, bindings, footer
@@ -229,7 +230,7 @@ def test_quit(key: str) -> None:
 
 def first_with_sources(found: Drive) -> int:
     session = found.main.session
-    return next(row for row in range(len(session.rows)) if len(session.tree(row).sources) > 1)
+    return next(row for row in range(len(session.rows)) if len(decode_tree(session, row).sources) > 1)
 
 
 def test_sources_are_tabs() -> None:

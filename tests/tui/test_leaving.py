@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.filter import compiled
-from analyzer.rows import Rows
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from benchmarks.library import Library
 from tests.tui.driving import Drive, drive
@@ -69,10 +69,10 @@ class Feed:
 @pytest.fixture(autouse=True)
 def rows_of_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     def held(session: Session) -> int:
-        return A_ROW * (len(session.rows) - session.first)
+        return A_ROW * (len(session.rows) - session.rows.first)
 
     def due(session: Session, limit: int | None) -> int:
-        return session.first if limit is None or held(session) <= limit else len(session.rows) - STAY
+        return session.rows.first if limit is None or held(session) <= limit else len(session.rows) - STAY
 
     monkeypatch.setattr(Session, "held", property(held))
     monkeypatch.setattr(Session, "due", due)
@@ -99,8 +99,8 @@ def test_what_stays_is_what_the_file_has(capture: Path, whole: Session, monkeypa
     async def test(found: Drive, feed: Feed) -> None:
         listed, session = found.main.timeline, found.main.session
         await feed.until(lambda: first(found) > 1_000)
-        await feed.until(lambda: session.first == first(found))
-        assert session.held < MEMORY
+        await feed.until(lambda: session.rows.first == first(found))
+        assert session.eviction.held < MEMORY
         assert found.row == listed.timeline.rows - 1
         assert f"{listed.timeline.rows:,} messages" in found.text("title")
         rows = found.rows()
@@ -170,13 +170,13 @@ def test_a_page_keeps_its_rows_until_memory_is_full(capture: Path, monkeypatch: 
         await feed.more(2)
         await found.press("v", "g", "f")  # what is followed reads rows as they come to the screen
         page = found.window.screen
-        await feed.until(lambda: session.due(int(0.8 * MEMORY)) > 0)
+        await feed.until(lambda: session.eviction.due(int(0.8 * MEMORY)) > 0)
         assert (first(found), found.window.screen) == (0, page)
         await found.press("pagedown", "space")
         await feed.until(lambda: first(found) > 0)
         assert found.window.screen is main
         await found.until(lambda: "was closed" in found.status())
-        await feed.until(lambda: session.first == first(found))
+        await feed.until(lambda: session.rows.first == first(found))
         await found.press("s")
         await found.press("escape", "C")
         await found.press("escape", "F")
@@ -191,7 +191,7 @@ def test_a_paused_list_goes_on_when_memory_is_full(capture: Path, monkeypatch: p
     async def test(found: Drive, feed: Feed) -> None:
         await feed.more()
         await found.press("Z")
-        await feed.until(lambda: found.main.session.due(int(0.8 * MEMORY)) > 0)
+        await feed.until(lambda: found.main.session.eviction.due(int(0.8 * MEMORY)) > 0)
         assert found.main.paused
         await feed.until(lambda: not found.main.paused)
         await found.until(lambda: "goes on" in found.status())
@@ -208,10 +208,10 @@ def test_rows_stay_for_work_that_is_under_way(capture: Path, monkeypatch: pytest
         try:
             await feed.until(lambda: first(found) > 0)
             await feed.more(4)
-            assert session.first == 0
+            assert session.rows.first == 0
         finally:
             UNDER_WAY.end(number)
-        await feed.until(lambda: session.first == first(found))
+        await feed.until(lambda: session.rows.first == first(found))
 
     live(test, capture, monkeypatch, following=True)
 
@@ -228,10 +228,10 @@ def test_work_that_never_pauses_does_not_keep_them(capture: Path, monkeypatch: p
 
         try:
             await more()
-            while not session.first:
+            while not session.rows.first:
                 await more()
                 await found.settle()
-            assert first(found) >= session.first
+            assert first(found) >= session.rows.first
         finally:
             UNDER_WAY.end(number)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.decode.content import find_dissector
 from analyzer.render.lines import plain
 from tests.tui.driving import KAFKA, Drive, drive
 from tui.screens.chooser import Chooser
@@ -139,7 +140,7 @@ def test_decode_as_reads_again_and_keeps_filter_and_message() -> None:
         assert place is not None
         assert place.stream == 7
         assert place.row is not None
-        assert found.main.session.dissector(place.row) is None
+        assert find_dissector(found.main.session, place.row) is None
         await found.press("q")
 
     drive(test)

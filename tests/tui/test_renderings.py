@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
 from analyzer.render.tree_text import node_line
 from analyzer.session import Session
 from dissectors.field import Field

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from analyzer.config.model import ColorRule, Config
-from analyzer.filter import compiled
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
-from analyzer.rows import Rows
-from tests.analyzer.test_hosts import written
+from tests.analyzer.messages.test_hosts import written
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
 from tests.tui.hostile import acts
 from tests.tui.test_growing import WHOLE, pipe

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.content import read_messages
 from analyzer.export import forms
 from analyzer.session import Session
 from dissectors.field import Field
@@ -61,12 +62,12 @@ def test_each_form_of_what_the_filter_keeps(form: str, tmp_path: Path) -> None:
         elif form in ("csv", "tsv"):
             assert len(path.read_text().splitlines()) == len(kept) + 1
         elif form == "raw":
-            assert path.read_bytes() == b"".join(found.main.session.messages(np.array(kept)))
+            assert path.read_bytes() == b"".join(read_messages(found.main.session, np.array(kept)))
         elif form == "pcapng":
             with Session([path]).load() as again:
-                assert {again.names.text(again.rows.cell("operation", row)) for row in range(len(again.rows))} == {
-                    "Produce"
-                }
+                assert {
+                    again.engine.names.text(again.rows.cell("operation", row)) for row in range(len(again.rows))
+                } == {"Produce"}
         else:
             assert any(path.iterdir())
         assert not list(tmp_path.glob(".wireanalyze-*"))

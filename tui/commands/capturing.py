@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +94,7 @@ def _show(main: MainScreen, begun: Session | str) -> None:
     if isinstance(begun, str):
         main.say(begun, "bar-error")
         return
-    from analyzer.filter import compiled
+    from analyzer.query.filter import compiled
     from tui.app import Window
 
     window, listed, in_force = main.app, main.timeline.timeline, main.filtered
@@ -108,7 +108,7 @@ def save(main: MainScreen) -> None:
     """Saves all packets of the run that are still there, beside the keys."""
     import os
 
-    from analyzer.export.output import check_file
+    from analyzer.capture.output import check_file
     from tui.model.exports import unused
     from tui.screens.ask import AskLine, Question
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from analyzer.text import safe_text
 from dissectors.field import Field
 from tui.state import file_path, short
 from tui.state import put as put_file

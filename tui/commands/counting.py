@@ -12,7 +12,7 @@ from tui.model.scope import Scope
 from tui.model.working import Work
 
 if TYPE_CHECKING:
-    from analyzer.columns import Ints
+    from analyzer.columns.arrays import Ints
     from tui.model.views import View
     from tui.screens.main import MainScreen
 

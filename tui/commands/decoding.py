@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.decode_as import StreamNumber
+from analyzer.decode.endpoints import name_endpoint
 from analyzer.errors import UserError
-from analyzer.fields.keys import port
+from analyzer.messages.decode_as import StreamNumber
+from analyzer.query.fields.keys import port
 
 if TYPE_CHECKING:
-    from analyzer.decode_as import Where
+    from analyzer.messages.decode_as import Where
     from analyzer.session import Session
     from tui.screens.main import MainScreen
 
@@ -35,7 +36,7 @@ def choose(main: MainScreen) -> None:
     from dissectors import registry
     from tui.screens.chooser import Choice, Chooser
 
-    server = port(main.session.endpoint(place.stream, 1))
+    server = port(name_endpoint(main.session, place.stream, 1))
     wheres: list[tuple[str, Where]] = [
         (f"stream {place.stream}", StreamNumber(place.stream)),
         (f"port {server}", server),
@@ -58,7 +59,7 @@ def read_again(main: MainScreen, where: Where, protocol: str) -> None:
     if main.session.packets.follows and main.reading:
         main.say("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
-    from analyzer.filter import compiled
+    from analyzer.query.filter import compiled
     from tui.app import Window
 
     try:

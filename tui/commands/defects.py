@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analyzer.bug_report import finding_report
+from analyzer.decode.content import find_dissector, read_header
+from analyzer.render.bug_report import finding_report
 from dissectors.field import Field
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def report_of(session: Session, detail: Detail, path: Sequence[Field | Note] = (
     finding = next((each for each in detail.tree.findings if each.code == BUG), None)
     if finding is None or (path and isinstance(path[-1], Field)):
         return None
-    header, dissector = session.header(detail.row), session.dissector(detail.row)
+    header, dissector = read_header(session, detail.row), find_dissector(session, detail.row)
     version = "" if header.version is None else f" v{header.version}"
     name = "unknown" if dissector is None else dissector.name
     return finding_report(finding, f"{name} {header.operation or header.code}{version} {header.role.name.lower()}")

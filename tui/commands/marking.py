@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 from tui.model.marks import toggle
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from analyzer.text import safe_text
 from dissectors.field import Field
 from tui.keys import KEYS
 from tui.model.detail import Note
@@ -67,7 +67,7 @@ def _open_of_stream(main: MainScreen, stream: int) -> None:
 
 
 def _open_of_row(main: MainScreen, row: int) -> None:
-    from analyzer.filter.of_row import filters_of_row
+    from analyzer.query.filter.of_row import filters_of_row
 
     session = main.session
 
@@ -88,7 +88,7 @@ def _open_of_field(main: MainScreen) -> None:
         what = main.tree_pane.path()
         _open(main, f"message {subject.row + 1}", [*_of_note(main, what), *_copies(), *_commands(main)])
         return
-    from analyzer.filter.alike import filter_of, path_of
+    from analyzer.query.filter.alike import filter_of, path_of
 
     found, name = subject, safe_text(subject.path[-1].spec.name, LONGEST)
 
@@ -155,7 +155,7 @@ def _filter(about: str, text: str) -> Choice[Act]:
 
 def apply(main: MainScreen, text: str) -> None:
     """Puts a filter in force, or says what is wrong with it."""
-    from analyzer.filter import compiled
+    from analyzer.query.filter import compiled
 
     try:
         wanted = compiled(text, main.named)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from analyzer.text import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,8 +163,8 @@ def field(main: MainScreen) -> None:
 
 def save_field(main: MainScreen, subject: Subject) -> None:
     """Asks for a name and writes the bytes of a field there; not where something in them is masked."""
+    from analyzer.capture.output import check_file
     from analyzer.export.forms import write_bytes
-    from analyzer.export.output import check_file
     from tui.screens.ask import AskLine, Question
 
     node = subject.path[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
 from tui.commands.marking import selected
 from tui.model.times import TIME_FORMAT
 

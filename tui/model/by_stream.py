@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.columns import Ints, ranks
+from analyzer.columns.arrays import Ints, ranks
 
 Rows32 = npt.NDArray[np.int32]
 

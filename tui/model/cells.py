@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.lore import Lore
-from analyzer.naming import Naming
-from analyzer.rows import Rows
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows
 from analyzer.session import Session
 from dissectors.slotted import slotted
 
@@ -145,8 +146,8 @@ class Cells:
         dissector = session.engine.dissector(cell("protocol", stream))
         return StreamCells(
             stream,
-            session.hosts.beside(session.endpoint(stream, 0)),
-            session.hosts.beside(session.endpoint(stream, 1)),
+            session.hosts.beside(name_endpoint(session, stream, 0)),
+            session.hosts.beside(name_endpoint(session, stream, 1)),
             self._nameless(stream, messages) if dissector is None else dissector.name,
             messages,
             cell("packets", stream),

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analyzer.columns.text import safe_text
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.errors import UserError
+from analyzer.query.column_names import Keys, keys_of, numbers
+from analyzer.query.presets import TABLE_KEYS, presets
 from analyzer.render.aligned import NUMBERS
 from analyzer.render.asked import AskedRows
-from analyzer.render.jsonable import Limits
-from analyzer.render.keys import Keys, keys_of, numbers
-from analyzer.render.presets import TABLE_KEYS, presets
 from analyzer.render.shapes import Joined
-from analyzer.rows import BODY_KEYS, Rows
 from analyzer.session import Session
-from analyzer.text import safe_text
 
 KEPT = 4096
 """Rows whose fields are kept."""

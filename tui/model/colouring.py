@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.config.model import ColorRule, protocol_colors
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.filter import Filter, compiled
-from analyzer.rows import Rows
+from analyzer.query.filter import Filter, compiled
 from analyzer.session import Session
 from dissectors.registry import dissectors
 

@@ -1,8 +1,9 @@
 """How what is being typed into the filter bar may go on: fields, operators, values, what else the language has.
 
-Theory. What a word is to become the parser itself says (analyzer.filter.expected); here is what there is of that kind,
-the part before the cursor compared with it: what begins so first, then what has it inside, upper or lower case. Names
-and values take time to read, so they are given; what is not there yet is not offered, and what is missing is said.
+Theory. What a word is to become the parser itself says (analyzer.query.filter.expected); here is what there is of that
+kind, the part before the cursor compared with it: what begins so first, then what has it inside, upper or lower case.
+Names and values take time to read, so they are given; what is not there yet is not offered, and what is missing is
+said.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from analyzer.fields.catalog import UnknownField, find
-from analyzer.fields.path import FieldPath, Kind
-from analyzer.fields.possible import possible_values
-from analyzer.filter.expected import Expected, Wanted, expected, word_end
-from analyzer.filter.operators import FUNCTIONS, OPERATORS
-from analyzer.filter.scan import Scanner
+from analyzer.query.fields.catalog import UnknownField, find
+from analyzer.query.fields.path import FieldPath, Kind
+from analyzer.query.fields.possible import possible_values
+from analyzer.query.filter.expected import Expected, Wanted, expected, word_end
+from analyzer.query.filter.operators import FUNCTIONS, OPERATORS
+from analyzer.query.filter.scan import Scanner
 from tui.model.names import Names
 from tui.model.seen import Seen
 

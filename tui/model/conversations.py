@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.fields.keys import address
+from analyzer.columns.arrays import Ints
+from analyzer.decode.endpoints import name_endpoint, name_stream
+from analyzer.decode.rows import Rows
 from analyzer.insight.figures import Figures
 from analyzer.insight.grouping import Grouped
 from analyzer.insight.statistics import Group, Study
 from analyzer.insight.traffic import Conversation, conversations, endpoints
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
-from analyzer.render.amounts import count, size
-from analyzer.render.counted import counted
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
+from analyzer.query.fields.keys import address
+from analyzer.render.amounts import count, counted, size
 from analyzer.render.durations import duration
-from analyzer.rows import Rows
 from analyzer.session import Analysis
 from tui.model.figures import clocks, figure_columns, names
 from tui.model.leads import Lead, Shows, literal
@@ -64,12 +64,12 @@ def _connections(study: Study, streams: int | None) -> Tabled:
     numbers = [number for (number,) in grouped.labels]
     figures = dict(zip(numbers, zip(study.figures(grouped), study.percentile(grouped, P95), strict=True), strict=True))
     talks = {talk.connection: talk for talk in conversations(study.reader, study.rows)}
-    place = {number: talks[session.stream_id(number)] for number in numbers}
+    place = {number: talks[name_stream(session, number)] for number in numbers}
     silent = [] if streams is None else sorted(set(range(streams)) - set(numbers))
     shown = [*sorted(numbers, key=lambda number: -place[number].messages), *silent]
     columns = [
         Column("stream", shown, str, rank=2),
-        *(names([session.endpoint(number, side) for number in shown], title) for side, title in _SIDES),
+        *(names([name_endpoint(session, number, side) for number in shown], title) for side, title in _SIDES),
         names([place[number].protocol if number in place else "-" for number in shown], "protocol", rank=1),
         *_amounts([place.get(number) for number in shown]),
         *_of_streams(session, shown),
@@ -112,7 +112,7 @@ def _of_streams(session: Analysis, numbers: Sequence[int]) -> list[Column]:
     """What the index knows of whole connections; retransmissions and gaps only where there are any."""
     engine, chosen = session.engine, np.array(numbers, np.int64)
     again = np.bincount(engine.repeats.column("stream"), minlength=int(chosen.max(initial=0)) + 1)[chosen]
-    gaps = [engine.remarks.of_streams["gap", number] for number in numbers]
+    gaps = [engine.stream_findings.of_streams["gap", number] for number in numbers]
     packets = engine.streams.column("packets")[chosen].tolist()
     found = [Column("packets", packets, count, rank=6)]
     for title, values in (("again", again.tolist()), ("gaps", gaps)):
@@ -164,7 +164,7 @@ def _hosts(study: Study) -> Tabled:
     """The addresses of clients, with all that was said between them and any server."""
     session = study.reader.session
     streams = study.grouped(("stream",))
-    hosts = [address(session.endpoint(number, FROM_CLIENT)) for (number,) in streams.labels]
+    hosts = [address(name_endpoint(session, number, FROM_CLIENT)) for (number,) in streams.labels]
     known = {host: number for number, host in enumerate(dict.fromkeys(hosts))}
     numbers = np.array([known[host] for host in hosts], np.int64)
     found = study.figures(Grouped(streams.places, numbers[streams.keys], list(known)))

@@ -3,7 +3,7 @@
 Theory. Text that goes into a clipboard or a file is for programs and people alike, so a value is copied as it is, with
 its control characters: nothing acts on them on the way, for the clipboard gets them in base64. What is secret is masked
 as on the screen, unless secrets are shown: what a renderer masks itself is left to it, and bytes lose what
-analyzer.render.masking says they must.
+analyzer.decode.masking says they must.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.filter.alike import filter_of, is_masked, path_of
+from analyzer.decode.content import find_dissector, read_header
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.masking import Span
+from analyzer.decode.rows import Rows
+from analyzer.query.filter.alike import filter_of, is_masked, path_of
 from analyzer.render.hexdump import WIDTH, hexdump_line
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.lines import plain
-from analyzer.render.masking import Span
 from analyzer.render.printer import Printer
 from analyzer.render.shown import shown_lines
 from analyzer.render.tree_json import masked, node_object
 from analyzer.render.tree_text import tree_lines
-from analyzer.rows import Rows
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.field import Field, Tree
@@ -226,8 +227,8 @@ def _message(subject: Subject) -> str | None:
 
 def _command(subject: Subject) -> str | None:
     """A call of `wireanalyze decode`, which is told what the capture knew."""
-    message, dissector = _message(subject), subject.session.dissector(subject.row)
-    header = subject.session.header(subject.row)
+    message, dissector = _message(subject), find_dissector(subject.session, subject.row)
+    header = read_header(subject.session, subject.row)
     if message is None or dissector is None:
         return None
     told = f"-p {dissector.name}"

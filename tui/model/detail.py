@@ -10,21 +10,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer import joined
-from analyzer.known import Known, known_by
-from analyzer.lore import Lore
-from analyzer.naming import Naming
+from analyzer.columns.text import safe_text
+from analyzer.columns.values import iso_time
+from analyzer.decode import fragments
+from analyzer.decode.content import read_cell, read_header
+from analyzer.decode.endpoints import name_stream
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.masking import Span, secret_spans
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.packets import list_packets
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.insight.related import Known, known_by
 from analyzer.render.durations import duration
-from analyzer.render.jsonable import Limits
 from analyzer.render.known_text import known_lines
 from analyzer.render.lines import Line
-from analyzer.render.masking import Span, secret_spans
 from analyzer.render.message_text import about_row
 from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title
-from analyzer.rows import ROW_KEYS, Rows
-from analyzer.session import Session, iso_time
-from analyzer.text import safe_text
+from analyzer.session import Session
 from dissectors.field import Field, Tree
 from dissectors.lesson import Standing
 from tui.model.cells import StreamCells
@@ -69,16 +73,18 @@ def read_detail(
 ) -> Detail:
     """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it.
 
-    lore: the names that have been learned. standing: what its session holds (analyzer.known), if that is known.
+    lore: the names that have been learned. standing: what its session holds (analyzer.insight.related), where known.
     """
     lore = Lore(session) if lore is None else lore
     keys = [key for key in ROW_KEYS if key != "findings"]
     (cells,) = Rows(session).objects(keys, np.array([row]), Naming(session, lore=lore).named)
-    tree = joined.tree(session, row)
+    tree = fragments.tree(session, row)
     known = known_by(lore, row, tree, standing)
     error = cells["error"]
-    message = Message(cells["protocol"], session.header(row), error and (error["code"], error["name"]), cells["info"])
-    packets, hosts = session.packets_of(row), session.hosts
+    message = Message(
+        cells["protocol"], read_header(session, row), error and (error["code"], error["name"]), cells["info"]
+    )
+    packets, hosts = list_packets(session, row), session.hosts
     ends = hosts.beside(cells["source"]), hosts.beside(cells["destination"])
     about, *more = (*about_row(cells, packets, session.comments.of_message(packets), ends), *known_lines(known))
     notes = [Note(about, Place(0, 0, tree.sources[0].length), tuple(map(Note, more)))]
@@ -86,7 +92,7 @@ def read_detail(
         place = None if finding.offset is None else Place(finding.source, finding.offset, finding.length or 0)
         notes.append(Note(finding_line(finding), place))
     masks = {} if limits.show_secrets else secret_spans(tree)
-    partner = session.cell("partner", row)
+    partner = read_cell(session, "partner", row)
     return Detail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
 
 
@@ -128,7 +134,7 @@ def stream_notes(session: Session, cells: StreamCells) -> tuple[Note, ...]:
     """What is said of a stream that is selected itself."""
     begin = iso_time(session.engine.streams.cell("begin", cells.number))
     said = {
-        "id": session.stream_id(cells.number),
+        "id": name_stream(session, cells.number),
         "protocol": cells.protocol,
         "client": cells.client,
         "server": cells.server,

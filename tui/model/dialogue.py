@@ -12,13 +12,14 @@ from itertools import islice
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.lore import Lore
-from analyzer.naming import Naming
+from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.render.dialogue import KEYS, comment_notes, field_lines, message_line
-from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
-from analyzer.rows import BODY_KEYS, Rows
 from analyzer.session import Session
 from tui.model.accordion import Accordion
 from tui.model.cells import LONG
@@ -135,7 +136,7 @@ class Dialogue:
         return lines
 
     def _made(self, row: int) -> Iterator[Line]:
-        lines = field_lines(self._session.tree(row), self._limits)
+        lines = field_lines(decode_tree(self._session, row), self._limits)
         yield from comment_notes(self._session.comments.of(row) if self._session.comments.any else ())
         yield from islice(lines, MOST)
         if next(lines, None) is not None:

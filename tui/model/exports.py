@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer import extras, heap
-from analyzer.columns import Ints
+from analyzer.capture import malloc
+from analyzer.columns.arrays import Ints
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.forms import FORMS, LINES, Asked, check
-from analyzer.render.jsonable import Limits
+from analyzer.render import extras
 from analyzer.session import Session
 
 FORM_NAMES = (*LINES, "parquet", "pcapng", "raw", "objects")
@@ -106,4 +107,4 @@ def write(wanted: Asked, session: Session, rows: Ints) -> str:
     try:
         return FORMS[wanted.form].write(wanted, session, rows)
     finally:
-        heap.give_back()
+        malloc.give_back()

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.columns.values import Times
 from analyzer.insight.statistics import Group
 from analyzer.render.figures_text import SHOWN, name_of, shown_figures
-from analyzer.row_columns import Times
 from tui.model.leads import Lead
 from tui.model.table import Column, Table
 from tui.model.tabled import Tabled

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from analyzer.columns.text import safe_text
 from analyzer.insight.checkup import ERROR_ANSWER, Found
 from analyzer.insight.kinds import Kind, gravest_first, kind_of
 from analyzer.render.lines import Line
 from analyzer.session import Analysis
-from analyzer.text import safe_text
 from dissectors.finding import CODES, Severity
 from tui.model.accordion import Accordion, Spot
 
@@ -151,7 +151,7 @@ class Findings:
         return (("place", f"{row + 1:>{NUMBER}}  "), *self._about(row), ("", text))
 
     def _about(self, row: int) -> Line:
-        rows, names = self._session.rows, self._session.names
+        rows, names = self._session.rows, self._session.engine.names
         operation = names.text(rows.cell("operation", row)) or "?"
         return (("dim", f"stream {rows.cell('stream', row)}  "), ("name", f"{safe_text(operation, CODE)}  "))
 

@@ -10,9 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from analyzer.decode.masking import Span
 from analyzer.render.hexdump import hexdump_line
 from analyzer.render.lines import Line
-from analyzer.render.masking import Span
 
 WIDTHS = (16, 8, 4, 2, 1)
 """Bytes on a line, the widest first."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from analyzer.filter.literals import quoted
-from analyzer.session import iso_time
-from analyzer.units import DURATIONS
+from analyzer.columns.values import iso_time
+from analyzer.query.filter.literals import quoted
+from analyzer.query.units import DURATIONS
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _CHOICE = re.compile(r"\bx?or\b|[|^$]")

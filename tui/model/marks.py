@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 
 
 class Marks:

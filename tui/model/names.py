@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
-from analyzer.fields.catalog import every, near, shared_names
-from analyzer.fields.keys import FIELDS, NAMES
+from analyzer.query.fields.catalog import every, near, shared_names
+from analyzer.query.fields.keys import FIELDS, NAMES
 from dissectors import registry
 
 MOST = 300

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from analyzer.insight.errors import nothing_new
+from analyzer.query.response_errors import nothing_new
 from tui.model.leads import one_of
 
 Label = tuple[str, str | None]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from analyzer.render.masking import hides_parts
+from analyzer.decode.masking import hides_parts
 from dissectors.field import Field
 from tui.model.detail import Note
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
+from analyzer.columns.values import iso_time
 from analyzer.insight.figures import Figures
 from analyzer.insight.statistics import Group, Study
 from analyzer.insight.unanswered import Waiting, longest, unanswered
@@ -18,8 +20,6 @@ from analyzer.render.amounts import count, rate, size
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from analyzer.render.sparkline import narrowed, sparkline
-from analyzer.session import iso_time
-from analyzer.text import safe_text
 from tui.model.figures import NOTHING, figure_columns, names, shown
 from tui.model.leads import Lead, Opens, Shows, To
 from tui.model.operations import NOTHING_NOW, condition_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from analyzer.frames import Frame, Lost
+from analyzer.columns.values import iso_time
+from analyzer.decode.masking import Span
+from analyzer.insight.frames import Frame, Lost
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
-from analyzer.render.masking import Span
-from analyzer.session import iso_time
 from tui.model.accordion import Accordion
 from tui.model.hexrows import HexRows
 

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Sequence
 
 from analyzer.insight.figures import SECOND
 from analyzer.insight.statistics import Statistics, Study
-from analyzer.render.amounts import rate, size
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted, rate, size
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from tui.model.charts import Chart, axis

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analyzer.columns import Bools, Ints
+from analyzer.columns.arrays import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)

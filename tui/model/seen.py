@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.fields.catalog import UnknownField, find
-from analyzer.fields.dense import Chosen, Numbers
-from analyzer.fields.path import FieldPath, Kind, names_of
-from analyzer.fields.reading import Error, Reading
-from analyzer.filter.literals import of_bytes, quoted
-from analyzer.rows import Rows
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
+from analyzer.query.fields.catalog import UnknownField, find
+from analyzer.query.fields.dense import Chosen, Numbers
+from analyzer.query.fields.path import FieldPath, Kind, names_of
+from analyzer.query.fields.reading import Error, Reading
+from analyzer.query.filter.literals import of_bytes, quoted
 from analyzer.session import Analysis
 from dissectors.wire.embedded import Embedded, holds_secret
 

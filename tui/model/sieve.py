@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.rows import CHUNK_BYTES
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import CHUNK_BYTES
 from analyzer.session import Analysis
 from dissectors.wire.bulk import NULL
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
+    from analyzer.query.filter import Filter
 
 Some: TypeAlias = "range | Ints"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 
 
 class Slots:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.insight.statistics import Group, Study
-from analyzer.rows import Rows
 from analyzer.session import Analysis
 from tui.model.figures import grouped
 from tui.model.latency import latency_view

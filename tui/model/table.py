@@ -13,8 +13,8 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
+from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.render.lines import Line
-from analyzer.text import ELLIPSIS, safe_text
 from tui.model.charts import bar
 
 LONGEST, SHORT, SHORTEST = 100, 32, 8

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Array, Bools, Ints
+from analyzer.columns.arrays import Array, Bools, Ints
 from tui.model.by_stream import ByStream
 from tui.model.slots import Slots
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.columns.arrays import Ints
+from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.session import Session
 
 ROOMS = ((90, 6), (64, 3))

@@ -13,12 +13,12 @@ from enum import Enum
 from typing import NamedTuple
 
 from analyzer.errors import UserError
-from analyzer.fields.catalog import UnknownField, find
-from analyzer.fields.path import Kind
-from analyzer.filter import compiled
-from analyzer.filter.errors import FilterError, Span
-from analyzer.filter.expected import Wanted, expected
-from analyzer.units import UNITS
+from analyzer.query.fields.catalog import UnknownField, find
+from analyzer.query.fields.path import Kind
+from analyzer.query.filter import compiled
+from analyzer.query.filter.errors import FilterError, Span
+from analyzer.query.filter.expected import Wanted, expected
+from analyzer.query.units import UNITS
 from tui.model.completion import Known, can_become
 
 

@@ -18,7 +18,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.errors import UserError
-from analyzer.filter.errors import FilterError, Span
+from analyzer.query.filter.errors import FilterError, Span
 from tui.screens.bar_line import BarLine, Underlined
 from tui.screens.text_line import TextLine
 from tui.surviving import Fenced

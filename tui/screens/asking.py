@@ -24,8 +24,8 @@ from tui.theme import Palette
 from tui.widgets.timeline import TimelinePane
 
 if TYPE_CHECKING:
-    from analyzer.filter import Filter
-    from analyzer.find import Sought
+    from analyzer.query.filter import Filter
+    from analyzer.query.search import Sought
     from tui.model.earlier import Earlier
     from tui.model.seen import Seen
 
@@ -121,7 +121,7 @@ class AskingScreen(Fenced, Screen[None]):
             self.say("no message fulfils the filter", "bar-warning")
 
     def _action_filter(self) -> None:
-        from analyzer.filter import compiled
+        from analyzer.query.filter import compiled
         from tui.model.prompting import Prompter
         from tui.screens.ask import Question  # stock widgets: only who asks pays for them
         from tui.screens.filter_bar import FilterBar

@@ -16,7 +16,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from analyzer.filter.errors import Span
+from analyzer.query.filter.errors import Span
 from tui.screens.text_line import TextLine, shown
 from tui.theme import Palette
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.message import Message
 
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
 from tui.model.completion import Offer, about_field
 from tui.theme import Palette
 from tui.widgets.cutting import Spans

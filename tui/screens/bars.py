@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from analyzer.render.counted import counted
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
+from analyzer.render.amounts import counted
 from dissectors.field import Field, Source
 from tui.keys import Where, footer
 from tui.live import Wire

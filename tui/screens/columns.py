@@ -155,6 +155,6 @@ def _turns(mark: str, name: str, about: str) -> Choice[Gives | Turns]:
 
 def _fields() -> Mapping[str, str]:
     """All that can be a column, with what kind of values it has."""
-    from analyzer.fields import Kind, every
+    from analyzer.query.fields import Kind, every
 
     return {field.name: field.kind.value for field in every() if field.kind is not Kind.PRESENCE}

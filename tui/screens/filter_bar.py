@@ -17,7 +17,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
-from analyzer.filter.errors import Span
+from analyzer.query.filter.errors import Span
 from tui.background import Background, Failed
 from tui.model.completion import NOTHING, Offers
 from tui.model.prompting import Look, Prompter

@@ -8,9 +8,10 @@ import numpy as np
 from textual import on
 from textual.message import Message
 
-from analyzer.lore import Lore
-from analyzer.messages import FROM_CLIENT, FROM_SERVER
-from analyzer.render.jsonable import Limits
+from analyzer.decode.endpoints import name_stream
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.name_resolver import Lore
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.session import Session
 from tui.model.accordion import Spot
 from tui.model.dialogue import Decoded, Dialogue
@@ -62,7 +63,7 @@ class FollowPage(FoldingPage):
         limits: Limits,
         lore: Lore,
     ) -> None:
-        super().__init__(palette, f"Stream {stream}: {session.stream_id(stream)}")
+        super().__init__(palette, f"Stream {stream}: {name_stream(session, stream)}")
         self._session, self._stream, self._scope, self._limits, self._lore = session, stream, scope, limits, lore
         self._row = row
         self._side: int | None = None

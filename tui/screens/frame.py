@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
 from tui.keys import Where
 from tui.live import Wire
 from tui.model.detail import Detail

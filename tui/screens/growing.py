@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.timer import Timer
 
-from analyzer.naming import TOPIC
+from analyzer.decode.resolved_names import TOPIC
 from analyzer.session import Session
 from tui.live import Live, Wire
 from tui.loader import End, Growth, Loader

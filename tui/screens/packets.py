@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from textual import on
 from textual.message import Message
 
-from analyzer.frames import Frame, Lost, frame_bytes, frames_of, lost_in
-from analyzer.messages import FROM_CLIENT
-from analyzer.render.masking import Span
+from analyzer.decode.masking import Span
+from analyzer.insight.frames import Frame, Lost, frame_bytes, frames_of, lost_in
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from tui.model.accordion import Spot
 from tui.model.packets import PacketLines

@@ -49,7 +49,7 @@ class Filters:
 
     def do(self, main: MainScreen) -> None:
         """Puts it in force."""
-        from analyzer.filter import compiled
+        from analyzer.query.filter import compiled
 
         main.apply(compiled(self.text, main.named))
 

@@ -14,9 +14,10 @@ from typing import TypeVar
 from textual import on
 from textual.message import Message
 
-from analyzer.joined import portion_of
-from analyzer.known import standing_of
-from analyzer.lore import Lore
+from analyzer.decode.content import read_cell
+from analyzer.decode.fragments import portion_of
+from analyzer.decode.name_resolver import Lore
+from analyzer.insight.related import standing_of
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field, Tree
@@ -196,7 +197,7 @@ class ShowingScreen(AskingScreen):
         """An answer that came in late makes its request a partner."""
         detail = self.detail
         if detail is not None and detail.partner is None:
-            partner = self.session.cell("partner", detail.row)
+            partner = read_cell(self.session, "partner", detail.row)
             if partner is not None and self.timeline.timeline.first <= partner < self.timeline.timeline.rows:
                 self.detail = replace(detail, partner=partner)
                 self.timeline.show_partner(partner)

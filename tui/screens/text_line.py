@@ -10,7 +10,7 @@ from rich.highlighter import Highlighter
 from rich.text import Text
 from textual.widgets import Input
 
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
 from tui.surviving import Fenced
 
 UNSAFE = "\N{REPLACEMENT CHARACTER}"

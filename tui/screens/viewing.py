@@ -16,7 +16,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
-from analyzer.render.counted import counted
+from analyzer.render.amounts import counted
 from tui import keys
 from tui.messages import Nothing
 from tui.model.leads import Lead, Opens, Shows, To, both

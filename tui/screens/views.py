@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
 from tui.model.table import Order
 from tui.screens.viewing import ViewingPage
 from tui.widgets.above import Above

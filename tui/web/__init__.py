@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from analyzer import extras
+from analyzer.render import extras
 
 if TYPE_CHECKING:
     from tui.web.server import Pages

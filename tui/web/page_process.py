@@ -18,7 +18,7 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
 
 DRIVER = "tui.web.driver:PageDriver"
 

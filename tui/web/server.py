@@ -10,8 +10,8 @@ from pathlib import Path
 from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.server import Server, to_int
 
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from analyzer.text import safe_text
 from tui.web.gate import Gate
 from tui.web.page_process import PageProcess, as_screen
 

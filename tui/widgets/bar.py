@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from analyzer.text import safe_text
+from analyzer.columns.text import safe_text
 from tui.theme import Palette
 from tui.widgets.paint import strip
 from tui.widgets.painted import Painted

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len
 
+from analyzer.columns.text import safe_text
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
-from analyzer.text import safe_text
 from tui.model.cells import RowCells
 from tui.model.chosen import INFO, MOST, Chosen, Column
 from tui.model.times import REFERENCE, Width

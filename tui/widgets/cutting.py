@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len, set_cell_size
 
-from analyzer.text import ELLIPSIS, safe_text
+from analyzer.columns.text import ELLIPSIS, safe_text
 
 Spans = Iterable[tuple[str, str]]
 """Style names, each with its text."""

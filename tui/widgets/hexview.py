@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from analyzer.render.masking import Span
+from analyzer.decode.masking import Span
 from tui import keys
 from tui.model.hexrows import HexRows
 from tui.theme import Palette

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from analyzer.render.counted import counted
+from analyzer.columns.text import safe_text
+from analyzer.render.amounts import counted
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
-from analyzer.text import safe_text
 from dissectors.slotted import slotted
 from tui.model.cells import RowCells, StreamCells
 from tui.model.times import REFERENCE, Width

@@ -9,8 +9,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from analyzer.columns import Ints
-from analyzer.lore import Lore
+from analyzer.columns.arrays import Ints
+from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
 from tui import keys
 from tui.model.cells import Cells, Said, StreamCells

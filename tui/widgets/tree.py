@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.message import Message
 
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
 from analyzer.render.tree_text import node_line
 from dissectors.field import Field
 from tui import keys

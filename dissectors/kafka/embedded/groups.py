@@ -20,9 +20,9 @@ from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.slotted import replace, slotted
 from dissectors.wire.budget import Budget
+from dissectors.wire.dialect import Dialect, Primitive, Scanned
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_object
-from dissectors.wire.primitive import Dialect, Primitive, Scanned
 from dissectors.wire.reader import Reader
 from dissectors.wire.schema import Schema
 from dissectors.wire.specs import members

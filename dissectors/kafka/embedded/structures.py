@@ -17,8 +17,9 @@ from dissectors.field import FieldSpec
 from dissectors.kafka.embedded.fits import VERSION, Fit, Structure, fit, framed_kind, leading, structure
 from dissectors.kafka.schemas import named_schema, record_schema, variants
 from dissectors.kafka.tables import table
+from dissectors.wire.dialect import Scanned
 from dissectors.wire.plan import Leaf
-from dissectors.wire.primitive import INT16, Scanned
+from dissectors.wire.primitive import INT16
 from dissectors.wire.varint import uvarint
 
 _TYPE = Leaf(FieldSpec("_type", INT16.type), INT16)

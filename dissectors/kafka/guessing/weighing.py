@@ -17,9 +17,10 @@ from typing import Any, TypeAlias
 
 from dissectors.kafka.tables import table
 from dissectors.slotted import slotted
+from dissectors.wire.dialect import Sized
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Tags
 from dissectors.wire.plan import Struct as StructStep
-from dissectors.wire.primitive import Fixed, Length, Sized
+from dissectors.wire.primitive import Fixed, Length
 from dissectors.wire.varint import Unfit, uvarint
 
 Piece: TypeAlias = tuple[str, Any]

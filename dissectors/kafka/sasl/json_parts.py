@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import NamedTuple
 
-from dissectors.field import FieldSpec
+from dissectors.field import FieldSpec, Label
 from dissectors.wire.parts import Part, mark
-from dissectors.wire.primitive import Label
 from dissectors.wire.secret import Secret
 
 LARGEST = 65_536

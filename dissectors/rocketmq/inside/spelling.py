@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable
 from itertools import accumulate
 
-from dissectors.field import FieldSpec
+from dissectors.field import FieldSpec, Label
 from dissectors.wire.parts import Part
-from dissectors.wire.primitive import Label
 
 _SPELT = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[\0-\x7f]"

@@ -6,6 +6,8 @@ import socket
 import sys
 from pathlib import Path
 
+from analyzer.decode.content import read_cell, read_message
+
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from analyzer.session import Session
@@ -15,8 +17,8 @@ def replay(capture: str, stream: int, port: int) -> int:
     """Says the messages of one stream over the loopback interface, each when the one before has arrived."""
     with Session([capture]) as session:
         session.load()
-        rows = [row for row in range(len(session.rows)) if session.cell("stream", row) == stream]
-        messages = [(session.cell("side", row), session.message(row)) for row in rows]
+        rows = [row for row in range(len(session.rows)) if read_cell(session, "stream", row) == stream]
+        messages = [(read_cell(session, "side", row), read_message(session, row)) for row in rows]
     with socket.create_server(("127.0.0.1", port)) as server, socket.create_connection(("127.0.0.1", port)) as client:
         accepted, _ = server.accept()
         with accepted:

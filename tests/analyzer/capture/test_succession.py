@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from analyzer.capture import succession as module
+from analyzer.capture.output import Output
 from analyzer.capture.packets import Packets
 from analyzer.capture.pcapng_writer import Description, header, packet, statistics
 from analyzer.capture.records import join
 from analyzer.capture.succession import Succession
 from analyzer.errors import UserError
-from analyzer.export.output import Output
 from analyzer.export.pcapng import write
-from analyzer.frames import frames_of
+from analyzer.insight.frames import frames_of
 from analyzer.session import Session
 from tests.analyzer.capture.reading import read, rows
 from tests.analyzer.capture.writers import T0, Ng, ethernet, ipv4, segment, udp
@@ -333,7 +333,7 @@ def test_files_without_a_row_go_as_well(tmp_path: Path, spooled: bool, monkeypat
                 files.gone(str(tmp_path / str(number - 3)))
         files.ended()
         for _ in rows:
-            session.leave(session.due(None))
+            session.eviction.leave(session.eviction.due(None))
             most = max(most, len(session.packets.files))
         assert session.packets.counts.packets == 180
         assert session.packets.files[0].path == str(tmp_path / ("54" if spooled else "58"))

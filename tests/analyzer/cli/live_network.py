@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzer.decode.content import read_cell, read_message
 from analyzer.session import Session
-from tests.analyzer.capture.live import wires
+from tests.analyzer.live import wires
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "analyzer.cli"]
@@ -144,8 +145,8 @@ def frames(path: Path) -> list[bytes]:
 def conversation(path: Path, stream: int) -> list[Said]:
     """What the ends of a recorded connection say."""
     with Session([path]).load() as session:
-        rows = [row for row in range(len(session.rows)) if session.cell("stream", row) == stream]
-        return [(session.cell("side", row) == 0, session.message(row)) for row in rows]
+        rows = [row for row in range(len(session.rows)) if read_cell(session, "stream", row) == stream]
+        return [(read_cell(session, "side", row) == 0, read_message(session, row)) for row in rows]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyzer.decode.content import read_messages
 from analyzer.session import Session
 from tests.program import run
 
@@ -86,7 +87,7 @@ def test_bytes_and_objects(tmp_path: Path) -> None:
     with Session([KAFKA]) as session:
         session.load()
         rows = np.flatnonzero(session.rows.column("code") == 0)
-        assert raw.read_bytes() == b"".join(session.messages(rows))
+        assert raw.read_bytes() == b"".join(read_messages(session, rows))
     files = sorted(path for path in split.iterdir() if path.suffix == ".bin")
     assert b"".join(path.read_bytes() for path in files) == raw.read_bytes()
     assert any(path.suffix == ".value" for path in objects.iterdir())
@@ -161,7 +162,7 @@ def test_from_a_pipe(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_interrupted_in_between(number: int, tmp_path: Path) -> None:
-    """While the capture is still coming; tests/analyzer/export/test_output.py ends the writing itself."""
+    """While the capture is still coming; tests/analyzer/capture/test_output.py ends the writing itself."""
     pipe, out = tmp_path / "pipe", tmp_path / "out.pcapng"
     os.mkfifo(pipe)
     command = [sys.executable, "-m", "analyzer.cli", "export", str(pipe), "-o", str(out)]

@@ -14,13 +14,13 @@ from click.testing import CliRunner, Result
 
 from analyzer.cli.fields import command
 from analyzer.errors import UserError
-from analyzer.fields.catalog import find
-from analyzer.fields.path import BodyField, FieldPath, Kind
-from analyzer.fields.reading import Reading
-from analyzer.filter import compiled
+from analyzer.query.fields.catalog import find
+from analyzer.query.fields.path import BodyField, FieldPath, Kind
+from analyzer.query.fields.reading import Reading
+from analyzer.query.filter import compiled
 from dissectors.wire.secret import Secret
-from tests.analyzer.filter.captured import NAMES, captured, printed
-from tests.analyzer.filter.oracle import is_bytes, is_masked, values_of
+from tests.analyzer.query.filter.captured import NAMES, captured, printed
+from tests.analyzer.query.filter.oracle import is_bytes, is_masked, values_of
 
 
 def call(*arguments: str) -> Result:

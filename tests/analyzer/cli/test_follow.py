@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.decode.content import read_cell, read_message
 from analyzer.session import Session
 from tests.program import run
 
@@ -76,7 +77,7 @@ def test_raw_bytes_are_the_stream_and_say_that_nothing_is_masked() -> None:
     done = run("follow", CAPTURE, "2", "--as", "raw", "--only", "client")
     with Session([CAPTURE]) as session:
         session.load()
-        own = [session.message(row) for row in range(len(session.rows)) if session.cell("stream", row) == 2]
+        own = [read_message(session, row) for row in range(len(session.rows)) if read_cell(session, "stream", row) == 2]
     assert done.stdout == b"".join(own[::2])
     assert b"can't be masked" in done.stderr
 

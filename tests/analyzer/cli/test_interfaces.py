@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from analyzer.capture.live import interfaces as module
-from analyzer.capture.live import ways
-from analyzer.capture.live.interfaces import Interface
 from analyzer.cli.interfaces import command
+from analyzer.live import interfaces as module
+from analyzer.live import ways
+from analyzer.live.interfaces import Interface
 
 ROOT = Path(__file__).parents[3]
 FOUND = [

@@ -14,16 +14,16 @@ from typing import cast
 
 import pytest
 
-from analyzer.capture.live.capture import Health
 from analyzer.cli import live_rows
 from analyzer.cli.filtering import compiled_filter
 from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.render.jsonable import Limits
+from analyzer.live.capture import Health
+from analyzer.live.sniffing import Sniffing
 from analyzer.render.printer import Printer
 from analyzer.session import Session
-from analyzer.sniffing import Sniffing
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "kafka.pcap"
 PORTION = 100

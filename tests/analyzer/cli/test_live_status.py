@@ -12,10 +12,10 @@ from typing import cast
 
 import pytest
 
-from analyzer.capture.live.capture import Health
 from analyzer.cli import live_status
 from analyzer.cli.live_status import LiveStatus
-from analyzer.sniffing import Sniffing
+from analyzer.live.capture import Health
+from analyzer.live.sniffing import Sniffing
 
 WELL = Health(captured=1000, files=1)
 LATE = replace(WELL, backlog=400, lag=4.0)

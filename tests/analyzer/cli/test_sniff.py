@@ -20,12 +20,12 @@ from pathlib import Path
 import click
 import pytest
 
-from analyzer.capture.live.asked import Asked, Bounds
 from analyzer.cli import program
 from analyzer.cli.live_status import WIPE
 from analyzer.cli.memory import PROGRAM as PROGRAM_TAKES
 from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.errors import UserError
+from analyzer.live.asked import Asked, Bounds
 from analyzer.session import Session
 from tests.analyzer.cli.live_network import (
     ENVIRONMENT,

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from analyzer.cli import terminal
-from analyzer.render import forms
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.rows import Rows
+from analyzer.decode.template_decoder import TOGETHER
 from analyzer.render.fitting import cells_of
-from analyzer.render.jsonable import Limits
 from analyzer.render.printer import Printer
-from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.cli.conftest import Call
 
@@ -128,7 +128,7 @@ def test_both_ways_of_writing_rows_give_the_same(width: int, monkeypatch: pytest
             printer.head()
             printer.rows(Rows(session), np.arange(len(session.rows)))
             printed.append(out.data.decode().splitlines())
-    assert len(session.rows) < forms.TOGETHER
+    assert len(session.rows) < TOGETHER
     assert printed[0] == printed[1]
     assert max(map(cells_of, printed[0])) <= width
 

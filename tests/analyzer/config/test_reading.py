@@ -9,8 +9,8 @@ import pytest
 
 from analyzer.config import ColorRule, Config, load, loading
 from analyzer.config.model import built_in_colors
-from analyzer.decode_as import PortRange
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import PortRange
 
 WHOLE = """
 [list]

@@ -12,10 +12,10 @@ from hypothesis import strategies as some
 
 from analyzer.config import ColorRule, Config, load
 from analyzer.config.model import built_in_colors
+from analyzer.config.time_formats import TIME_FORMATS
 from analyzer.config.writing import written
-from analyzer.decode_as import PortRange
-from analyzer.filter import compiled
-from analyzer.render.time_formats import TIME_FORMATS
+from analyzer.messages.decode_as import PortRange
+from analyzer.query.filter import compiled
 from tests.analyzer.config.test_reading import WHOLE, file
 
 PRESETS = {"default": ("number", "time"), "kafka": ("kafka.topic",)}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.export.names import LONGEST, Names, safe_name
+from analyzer.export.folder import LONGEST, Names, safe_name
 
 
 @pytest.mark.parametrize(

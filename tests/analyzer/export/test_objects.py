@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analyzer.capture.output import INDEX
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import read_messages
 from analyzer.errors import UserError
 from analyzer.export import objects, raw
 from analyzer.export.folder import filled
-from analyzer.export.output import INDEX
 from analyzer.session import Session
 from dissectors.wire.inner import content, within
 from dissectors.zookeeper.quorum import snapshot_shown
@@ -63,7 +65,7 @@ def test_every_file_is_the_bytes_of_its_field(path: Path, kinds: set[str], tmp_p
         session.load()
         for each in index:
             data = (tmp_path / "out" / each["file"]).read_bytes()
-            assert content(within(session.body(each["number"] - 1).values, steps(each["field"]))) == data
+            assert content(within(decode_body(session, each["number"] - 1).values, steps(each["field"]))) == data
             assert len(data) == each["length"]
 
 
@@ -166,7 +168,7 @@ def test_messages_as_files(tmp_path: Path) -> None:
         index = index_of(tmp_path / "out")
         assert [each["number"] for each in index] == (rows + 1).tolist()
         assert index[0]["file"] == "000001-ApiVersions-request.bin"
-        for each, message in zip(index, session.messages(rows), strict=True):
+        for each, message in zip(index, read_messages(session, rows), strict=True):
             assert (tmp_path / "out" / each["file"]).read_bytes() == message
 
 

@@ -19,11 +19,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.clock import LONGEST
 from analyzer.capture.errors import CaptureError
+from analyzer.capture.output import Output, new_file
 from analyzer.capture.packets import Packets
+from analyzer.capture.pcapng_section import LONGEST
 from analyzer.capture.records import CaptureInfo, RecordBlock
-from analyzer.export.output import Output, new_file
+from analyzer.decode.content import find_dissector, list_pieces, read_header, read_message, read_messages
+from analyzer.decode.packets import list_packets
 from analyzer.export.packets import packets_of, with_partners
 from analyzer.export.pcapng import write
 from analyzer.session import Session
@@ -155,10 +157,10 @@ def test_the_packets_of_messages_are_those_that_show_tells(name: str, code: int,
     with Session([path]) as session:
         session.load()
         rows = np.flatnonzero(session.rows.column("code") == code)
-        plain = {packet["number"] for row in rows.tolist() for packet in session.packets_of(row)}
+        plain = {packet["number"] for row in rows.tolist() for packet in list_packets(session, row)}
         found = set(np.flatnonzero(packets_of(session, rows)).tolist())
         # A packet of which nothing was kept but its headers is in no piece that can be shown.
-        cut = {packet for row in rows.tolist() for at, _, packet in session.pieces(row) if at == -2}
+        cut = {packet for row in rows.tolist() for at, _, packet in list_pieces(session, row) if at == -2}
     assert plain
     assert plain <= found <= plain | cut
 
@@ -170,20 +172,20 @@ def test_reopened_it_has_the_same_messages(path: Path, handshakes: bool, tmp_pat
     with Session([path]) as session:
         session.load()
         rows = with_partners(session, np.flatnonzero(session.rows.column("code") == 1))
-        mine = session.messages(rows)
+        mine = read_messages(session, rows)
         with new_file(str(out)) as output:
             write(session, packets_of(session, rows, handshakes=handshakes), output)
     with Session([out]) as session:
         session.load()
-        framed = [row for row in range(len(session.rows)) if session.dissector(row) is not None]
-        again = session.messages(np.array(framed))
+        framed = [row for row in range(len(session.rows)) if find_dissector(session, row) is not None]
+        again = read_messages(session, np.array(framed))
     assert len(mine) > 100
     for each in mine:
         again.remove(each)
 
 
 def about(session: Session, row: int) -> tuple[object, ...]:
-    return session.header(row), session.rows.cell("offset", row), session.message(row)
+    return read_header(session, row), session.rows.cell("offset", row), read_message(session, row)
 
 
 def test_a_whole_connection_has_the_same_rows(tmp_path: Path) -> None:
@@ -192,7 +194,8 @@ def test_a_whole_connection_has_the_same_rows(tmp_path: Path) -> None:
         session.load()
         rows = np.flatnonzero(session.rows.column("stream") == 3)
         before = [
-            (session.header(row), session.rows.cell("offset", row), session.message(row)) for row in rows.tolist()
+            (read_header(session, row), session.rows.cell("offset", row), read_message(session, row))
+            for row in rows.tolist()
         ]
         with new_file(str(out)) as output:
             write(session, packets_of(session, rows, handshakes=True), output)
@@ -241,7 +244,7 @@ def test_all_fragments_of_a_datagram(tmp_path: Path) -> None:
     assert np.flatnonzero(wanted).tolist() == [4, 6, 7]
     with Session([out]) as session:
         session.load()
-        assert session.message(0) == message(7, b"x" * 60)
+        assert read_message(session, 0) == message(7, b"x" * 60)
 
 
 @pytest.mark.parametrize("form", ["cut in two", "dealt to two", "gzip", "pipe", "damaged pipe", "damaged"])

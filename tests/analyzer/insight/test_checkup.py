@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.capture.pcapng_writer import Description, header, statistics
+from analyzer.decode.bodies import decode_body
 from analyzer.insight.checkup import Found, checkup
 from analyzer.insight.properties import properties
 from analyzer.insight.watching import losses
@@ -42,7 +43,7 @@ def test_nothing_across_messages_is_wrong_where_all_is_well(name: str) -> None:
 def test_that_there_is_nothing_now_is_no_error() -> None:
     with Session([BUNDLED / "rocketmq.pcap.zst"]).load() as session:
         texts = {each.finding.text for each in checkup(session) if each.finding.code == "error-answer"}
-        names = {error[1] for row in range(len(session.rows)) if (error := session.body(row).error) is not None}
+        names = {error[1] for row in range(len(session.rows)) if (error := decode_body(session, row).error) is not None}
     assert {"PULL_NOT_FOUND", "POLLING_TIMEOUT"} <= names
     assert "PULL_MESSAGE: NO_PERMISSION" in texts
     assert not {"PULL_MESSAGE: PULL_NOT_FOUND", "POP_MESSAGE: POLLING_TIMEOUT"} & texts
@@ -80,9 +81,9 @@ CAPTURES = [*sorted(GOLDEN.glob("*.pcap.zst")), PULSAR]
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_alike_rows_together_and_each_for_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session([path]).load() as session:
-        monkeypatch.setattr("analyzer.stencils.WORTH", 1 << 60)
+        monkeypatch.setattr("analyzer.decode.template_decoder.WORTH", 1 << 60)
         plain = list(checkup(session))
-        monkeypatch.setattr("analyzer.stencils.WORTH", 2)
+        monkeypatch.setattr("analyzer.decode.template_decoder.WORTH", 2)
         assert [_comparable(each) for each in checkup(session)] == [_comparable(each) for each in plain]
 
 
@@ -98,7 +99,7 @@ def test_rows_with_nothing_to_say_are_not_decoded(monkeypatch: pytest.MonkeyPatc
             decoded.append(len(message))
             return dissector.values(message, context)
 
-        monkeypatch.setattr("analyzer.defects.values", counted)
+        monkeypatch.setattr("analyzer.messages.defects.values", counted)
         assert sum(1 for _ in checkup(session))
         assert len(decoded) < len(session.rows) // 2
 

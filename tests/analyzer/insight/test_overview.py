@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import analyzer.insight.overview
+from analyzer.decode.rows import Rows
 from analyzer.insight.overview import Overview, overview
 from analyzer.insight.traffic import conversations, endpoints
 from analyzer.insight.unanswered import longest, unanswered
-from analyzer.rows import Rows
 from analyzer.session import Session
 
 ROOT = Path(__file__).parents[3]

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.fields import Reading
-from analyzer.filter import compiled
 from analyzer.insight.grouping import field_of
 from analyzer.insight.intervals import LENGTHS, LIMIT, MOST, SECOND, Intervals
 from analyzer.insight.statistics import Study, statistics
-from analyzer.rows import Rows
+from analyzer.query.fields import Reading
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from analyzer import defects
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import read_header
 from analyzer.insight import stories
 from analyzer.insight.endings import endings
 from analyzer.insight.stories import Telling, parts_of, tales
+from analyzer.messages import defects
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.registry import dissectors
@@ -55,7 +57,7 @@ def test_sessions_that_were_closed_and_one_that_nobody_knows() -> None:
 
 def test_every_event_fires_a_watch_that_was_seen_being_set() -> None:
     with Session([WATCH]).load() as session:
-        events = [row for row in range(len(session.rows)) if session.header(row).role is Role.PUSH]
+        events = [row for row in range(len(session.rows)) if read_header(session, row).role is Role.PUSH]
     lines = told(WATCH, "watches")
     fired = {row for line in lines for word, row in line["rows"] if word == "fired"}
     assert fired == set(events)
@@ -67,9 +69,9 @@ def test_every_event_fires_a_watch_that_was_seen_being_set() -> None:
 def test_each_transaction_of_a_follower_s_client() -> None:
     with Session([FOLLOWER]).load() as session:
         proposed = {
-            session.body(row).values["zxid"]
+            decode_body(session, row).values["zxid"]
             for row in range(len(session.rows))
-            if session.header(row).operation == "PROPOSAL"
+            if read_header(session, row).operation == "PROPOSAL"
         }
     lines = told(FOLLOWER, "commits")
     assert [line["zxid"] for line in lines if line["proposals"]] == [hex(zxid) for zxid in sorted(proposed)]
@@ -278,14 +280,18 @@ def test_a_message_that_concerns_nobody_is_named_by_no_line(path: Path) -> None:
             (chapter,) = Telling(session, [each]).run()
             named = {row for entry in chapter.entries for _, row in entry.rows}
             for row in named:
-                asked = session.header(row).operation, session.header(row).role, session.body(row).values
+                asked = (
+                    read_header(session, row).operation,
+                    read_header(session, row).role,
+                    decode_body(session, row).values,
+                )
                 assert each.concerns(*asked), (each.name, row)
 
 
 def test_a_read_without_a_watch_reads_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stories, "Telling", None)
     with Session([EXPIRED]).load() as session:
-        (row,) = [row for row in range(len(session.rows)) if session.header(row).operation == "exists"][:1]
+        (row,) = [row for row in range(len(session.rows)) if read_header(session, row).operation == "exists"][:1]
         assert parts_of(session, row) == []
 
 

@@ -11,19 +11,19 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
-from analyzer.columns import Ints
-from analyzer.pipeline import messages, portions
+from analyzer.columns.arrays import Ints
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows
+from analyzer.decode.template_decoder import TemplateDecoder
+from analyzer.pipeline import batches as portions
+from analyzer.pipeline import messages
 from analyzer.pipeline.arrays import array
-from analyzer.pipeline.batches import tables
+from analyzer.pipeline.batches import Portions, tables
 from analyzer.pipeline.bodies import Bodies, Learned
 from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import Kept
-from analyzer.pipeline.portions import Portions
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.rows import BODY_KEYS_IN_ORDER, Rows
 from analyzer.session import Session
-from analyzer.stencils import Stencils
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, cut, golden_frames
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -77,8 +77,8 @@ def test_the_fast_way_says_what_the_plain_one_says(path: str) -> None:
 
 def test_what_one_capture_has_taught_is_right_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    template = Stencils._template
-    monkeypatch.setattr(Stencils, "_template", lambda *asked: (made.append(asked[1]), template(*asked))[1])
+    template = TemplateDecoder._template
+    monkeypatch.setattr(TemplateDecoder, "_template", lambda *asked: (made.append(asked[1]), template(*asked))[1])
     learned, met = Learned(tuple(BODY_KEYS_IN_ORDER), Limits()), []
     for path in (*CAPTURES[:3], *CAPTURES[:3]):
         with Session([ROOT / path]) as session:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns import Ints
-from analyzer.pipeline.latencies import bucket_of
+from analyzer.columns.arrays import Ints
+from analyzer.pipeline.summaries import bucket_of
 
 POWERS = [1 << exponent for exponent in range(63)]
 NUMBERS = sorted({*range(3000), *(power + near for power in POWERS for near in (-1, 0, 1)), (1 << 63) - 1})

@@ -10,11 +10,14 @@ from random import Random
 import numpy as np
 import pytest
 
+from analyzer.decode.content import find_dissector, read_context
+
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
 import pyarrow as pa
 
-from analyzer.naming import Naming
+from analyzer.decode.resolved_names import Naming
+from analyzer.decode.rows import Rows
 from analyzer.pipeline import records as module
 from analyzer.pipeline.found import batch_of
 from analyzer.pipeline.log_fields import find, read
@@ -23,7 +26,6 @@ from analyzer.pipeline.record_rows import carried, key_hash
 from analyzer.pipeline.records import OF_MESSAGE, records
 from analyzer.pipeline.subjects import Subjects
 from analyzer.pipeline.tables import schema
-from analyzer.rows import Rows
 from analyzer.session import Session
 from dissectors.wire.bulk import twin_of
 from tests.analyzer.pipeline.house import EFFECTS, cut, golden_frames
@@ -79,7 +81,7 @@ def found_order(session: Session, row: dict[str, object]) -> int:
 def left(session: Session) -> int:
     """How many messages with a layout of their own were not read together."""
     rows = np.flatnonzero(np.isin(session.rows.column("code"), (0, 1, 78)))
-    dissector = session.dissector(int(rows[0]))
+    dissector = find_dissector(session, int(rows[0]))
     assert dissector is not None
     twin = twin_of(dissector)
     assert twin is not None
@@ -87,7 +89,7 @@ def left(session: Session) -> int:
     both = found.left.copy()
     for logged in twin.logged(read(session, rows, found, 0, len(rows))):
         both[logged.first : logged.stop] |= logged.left
-    laid_out = [twin.logs(session.context(row)) is not None for row in rows.tolist()]
+    laid_out = [twin.logs(read_context(session, row)) is not None for row in rows.tolist()]
     return int(np.count_nonzero(both & np.array(laid_out)))
 
 

@@ -14,12 +14,12 @@ pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow.parquet as pq
 
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.pipeline import Options, commit, finishing, job, read
 from analyzer.pipeline.failures import reported
 from analyzer.pipeline.sources import find
 from analyzer.pipeline.tables import EVERY, VERSION, VERSION_KEY, schema
-from analyzer.render.jsonable import Limits
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, Rows, cut, in_order
 from tests.analyzer.pipeline.written import written
 from tests.analyzer.wire import CLIENT, Talk, frames, segments

@@ -11,13 +11,13 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.columns import Ints
-from analyzer.fields import Reading, find
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
 from analyzer.pipeline import enrich, names, subjects
 from analyzer.pipeline.found import batch_of
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.subjects import SHORTS, Subjects
-from analyzer.rows import Rows
+from analyzer.query.fields import Reading, find
 from analyzer.session import Analysis, Session
 from dissectors.wire.bulk import NULL
 from tests.analyzer.pipeline.house import GOLDEN, ROOT

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from analyzer.query.response_errors import nothing_new
+
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
 import pyarrow as pa
 
-from analyzer.insight.errors import nothing_new
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.enrich import needed, whole
 from analyzer.pipeline.options import Options

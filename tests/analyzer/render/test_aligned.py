@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.limits import Limits
+from analyzer.decode.rows import Rows
+from analyzer.query.column_names import keys_of, numbers
+from analyzer.query.presets import presets
 from analyzer.render.aligned import MOST, NUMBERS, AlignedForm
 from analyzer.render.asked import AskedRows
 from analyzer.render.clock import Clock
 from analyzer.render.forms import Lines, Slot
-from analyzer.render.keys import keys_of, numbers
-from analyzer.render.limits import Limits
-from analyzer.render.presets import presets
 from analyzer.render.shapes import Joined
-from analyzer.render.time_formats import TimeFormat
-from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.roads import Taken, list_offsets, offsets_listed, opened, taken
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.cells import text_of
+from analyzer.columns.cells import text_of
+from analyzer.columns.values import PLAIN, Style
+from analyzer.config.time_formats import TimeFormat
+from analyzer.decode.rows import Rows
 from analyzer.render.clock import Clock, Seconds, began, clock_text, clock_times, seconds
-from analyzer.render.time_formats import TimeFormat
-from analyzer.row_columns import PLAIN, Style
-from analyzer.rows import Rows
 from analyzer.session import Session
 
 MIXED = Path(__file__).parents[3] / "captures" / "mixed.pcapng"

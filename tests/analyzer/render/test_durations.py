@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.cells import TooWide, text_of
+from analyzer.columns.cells import TooWide, text_of
+from analyzer.columns.values import Style
 from analyzer.render.durations import duration, durations
-from analyzer.row_columns import Style
 
 STYLE = Style("durations of a test", b"", str.encode)
 LONGEST = 999_994_999_999

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
+from analyzer.columns.values import Style
+from analyzer.decode.rows import Rows
+from analyzer.decode.template_decoder import Said
 from analyzer.render.forms import Frame, Lines, Slot
-from analyzer.row_columns import Style
-from analyzer.rows import Rows
 from analyzer.session import Session
-from analyzer.stencils import Said
 from dissectors.api import Body, Context, Dissector
 from tests.analyzer.roads import FORMS, Taken, list_offsets, offsets_listed, one_by_one, opened, taken
 
@@ -94,7 +94,7 @@ def test_a_text_that_is_too_wide_sends_all_rows_the_plain_way(tmp_path: Path, ta
 
 def test_a_row_is_decoded_when_its_line_is_taken(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     form = Counting()
-    monkeypatch.setattr("analyzer.stencils.WORTH", 1 << 30)
+    monkeypatch.setattr("analyzer.decode.template_decoder.WORTH", 1 << 30)
     monkeypatch.setattr("analyzer.render.forms._AT_ONCE", 4)
     pieces = Lines(form, Rows(session)).of(np.arange(80))
     next(pieces)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from analyzer.render.limits import Limits
-from analyzer.render.ndjson import MarkingWriter, NdjsonForm
-from analyzer.rows import ROW_KEYS
+from analyzer.decode.limits import Limits
+from analyzer.decode.rows import ROW_KEYS
+from analyzer.decode.template_json import MarkingWriter
+from analyzer.render.ndjson import NdjsonForm
 from dissectors.holes import BEGIN, END, Bytes, Extent, Hex, Integer, Shape, Term, Text, Written
 from tests.analyzer.roads import FIELDS, Taken, list_offsets, offsets_listed, one_by_one, opened, taken, together
 

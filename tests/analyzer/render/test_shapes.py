@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analyzer.fields import FieldPath, Kind
-from analyzer.fields.path import Key
-from analyzer.render.limits import Limits
+from analyzer.decode.limits import Limits
+from analyzer.query.fields import FieldPath, Kind
+from analyzer.query.fields.path import Key
 from analyzer.render.shapes import Joined, Listed
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.nonfinite import NonFinite

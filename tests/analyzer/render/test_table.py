@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.cells import beside, text_of
+from analyzer.columns.cells import beside, text_of
+from analyzer.decode.limits import Limits
+from analyzer.decode.rows import Rows
 from analyzer.render.forms import Slot
-from analyzer.render.limits import Limits
 from analyzer.render.table import TABLE_KEYS, TableForm
-from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.roads import (
     FORMS,

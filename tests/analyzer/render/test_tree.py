@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.masking import secret_spans
 from analyzer.render.hexdump import hexdump_lines
-from analyzer.render.jsonable import JsonWriter, Limits
 from analyzer.render.lines import plain, print_lines
-from analyzer.render.masking import secret_spans
 from analyzer.render.tree_json import Message, tree_object
 from analyzer.render.tree_text import finding_line, title, tree_lines
 from dissectors.api import MessageHeader, Role

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.rows import ROW_KEYS, Rows
+from analyzer.decode.content import read_message
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from tests.brokers.kafka.recipe import COMPILER
 from tests.brokers.lab.java import Java, compiled
@@ -52,7 +53,7 @@ def compare(capture: Path, vendor: Java) -> tuple[Difference, int]:
         rows = [json.loads(COMPLETE.line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
         asked = []
         for index, row in enumerate(rows):
-            asked.append(f"{row['role']} {row['code']} {row['version']} {session.message(index)[4:].hex()}\n")
+            asked.append(f"{row['role']} {row['code']} {row['version']} {read_message(session, index)[4:].hex()}\n")
     answers = vendor.run("VendorJson", text="".join(asked)).splitlines()
     for row, answer in zip(rows, answers, strict=True):
         found.compared += 1

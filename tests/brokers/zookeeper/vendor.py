@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.rows import ROW_KEYS, Rows
+from analyzer.decode.content import read_message
+from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.session import Session
 from tests.brokers.kafka.recipe import COMPILER
 from tests.brokers.kafka.vendor import counted
@@ -36,7 +37,7 @@ def decoded(capture: Path) -> tuple[list[Row], list[bytes]]:
         count = len(session.rows)
         columns = Rows(session).columns(KEYS, np.arange(count))
         rows = [json.loads(COMPLETE.line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
-        return rows, [bytes(session.message(index)) for index in range(count)]
+        return rows, [bytes(read_message(session, index)) for index in range(count)]
 
 
 def expected(rows: Sequence[Row], messages: Sequence[bytes], vendor: Java) -> list[Row | None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.decode.content import read_context, read_message
 from analyzer.session import Session
 from dissectors.api import Outcome, Role, State
 from dissectors.kafka.conversation import JOIN_GROUP, KAFKA, KafkaConversation, protocol_type
@@ -172,12 +173,12 @@ def test_the_kind_of_a_group_is_what_decoding_the_request_says() -> None:
     for name in ("k010_py_old", "k24_sasl_v0", "k4_java_classic", "k4_go_franz"):
         with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
             for row in range(len(session.rows)):
-                context = session.context(row)
+                context = read_context(session, row)
                 if context.code != JOIN_GROUP or context.role is not Role.REQUEST or context.version in versions:
                     continue
                 assert context.version is not None
                 versions.add(context.version)
-                message = session.message(row)
+                message = read_message(session, row)
                 for cut in range(len(message) + 1):
                     said = KAFKA.values(message[:cut], context).values.get("protocolType")
                     expected = said if isinstance(said, str) else None

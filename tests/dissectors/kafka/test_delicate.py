@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.masking import secret_spans
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.masking import secret_spans
 from analyzer.render.tree_json import node_object
 from dissectors.api import Context, Role
 from dissectors.field import Tree

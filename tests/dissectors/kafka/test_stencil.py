@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from analyzer.decode.content import find_dissector, read_context, read_message
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.holes import Bytes, Integer, Nested, Text
@@ -53,14 +54,14 @@ def test_bodies_are_those_of_the_decoder(name: str) -> None:
     found = with_holes = 0
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
         for row in range(len(session.rows)):
-            dissector, context = session.dissector(row), session.context(row)
+            dissector, context = find_dissector(session, row), read_context(session, row)
             if dissector is None or dissector.name != "kafka":
                 continue
-            made = stencil(session.message(row), context)
+            made = stencil(read_message(session, row), context)
             if made is not None:
                 found += 1
                 with_holes += holes_in(made.body.values) > 0
-                assert filled(made.body) == filled(KAFKA.values(session.message(row), context))
+                assert filled(made.body) == filled(KAFKA.values(read_message(session, row), context))
     assert found > 50
     assert with_holes > found // 2
 

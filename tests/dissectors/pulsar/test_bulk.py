@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import analyzer.capture.records
-import analyzer.engine
+import analyzer.messages.engine
 from analyzer.capture.rows import gather_rows
-from analyzer.messages import FROM_CLIENT
+from analyzer.decode.content import find_dissector, read_message
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import MessageHeader, Outcome, Role, State
 from dissectors.pulsar import Pulsar
@@ -54,8 +55,8 @@ def recorded() -> list[Message]:
     for path in GOLDEN:
         with Session([path]).load() as session:
             side = session.rows.column("side").tolist()
-            ours = [row for row in range(len(side)) if getattr(session.dissector(row), "name", None) == "pulsar"]
-            found += [(session.message(row), side[row] == FROM_CLIENT) for row in ours]
+            ours = [row for row in range(len(side)) if getattr(find_dissector(session, row), "name", None) == "pulsar"]
+            found += [(read_message(session, row), side[row] == FROM_CLIENT) for row in ours]
     return found
 
 
@@ -218,8 +219,8 @@ def test_what_is_read_in_columns(name: str) -> None:
 @pytest.fixture
 def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bulk road takes even one packet, and blocks do not grow."""
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analyzer import defects
+from analyzer.messages import defects
 from analyzer.session import Session
 from dissectors.api import LengthPrefixed
 from dissectors.finding import Finding

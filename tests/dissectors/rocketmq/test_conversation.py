@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.insight.errors import errors, is_empty
+from analyzer.query.response_errors import errors, is_empty
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, STEP_NS, Talk, frames, rows, segments, write
 from tests.dissectors.rocketmq.making import binary, command

@@ -8,7 +8,7 @@ from struct import pack
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.api import Context, Role
 from dissectors.field import Field
 from dissectors.rocketmq import RocketMQ

@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from analyzer.framing import UNCONFIRMED_BYTES
-from analyzer.pasted import by_looks, cut, recognise
+from analyzer.hexinput.pasted import by_looks, cut, recognise
+from analyzer.messages.framing import UNCONFIRMED_BYTES
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.registry import by_name, dissectors
 from tests.analyzer.capture.writers import T0, Frame
-from tests.analyzer.test_engine import EFFECTS, EVENTUAL, LATE, REORDERED
+from tests.analyzer.messages.test_engine import EFFECTS, EVENTUAL, LATE, REORDERED
 from tests.analyzer.wire import (
     CLIENT,
     SERVER,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.api import Role
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.message import folded

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.defects import whole
+from analyzer.decode.content import read_undecoded
+from analyzer.messages.defects import whole
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from tests.golden.truth import read_ndjson
@@ -36,7 +37,7 @@ def captured() -> tuple[Frame, ...]:
     found: dict[tuple[object, ...], Frame] = {}
     for path in sorted(GOLDEN.glob("*.pcap.zst")):
         with Session([path]).load() as session:
-            for dissector, message, context in session.readable(np.arange(len(session.rows))):
+            for dissector, message, context in read_undecoded(session, np.arange(len(session.rows))):
                 if dissector is not None and dissector.name == "rocketmq":
                     data = whole(message)
                     name = f"{path.name.split('.')[0]} {context.code} {context.role.name}"

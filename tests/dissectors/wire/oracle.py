@@ -13,7 +13,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dissectors.wire import Dialect, FieldSchema, Fixed, Length, Schema, Sized, Versions
-from dissectors.wire.primitive import LENGTHS, Primitive, Rest, Varint
+from dissectors.wire.dialect import Primitive, Rest, Varint
+from dissectors.wire.primitive import LENGTHS
 from dissectors.wire.schema import MORE
 
 FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "bool": "?"}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.field import Field, FieldSpec
 from dissectors.wire.embedded import Embedded, Holder, embedded, holds_secret
 from dissectors.wire.secret import Secret

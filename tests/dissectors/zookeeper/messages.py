@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from analyzer.decode.content import find_dissector, read_context, read_header, read_message
 from analyzer.session import Session
 from dissectors.api import Context, Dissector
 from dissectors.wire.message import ErrorName
@@ -124,10 +125,10 @@ def golden() -> tuple[Message, ...]:
 def _of(path: Path) -> Iterator[Message]:
     with Session([path]).load() as session:
         for row in range(len(session.rows)):
-            dissector = session.dissector(row)
+            dissector = find_dissector(session, row)
             if dissector is not None:
-                name = f"{path.name.partition('.')[0]} {session.header(row).operation} {row + 1}"
-                yield Message(name, dissector, session.message(row), session.context(row))
+                name = f"{path.name.partition('.')[0]} {read_header(session, row).operation} {row + 1}"
+                yield Message(name, dissector, read_message(session, row), read_context(session, row))
 
 
 def kinds(most: int = 1) -> list[Message]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter
+from analyzer.decode.jsonable import JsonWriter
 from dissectors.api import Context, Role
 from dissectors.wire.cut import Cut
 from dissectors.zookeeper import ZooKeeper

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from analyzer.decode.content import find_dissector, read_header, read_message
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, rows, segments
 from tests.dissectors.zookeeper.messages import GOLDEN
@@ -40,9 +41,13 @@ def conversation(capture_name: str, protocol: str) -> list[tuple[int, bytes, str
     found: dict[int, list[tuple[int, bytes, str | None]]] = {}
     with Session([GOLDEN / f"{capture_name}.pcap.zst"]).load() as session:
         for row in range(len(session.rows)):
-            dissector = session.dissector(row)
+            dissector = find_dissector(session, row)
             if dissector is not None and dissector.name == protocol:
-                message = session.rows.cell("side", row), session.message(row), session.header(row).operation
+                message = (
+                    session.rows.cell("side", row),
+                    read_message(session, row),
+                    read_header(session, row).operation,
+                )
                 found.setdefault(session.rows.cell("stream", row), []).append(message)
     return max(found.values(), key=len)[:MOST]
 

@@ -9,8 +9,10 @@ from random import Random
 import pytest
 
 from analyzer.cli.program import run
-from analyzer.render.jsonable import JsonWriter
-from analyzer.render.limits import Limits
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_header
+from analyzer.decode.jsonable import JsonWriter
+from analyzer.decode.limits import Limits
 from analyzer.render.lines import plain
 from analyzer.render.shown import shown_lines
 from analyzer.render.tree_json import node_object
@@ -101,10 +103,10 @@ def in_trees(path: Path) -> dict[int, list[bytes]]:
     limits = Limits(None, None)
     with Session([path]).load() as session:
         for row in range(len(session.rows)):
-            if session.header(row).role is Role.RAW:
+            if read_header(session, row).role is Role.RAW:
                 continue
             text = "\n".join(map(plain, shown_lines(session, row, limits))).encode()
-            tree = b"".join(JsonWriter(limits).line(node_object(node)) for node in session.tree(row).fields)
+            tree = b"".join(JsonWriter(limits).line(node_object(node)) for node in decode_tree(session, row).fields)
             if leak := leaks(text + tree):
                 found[row] = leak
     return found

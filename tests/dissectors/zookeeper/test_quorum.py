@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.messages import Mark
+from analyzer.messages.index import Mark
 from analyzer.session import Session
 from dissectors.api import Context, Outcome, Role, State
 from dissectors.wire.embedded import Embedded

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import analyzer.bulk
 import analyzer.capture.records
-import analyzer.engine
+import analyzer.messages.engine
+import analyzer.messages.fast_path
 from analyzer.capture.rows import gather_rows
-from analyzer.messages import FROM_CLIENT
+from analyzer.decode.content import find_dissector, read_header, read_message
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.wire.bulk import Column, Look, Wire
@@ -42,9 +43,9 @@ def recorded() -> list[Message]:
     for path in sorted(GOLDEN.glob("*.pcap.zst")):
         with Session([path]).load() as session:
             for row in range(len(session.rows)):
-                dissector, header = session.dissector(row), session.header(row)
+                dissector, header = find_dissector(session, row), read_header(session, row)
                 if dissector is not None and dissector.name == QUORUM.name and header.code is not None:
-                    found.append((session.message(row), session.rows.cell("side", row) == FROM_CLIENT))
+                    found.append((read_message(session, row), session.rows.cell("side", row) == FROM_CLIENT))
     return found
 
 
@@ -215,9 +216,9 @@ def test_an_ack_that_nobody_asked_for_is_no_answer() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_two_roads_agree(tmp_path: Path, seed: int, look: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However packets lie in segments, and also where bytes in them have changed."""
-    monkeypatch.setattr(analyzer.bulk, "WORTH_A_LOOK", look)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.fast_path, "WORTH_A_LOOK", look)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     random, flows = Random(seed), {CLIENT: b"", SERVER: b""}
     for zxid in range(8, 90):
@@ -241,8 +242,8 @@ def test_the_two_roads_agree(tmp_path: Path, seed: int, look: int, monkeypatch: 
 
 def test_a_raw_run_ends_where_its_own_bytes_have_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind a packet without its end, what follows reads as ids for a long while, and then as none."""
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     broken = packet("REQUEST", -1, bytes(16))[:-4]
     acks = [packet("ACK", 1005 + number) for number in range(300)]

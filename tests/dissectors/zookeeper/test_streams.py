@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from tests.analyzer.capture.writers import T0, Frame
-from tests.analyzer.test_engine import EFFECTS, EVENTUAL, LATE, REORDERED, Effect, touched
+from tests.analyzer.messages.test_engine import EFFECTS, EVENTUAL, LATE, REORDERED, Effect, touched
 from tests.analyzer.wire import (
     CLIENT,
     SERVER,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.rows import Rows
+from analyzer.decode.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.wire import ACK, CLIENT, RST, SERVER, SYN, Segment, capture
 from tests.tui.driving import GOLDEN, KAFKA

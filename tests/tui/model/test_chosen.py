@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from analyzer.config.model import Config
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.fields import resolve
-from analyzer.fields.reading import Reading
-from analyzer.render.jsonable import Limits
-from analyzer.render.presets import presets
+from analyzer.query.fields import resolve
+from analyzer.query.fields.reading import Reading
+from analyzer.query.presets import presets
 from analyzer.render.shapes import Joined
-from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model.chosen import AUTOMATIC, MOST, OF_CELLS, Chosen, added, set_keys, sets

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from analyzer.config.model import ColorRule, Config, built_in_colors, protocol_colors
-from analyzer.filter import compiled
-from analyzer.rows import Rows
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import read_cell
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model import colouring as module
@@ -43,7 +45,7 @@ def expected(session: Session, colors: tuple[ColorRule, ...]) -> list[str | None
 
 
 def asked(session: Session, colouring: Colouring, rows: list[int]) -> list[str | None]:
-    partners = {row: session.cell("partner", row) for row in rows}
+    partners = {row: read_cell(session, "partner", row) for row in rows}
     colouring.rules_at(partners)
     wanting = colouring.wanting(rows)
     colouring.take(colouring.edition, wanting, colouring.ask(wanting))
@@ -71,11 +73,11 @@ def test_dear_rules_wait_for_another_thread() -> None:
         rules, _ = rules_of((ColorRule("error", "error", "red"), ColorRule("all", "length > 0", "blue")), {})
         colouring = Colouring(session, rules)
         rows = list(range(len(session.rows)))
-        partners = {row: session.cell("partner", row) for row in rows}
+        partners = {row: read_cell(session, "partner", row) for row in rows}
         at_first = colouring.rules_at(partners)
         assert {rule.name for rule in at_first.values() if rule} == {"all"}
         changed = colouring.take(colouring.edition, rows, colouring.ask(rows))
-        assert changed == [row for row in rows if session.body(row).error is not None]
+        assert changed == [row for row in rows if decode_body(session, row).error is not None]
         assert changed
         colouring.forget()
         late = colouring.edition - 1

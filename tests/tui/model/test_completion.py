@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.fields.catalog import every, find
-from analyzer.fields.reading import Reading
-from analyzer.filter import FilterError, compiled
-from analyzer.filter.nodes import Comparison, Joined, Literal
-from analyzer.filter.parse import parse
-from analyzer.rows import Rows
+from analyzer.decode.rows import Rows
+from analyzer.query.fields.catalog import every, find
+from analyzer.query.fields.reading import Reading
+from analyzer.query.filter import FilterError, compiled
+from analyzer.query.filter.nodes import Comparison, Joined, Literal
+from analyzer.query.filter.parse import parse
 from analyzer.session import Session
-from tests.analyzer.filter.captured import captured
-from tests.analyzer.filter.test_secrets import NAMES, secrets_of
+from tests.analyzer.query.filter.captured import captured
+from tests.analyzer.query.filter.test_secrets import NAMES, secrets_of
 from tests.effort import within_steps
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, write

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.render.jsonable import Limits
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.jsonable import Limits
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
@@ -66,7 +67,7 @@ def test_what_is_told_beside_the_fields() -> None:
 def test_places() -> None:
     assert place_of(Note(())) is None
     with Session([KAFKA]) as session:
-        tree = session.load().tree(0)
+        tree = decode_tree(session.load(), 0)
         place = place_of(tree.fields[0])
         assert place is not None
         assert (place.source, place.offset, place.length) == (0, 0, 4)

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from analyzer.cli.follow import command
-from analyzer.lore import Lore
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.name_resolver import Lore
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.filter import compiled
-from analyzer.filter.nodes import Comparison, Literal
-from analyzer.filter.parse import parse
+from analyzer.query.filter import compiled
+from analyzer.query.filter.nodes import Comparison, Literal
+from analyzer.query.filter.parse import parse
 from tests.tui.hostile import TEXTS, random_texts
 from tui.model.leads import both, duration_literal, latency_within, literal, one_of, time_within
 

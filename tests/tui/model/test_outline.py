@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from dissectors.field import Field, FieldSpec
 from dissectors.wire.secret import Secret
@@ -22,7 +23,7 @@ FETCH = 47
 @pytest.fixture(scope="module")
 def fields() -> list[Field]:
     with Session([KAFKA]) as session:
-        return session.load().tree(FETCH).fields
+        return decode_tree(session.load(), FETCH).fields
 
 
 def walked(nodes: list[Field], opened: set[int], depth: int = 0) -> Iterator[tuple[Field, int]]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.filter import compiled
-from analyzer.rows import Rows
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model import sieve as model

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.filter import compiled
+from analyzer.decode.rows import Rows
 from analyzer.insight.percentiles import ROUND, buckets
 from analyzer.insight.statistics import Study
+from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
-from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Segment, capture, opening
 from tests.program import run

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.filter import compiled
 from analyzer.insight.stories import tales
+from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.registry import dissectors

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.decode.rows import Rows
 from analyzer.render.clock import Clock
-from analyzer.render.time_formats import TIME_FORMATS, TimeFormat
-from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.tui.driving import KAFKA
 from tui.model.times import REFERENCE, Times, Width, first_form

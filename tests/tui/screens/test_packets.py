@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from analyzer.render.jsonable import Limits
-from analyzer.render.masking import secret_spans
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_message
+from analyzer.decode.jsonable import Limits
+from analyzer.decode.masking import secret_spans
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, metadata, write
@@ -80,7 +82,7 @@ def test_bytes_unfold_beneath_their_packet() -> None:
         dump = [line for line in found.lines() if re.match(r"  [0-9a-f]{4}  ", line)]
         hexes = "".join(line[8:57].replace(" ", "") for line in dump)
         session = found.main.session
-        assert hexes.endswith(session.message(0).hex())
+        assert hexes.endswith(read_message(session, 0).hex())
         assert there.pane.cursor == 1
         await found.press("space")
         assert there.pane.count == 2
@@ -127,7 +129,7 @@ def test_secrets_are_masked(show: bool) -> None:
         row, secret = next(
             (row, tree.sources[0].data[first:end])
             for row in range(len(session.rows))
-            for tree in [session.tree(row)]
+            for tree in [decode_tree(session, row)]
             for first, end in secret_spans(tree).get(0, ())
         )
         found.main.select_row(row)

@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 from textual.widgets import Input
 
-from analyzer.columns import Ints
+from analyzer.columns.arrays import Ints
 from analyzer.session import Analysis
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, write

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from analyzer.config.model import ColorRule
-from analyzer.render.jsonable import Limits
+from analyzer.decode.jsonable import Limits
 from analyzer.session import Session
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, acts

@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 import zstandard
 
-from analyzer.filter import compiled
-from analyzer.row_columns import Integers
-from analyzer.rows import Rows
+from analyzer.columns.values import Integers
+from analyzer.decode.content import find_dissector, read_cell
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.rows import Rows
+from analyzer.query.filter import compiled
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.kafka.catalog.tshark import aliases
@@ -95,9 +97,9 @@ class Capture:
         self.reader = Rows(self.session)
         self.rows = np.arange(len(self.session.rows))
         ports = {
-            self.session.endpoint(self.session.cell("stream", row) or 0, 1).rpartition(":")[2]
+            name_endpoint(self.session, read_cell(self.session, "stream", row) or 0, 1).rpartition(":")[2]
             for row in self.rows.tolist()
-            if (dissector := self.session.dissector(row)) is not None and dissector.name == "kafka"
+            if (dissector := find_dissector(self.session, row)) is not None and dissector.name == "kafka"
         }
         self.decode_as = [word for port in sorted(ports) for word in ("-d", f"tcp.port=={port},kafka")]
         self.unread = self.tshark(UNREAD)

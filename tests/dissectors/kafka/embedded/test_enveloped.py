@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter
+from analyzer.decode.jsonable import JsonWriter
 from analyzer.render.tree_json import node_object
 from dissectors.api import Context, Role
 from dissectors.kafka.conversation import KafkaConversation

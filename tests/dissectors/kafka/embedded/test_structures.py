@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter
+from analyzer.decode.jsonable import JsonWriter
 from analyzer.render.tree_json import node_object
 from dissectors.api import Context, Role
 from dissectors.kafka.tables import table

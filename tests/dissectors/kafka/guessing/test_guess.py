@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from analyzer.pasted import by_looks, cut
+from analyzer.decode.content import read_header, read_message
+from analyzer.hexinput.pasted import by_looks, cut
 from analyzer.session import Session
 from dissectors.api import Context, Role, State
 from dissectors.kafka import Kafka
@@ -135,9 +136,9 @@ def test_real_answers_without_their_requests(name: str) -> None:
     with Session([path]) as session:
         session.load()
         for row in range(len(session.rows)):
-            header = session.header(row)
+            header = read_header(session, row)
             if header.role is Role.RESPONSE and header.code is not None and header.version is not None:
-                message = session.message(row)
+                message = read_message(session, row)
                 counts[judged(message, header.code, header.version)] += 1
                 body, tree = KAFKA.values(message, ORPHAN), KAFKA.tree(message, ORPHAN)
                 assert_tiles(tree)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.masking import secret_spans
+from analyzer.decode.bodies import decode_tree, list_row_findings
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.masking import secret_spans
 from analyzer.render.tree_json import node_object
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, FIN, SERVER, Segment, Talk, capture, data_segments, opening, segments
@@ -33,7 +34,7 @@ def test_what_lies_behind_a_lost_segment_is_not_shown(tmp_path: Path) -> None:
     lost = len(AUTHENTICATE) + (-len(AUTHENTICATE) % 10) + 10
     kept = [each for each in parts if not (each.at == lost and each.payload)]
     with Session([capture(tmp_path / "lost.pcap", kept)]).load() as session:
-        tree = session.tree(1)
+        tree = decode_tree(session, 1)
         spans = secret_spans(tree)[0]
         said = JsonWriter(Limits(bytes_limit=None)).line([node_object(node) for node in tree.fields])
         data = bytearray(tree.sources[0].data)
@@ -50,5 +51,5 @@ def test_a_broker_that_hangs_up_has_refused(tmp_path: Path) -> None:
     sent = [*opening(), *data_segments(writes)]
     sent.append(Segment(SERVER, len(HANDSHAKE[1]), acked=len(HANDSHAKE[0]) + 4 + len(TOKEN), flags=FIN | 0x10))
     with Session([capture(tmp_path / "refused.pcap", sent)]).load() as session:
-        assert [finding.code for finding in session.remarks(2)] == ["closed-unanswered"]
-        assert [finding.code for finding in session.remarks(1)] == []
+        assert [finding.code for finding in list_row_findings(session, 2)] == ["closed-unanswered"]
+        assert [finding.code for finding in list_row_findings(session, 1)] == []

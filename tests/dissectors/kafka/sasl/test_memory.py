@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 import analyzer.capture.records
-import analyzer.engine
+import analyzer.messages.engine
+from analyzer.decode.content import read_context
 from analyzer.session import Session
 from dissectors.kafka.sasl.memory import Sasl
 from tests.dissectors.kafka.test_conversation import GOLDEN, Answer, Ask, Message, Token, outcomes
@@ -97,13 +98,13 @@ def test_cut_messages(cut: int) -> None:
 @pytest.mark.parametrize("name", ["k24_sasl_v0", "k4_errors"])
 def test_both_roads_remember_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Contexts of all rows of a capture: message by message, in bulk, and wherever blocks are cut."""
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     found = []
     for use_bulk, block in ((False, 1 << 15), (True, 1 << 15), (True, 16), (True, 5), (False, 7)):
         with Session([GOLDEN / f"{name}.pcap.zst"], use_bulk=use_bulk, block=block).load() as session:
-            found.append([session.context(row) for row in range(len(session.rows))])
+            found.append([read_context(session, row) for row in range(len(session.rows))])
     assert all(each == found[0] for each in found)
     assert any(context.extra for context in found[0])
 

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from analyzer.render.jsonable import JsonWriter, Limits
+from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.render.message_text import message_lines
 from analyzer.render.tree_json import Message, tree_object
 from dissectors.api import Body, Context, MessageHeader, Role

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from analyzer.decode.bodies import decode_body, decode_tree
+from analyzer.decode.content import find_dissector, read_header, read_message
 from analyzer.session import Session
 from dissectors.raw import Run
 from dissectors.rocketmq.raw import RAW
@@ -85,7 +87,7 @@ def test_frames_are_what_was_written(tmp_path: Path, talk: Talk, cut: Cut) -> No
 def test_messages_are_read_once_each(tmp_path: Path) -> None:
     path = capture(tmp_path / "ha.pcap", segments(SYNC), SYNC)
     with Session([path], decode_as=TOLD).load() as session:
-        bodies = [session.body(row).values for row in range(len(session.rows))]
+        bodies = [decode_body(session, row).values for row in range(len(session.rows))]
     there = [each["commitLogOffset"] for body in bodies for each in body.get("messages", ())]
     assert there == sorted(set(there))
     cut = [body for body in bodies if "continues" in body]
@@ -117,7 +119,7 @@ def test_a_run_that_is_none_of_it(tmp_path: Path) -> None:
 def test_every_tree_covers_its_row(tmp_path: Path, talk: Talk, told: dict[int, str] | None) -> None:
     with Session([capture(tmp_path / "ha.pcap", segments(talk), talk)], decode_as=told).load() as session:
         for row in range(len(session.rows)):
-            tree = session.tree(row)
+            tree = decode_tree(session, row)
             assert_tiles(tree)
             assert not tree.findings
             assert all(node.spec.name != "data" for node in tree.fields)
@@ -126,7 +128,8 @@ def test_every_tree_covers_its_row(tmp_path: Path, talk: Talk, told: dict[int, s
 def test_a_run_shows_messages_that_blocks_cut(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "ha.pcap", segments(SYNC), SYNC)]).load() as session:
         tree = max(
-            (session.tree(row) for row in range(len(session.rows))), key=lambda each: len(each.fields[0].children)
+            (decode_tree(session, row) for row in range(len(session.rows))),
+            key=lambda each: len(each.fields[0].children),
         )
     bodies = [node.value for node in every(tree.fields) if node.spec.name == "body"]
     assert sorted(map(len, bodies)) == [40 * index for index in range(9)]
@@ -174,7 +177,9 @@ def test_a_huge_run_is_shown_as_far_as_its_bounds() -> None:
 def test_a_real_slave_of_a_controller() -> None:
     with Session([GOLDEN], decode_as=TOLD).load() as session:
         found = [
-            session.header(row).operation for row in range(len(session.rows)) if session.dissector(row) is not None
+            read_header(session, row).operation
+            for row in range(len(session.rows))
+            if find_dissector(session, row) is not None
         ]
         assert [name for name in found if name in ("HANDSHAKE", "TRANSFER", "HEARTBEAT", "SLAVE_OFFSET")] == [
             "HANDSHAKE", "HANDSHAKE", "SLAVE_OFFSET", "HEARTBEAT", "HEARTBEAT", "SLAVE_OFFSET",
@@ -188,9 +193,9 @@ def test_a_real_slave_gets_the_log() -> None:
         row for row in read_ndjson(CLASSIC.with_suffix("").with_suffix(".expected.ndjson.zst")) if row["role"] == "raw"
     ]
     with Session([CLASSIC]).load() as session:
-        runs = [row for row in range(len(session.rows)) if session.dissector(row) is None]
-        assert sorted(len(session.message(row)) for row in runs) == sorted(row["length"] for row in expected)
-        trees = [session.tree(row) for row in runs]
+        runs = [row for row in range(len(session.rows)) if find_dissector(session, row) is None]
+        assert sorted(len(read_message(session, row)) for row in runs) == sorted(row["length"] for row in expected)
+        trees = [decode_tree(session, row) for row in runs]
     for tree in trees:
         assert_tiles(tree)
         assert not tree.findings

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.render.jsonable import JsonWriter, Limits
-from analyzer.render.masking import secret_spans
+from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.masking import secret_spans
 from analyzer.render.tree_json import node_object
 from dissectors.api import Context, Dissector, Role
 from dissectors.wire.message import folded

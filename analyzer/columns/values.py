@@ -1,0 +1,262 @@
+"""What a key of a row can be, for many rows at once: plain values for programs, cells for text.
+
+Theory. A key that the index tells is a column of numbers, some of which stand for texts. Who asks for values gets
+Python objects; who prints gets bytes in columns (analyzer.columns.cells) and no object for any row. Both come from the
+same column, and tests/analyzer/columns/test_values.py holds them equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.columns import cells
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.cells import Cells
+
+Values = list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a form of output writes a cell. `text` also escapes; `quote` stands around texts that need no escape."""
+
+    name: str
+    null: bytes
+    text: Callable[[str], bytes]
+    quote: bytes = b""
+
+
+class Column(Protocol):
+    """A key of n rows."""
+
+    def values(self) -> Values:
+        """Plain values, None for null."""
+
+    def cells(self, style: Style) -> Cells:
+        """The same as text. Raises TooWide."""
+
+
+MOST_TEXTS = 1 << 18
+"""Texts of one kind that are remembered; when there are more, those that are asked for are made anew."""
+
+
+class Texts:
+    """A text for each small number, made when first asked for: as str, and as a cell of each style."""
+
+    def __init__(self, text: Callable[[int], str | None]) -> None:
+        self._text = text
+        self._places = np.empty(0, np.int32)
+        self._table: npt.NDArray[np.object_] = np.empty(0, object)
+        self._count = 0
+        self._cells: dict[str, tuple[Cells, Bools]] = {}
+
+    def values(self, numbers: Ints) -> Values:
+        """The texts of many numbers."""
+        places = self._made(numbers)
+        values: Values = self._table[places].tolist()
+        return values
+
+    def value(self, number: int) -> str | None:
+        """The text of one number."""
+        return self._text(number)
+
+    def cells(self, numbers: Ints, style: Style) -> Cells:
+        """The same as cells."""
+        places = self._made(numbers)
+        found, made = self._cells.get(style.name, (np.zeros((0, 0), np.uint8), np.zeros(0, bool)))
+        if len(made) < len(self._table) or not made[places].all():
+            found, made = self._cells[style.name] = self._written(found, made, places, style)
+        return found[places]
+
+    def _made(self, numbers: Ints) -> Array:
+        """Where their texts are in the table; they are made if they are not there."""
+        missing = int(numbers.max(initial=-1)) + 1 - len(self._places)
+        if missing > 0:
+            self._places = np.concatenate((self._places, np.full(missing + len(self._places), -1, np.int32)))
+        places: Array = self._places[numbers]
+        if (places < 0).any():
+            self._make(numbers, _distinct(numbers[places < 0]))
+            places = self._places[numbers]
+        return places
+
+    def _make(self, numbers: Ints, new: Ints) -> None:
+        if self._count and self._count + len(new) > MOST_TEXTS:
+            self._places[:] = -1
+            self._table, self._count, self._cells = np.empty(0, object), 0, {}
+            new = _distinct(numbers)
+        end = self._count + len(new)
+        if end > len(self._table):
+            self._table = np.concatenate((self._table, np.empty(end, object)))
+        for place, number in enumerate(new.tolist(), self._count):
+            self._table[place] = self._text(number)
+        self._places[new] = np.arange(self._count, end)
+        self._count = end
+
+    def _written(self, found: Cells, made: Bools, places: Array, style: Style) -> tuple[Cells, Bools]:
+        """The cells of a style, with those of `places` among them."""
+        made = np.concatenate((made, np.zeros(len(self._table) - len(made), bool)))
+        new = _distinct(places[~made[places]])
+        texts = [style.null if text is None else style.text(text) for text in self._table[new].tolist()]
+        more = cells.table(texts)
+        wider = np.zeros((len(made), max(found.shape[1], more.shape[1])), np.uint8)
+        wider[: len(found), : found.shape[1]] = found
+        wider[new, : more.shape[1]] = more
+        made[new] = True
+        return wider, made
+
+
+def _distinct(numbers: Array) -> Ints:
+    """Each of several small numbers once, in order; np.unique would load masked arrays for that."""
+    least = int(numbers.min(initial=0 if not len(numbers) else int(numbers[0])))
+    found: Ints = np.flatnonzero(np.bincount(numbers - least)) + least
+    return found
+
+
+def fixed(texts: Sequence[str]) -> Texts:
+    """Texts that are all known: roles, states."""
+    return Texts(lambda number: texts[number])
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """One of few texts in each row."""
+
+    texts: Texts
+    numbers: Ints
+
+    def values(self) -> Values:
+        """See Column."""
+        return self.texts.values(self.numbers)
+
+    def cells(self, style: Style) -> Cells:
+        """See Column."""
+        return self.texts.cells(self.numbers, style)
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """A number in each row, or null."""
+
+    numbers: Array
+    null: Bools | None = None
+
+    def values(self) -> Values:
+        """See Column."""
+        numbers = self.numbers
+        if self.null is not None and self.null.any():
+            numbers = numbers.astype(object)
+            numbers[self.null] = None
+        values: Values = numbers.tolist()
+        return values
+
+    def cells(self, style: Style) -> Cells:
+        """See Column."""
+        if self.null is None:
+            return cells.integers(self.numbers)
+        written = cells.integers(np.where(self.null, 0, self.numbers))
+        return cells.nothing_where(written, self.null, style.null)
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """Yes or no in each row."""
+
+    flags: Bools
+
+    def values(self) -> Values:
+        """See Column."""
+        values: Values = self.flags.tolist()
+        return values
+
+    def cells(self, style: Style) -> Cells:
+        """See Column."""
+        return cells.table([b"false", b"true"])[self.flags.astype(np.int8)]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """A time in each row: ns since 1970, printed as ISO 8601."""
+
+    times: Ints
+
+    def values(self) -> Values:
+        """See Column."""
+        text = cells.text_of(cells.times(self.times)).decode("ascii")
+        return [text[at : at + cells.ISO_WIDTH] for at in range(0, len(text), cells.ISO_WIDTH)]
+
+    def cells(self, style: Style) -> Cells:
+        """See Column."""
+        return cells.beside([style.quote, cells.times(self.times), style.quote], len(self.times))
+
+
+_EPOCH = datetime(1970, 1, 1)
+
+PLAIN = Style("plain", b"", str.encode)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Several columns put together to one text in each row, for texts that need no escape; or null."""
+
+    parts: Sequence[Column]
+    null: Bools = field(default_factory=lambda: np.zeros(0, bool))
+
+    def values(self) -> Values:
+        """See Column."""
+        columns = [list(map(str, part.values())) for part in self.parts]
+        texts: Values = ["".join(row) for row in zip(*columns, strict=True)]
+        for place in np.flatnonzero(self.null).tolist():
+            texts[place] = None
+        return texts
+
+    def cells(self, style: Style) -> Cells:
+        """See Column."""
+        parts = [part.cells(PLAIN) for part in self.parts]
+        written = cells.beside([style.quote, *parts, style.quote], len(parts[0]))
+        return cells.nothing_where(written, self.null, style.null) if len(self.null) else written
+
+
+@dataclass(frozen=True, slots=True)
+class Scoped:
+    """A number that counts in a scope, which then stands before it and makes it a text; or a plain one; or null."""
+
+    scope: Picked
+    scoped: Bools
+    signed: Integers
+    unsigned: Integers
+
+    def values(self) -> Values:
+        """See Column."""
+        values = self.signed.values()
+        rows = np.flatnonzero(self.scoped)
+        scopes = self.scope.texts.values(self.scope.numbers[rows])
+        for place, scope, number in zip(rows.tolist(), scopes, self.unsigned.numbers[rows].tolist(), strict=True):
+            values[place] = f"{scope}{number}"
+        return values
+
+    def cells(self, style: Style) -> Cells:
+        """See Column."""
+        plain = self.signed.cells(style)
+        if not self.scoped.any():
+            return plain
+        rows = np.flatnonzero(self.scoped)
+        scope = self.scope.texts.cells(self.scope.numbers[rows], PLAIN)
+        numbers = cells.integers(self.unsigned.numbers[rows])
+        texts = cells.beside([style.quote, scope, numbers, style.quote], len(rows))
+        whole = np.zeros((len(plain), max(plain.shape[1], texts.shape[1])), np.uint8)
+        whole[:, : plain.shape[1]] = plain
+        whole[rows] = 0
+        whole[rows, : texts.shape[1]] = texts
+        return whole
+
+
+def iso_time(time: int) -> str:
+    """`2026-11-21T10:00:00.123456789Z` of ns since 1970."""
+    seconds, rest = divmod(time, 10**9)
+    return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()}.{rest:09d}Z"

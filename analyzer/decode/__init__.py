@@ -1,0 +1,1 @@
+"""What a body of a row is made of: values, trees, names, fragments of other messages, the line for people."""

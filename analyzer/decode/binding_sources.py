@@ -1,0 +1,111 @@
+"""Which rows of a capture teach names, found in the index; and which of them only say again what was heard.
+
+Theory. A dissector names its teachers by operation and role, so they are found a column at a time. Most of them repeat:
+clients ask for the same metadata every few minutes. What is the same but for its correlation id is decoded once, until
+something that was told has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.api import Context, Dissector, Role, State, Window
+from dissectors.lesson import Lesson, Teacher
+from dissectors.wire.bulk import NULL
+
+LONGEST = 32 << 20
+"""Bytes of a message beyond which nothing is learned of it."""
+
+MOST_HEARD = 50_000
+"""Messages that need not be decoded when they come again."""
+
+_ROLES = 8
+"""More than there are."""
+
+_What = tuple[str, int | None, int | None, Role]
+"""Protocol, code, version and role of a message."""
+
+
+class Teaching:
+    """Finds what teaches. `kinds`: what is to be learned; None is everything."""
+
+    def __init__(self, session: Analysis, kinds: Collection[str] | None) -> None:
+        self._session, self._kinds = session, kinds
+        self._teachers: dict[int, list[Teacher]] = {}
+        self._clients: dict[str, tuple[int, list[int]]] = {}
+        self._alike: dict[_What, int | None] = {}
+        self._heard: set[tuple[_What, int]] = set()
+
+    def wants(self, kind: str) -> bool:
+        """Whether names of a kind are to be learned."""
+        return self._kinds is None or kind in self._kinds
+
+    def constants(self) -> Iterator[Lesson]:
+        """What no message has to tell."""
+        for dissector in self._session.engine.known.dissectors:
+            yield from (each for each in defects.constants(dissector) if self.wants(each.kind))
+
+    def rows(self, first: int, last: int) -> Ints:
+        """The rows from `first` to before `last` that can teach something that is wanted, in order."""
+        table = self._session.rows
+        protocol, code, role = (table.column(name)[first:last] for name in ("protocol", "code", "role"))
+        what = np.where(code == NULL, NULL, code.astype(np.int64) * _ROLES + role)
+        found = np.zeros(last - first, bool)
+        for number in np.unique(protocol).tolist():
+            teachers = self._of(number)
+            every = [each.code * _ROLES + each.role for each in teachers if not each.client]
+            taught = np.isin(what, every)
+            for each in teachers:
+                if each.client:
+                    clients = np.isin(table.column("client")[first:last], self._named(each.client))
+                    taught |= clients & (what == each.code * _ROLES + each.role)
+            found |= taught & (protocol == number)
+        found &= table.column("state")[first:last] == State.COMPLETE
+        found &= table.column("length")[first:last] <= LONGEST
+        return np.flatnonzero(found) + first
+
+    def _of(self, number: int) -> list[Teacher]:
+        """What teaches in a protocol, by its number in the index."""
+        found = self._teachers.get(number)
+        if found is None:
+            dissector = self._session.engine.dissector(number)
+            every = () if dissector is None else defects.teachers(dissector)
+            found = self._teachers[number] = [each for each in every if self.wants(each.kind)]
+        return found
+
+    def _named(self, prefix: str) -> list[int]:
+        """Numbers of the clients whose name begins so, of all that are known by now."""
+        texts = self._session.engine.names.texts
+        seen, found = self._clients.get(prefix, (0, []))
+        known = len(texts)
+        found += [number for number in range(seen, known) if texts[number].startswith(prefix)]
+        self._clients[prefix] = known, found
+        return found
+
+    def repeats(self, dissector: Dissector, message: bytes | Window, context: Context) -> bool:
+        """Whether the same was said before, and nothing else of what it speaks of since."""
+        what = dissector.name, context.code, context.version, context.role
+        if what not in self._alike:
+            ours = [
+                each for each in defects.teachers(dissector) if (each.code, each.role) == (context.code, context.role)
+            ]
+            begins = [each.alike for each in ours if self.wants(each.kind)]
+            self._alike[what] = None if None in begins else max(each or 0 for each in begins)
+        begin = self._alike[what]
+        if begin is None or context.extra is not None:
+            return False
+        heard = what, hash(defects.whole(message)[begin:])
+        if heard in self._heard:
+            return True
+        if len(self._heard) < MOST_HEARD:
+            self._heard.add(heard)
+        return False
+
+    def forget(self) -> None:
+        """Something has another name now, so what was said of it before is news when it comes again."""
+        self._heard.clear()

@@ -1,0 +1,105 @@
+"""Rows decoded: values, trees, the line for people, each with what the index knows of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode import raw
+from analyzer.decode.content import find_dissector, list_pieces, read_contents, read_context, read_message
+from analyzer.messages import defects, row_findings
+from analyzer.messages.defects import UNREAD, UNREAD_SECRET
+from analyzer.session import Analysis
+from dissectors.api import Body, Context, Dissector, State
+from dissectors.field import Field, FieldSpec, Tree
+from dissectors.finding import Finding
+
+MakeTree = Callable[[Dissector, bytes, Context], Tree]
+
+SHOWN_GAP = 1 << 20
+"""Lost bytes up to here are zeros in a tree's source, so that what comes behind them can be dumped."""
+
+LOST = FieldSpec("lost", "gap")
+
+
+def decode_body(session: Analysis, row: int) -> Body:
+    """A row decoded to values, with all that is to be said of it."""
+    dissector = find_dissector(session, row)
+    if dissector is None:
+        return raw.body(session, row, read_message(session, row))
+    (message,) = read_contents(session, np.array([row]))
+    return add_row_findings(session, row, defects.values(dissector, message, read_context(session, row)))
+
+
+def decode_tree(session: Analysis, row: int, make: MakeTree = defects.tree) -> Tree:
+    """A row as an annotated tree; lost bytes are leaves of it. make: another way to make it of the bytes."""
+    dissector = find_dissector(session, row)
+    message = read_message(session, row)
+    if dissector is None:
+        tree = raw.tree(session, row, message)
+    else:
+        tree = make(dissector, message, read_context(session, row))
+        tree.findings[:] = [*list_row_findings(session, row), *_findings_of_body(session, row, tree.findings)]
+    _add_lost(session, row, tree)
+    return tree
+
+
+def add_row_findings(session: Analysis, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:
+    """A body with what the index knows of its row; remarks: that, where it is known already."""
+    known = list_row_findings(session, row) if remarks is None else remarks
+    return body._replace(findings=(*known, *_findings_of_body(session, row, body.findings)))
+
+
+def list_row_findings(session: Analysis, row: int) -> list[Finding]:
+    """What the index itself has to say of a row, as far as the input has been read."""
+    return list(row_findings.findings_of(int(flag_row_findings(session, np.array([row]), late=session.ended)[0])))
+
+
+def flag_row_findings(session: Analysis, rows: Ints, *, late: bool) -> Ints:
+    """The same of many rows, as bits; see row_findings.remarks."""
+    found = row_findings.remarks(session.rows, session.engine.streams, rows, late=late)
+    left = np.flatnonzero(found & row_findings.LEFT)
+    if len(left):
+        found[left[_are_held(session, rows[left])]] &= ~row_findings.LEFT
+    return found
+
+
+def _are_held(session: Analysis, rows: Ints) -> Bools:
+    """Which rows are requests that a server may hold; see Dissector.held."""
+    protocol, code = (session.rows.column(name)[rows] for name in ("protocol", "code"))
+    found = np.zeros(len(rows), bool)
+    for number in np.unique(protocol).tolist():
+        dissector = session.engine.dissector(number)
+        if dissector is not None and dissector.held:
+            found |= (protocol == number) & np.isin(code, sorted(dissector.held))
+    return found
+
+
+def _findings_of_body(session: Analysis, row: int, findings: Sequence[Finding]) -> list[Finding]:
+    """A body that breaks because bytes are missing is no malformed body."""
+    if session.rows.cell("state", row) != State.PARTIAL:
+        return list(findings)
+    return [finding for finding in findings if finding.code != "malformed-body"]
+
+
+def _add_lost(session: Analysis, row: int, tree: Tree) -> None:
+    """Leaves for what comes behind the first lost byte: gaps, and bytes that can't be read without them.
+
+    Where the tree ends in something secret, such bytes may be more of it.
+    """
+    pieces = list_pieces(session, row)
+    if all(at >= 0 for at, _, _ in pieces):
+        return
+    offset = len(tree.sources[0].data)
+    parts = [tree.sources[0].data]
+    unread = UNREAD_SECRET if tree.fields and tree.fields[-1].spec.secret else UNREAD
+    for at, length, _ in pieces[next(index for index, (at, _, _) in enumerate(pieces) if at < 0) :]:
+        data = None if at < 0 else session.source.store.read(at, length)
+        tree.fields.append(Field(LOST if data is None else unread, data, offset, length))
+        if sum(map(len, parts)) == offset and (data is not None or length <= SHOWN_GAP):
+            parts.append(bytes(length) if data is None else data)
+        offset += length
+    tree.sources[0] = replace(tree.sources[0], data=b"".join(parts), declared=offset)

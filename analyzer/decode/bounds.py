@@ -1,0 +1,81 @@
+"""Conditions on many messages, those on numbers of one width together.
+
+Theory. Nearly all that a reader asks of a number is whether it is below, above or equal to another one, so what all its
+questions leave is an interval. Numbers of one width in one segment are one matrix then, held against two rows of
+bounds: three calls, where each question for itself would cost three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.cells import Cells
+from dissectors.holes import DECIMAL, FLOWING, OPPOSITES, RUN, UVARINT, ZIGZAG, Condition, Term
+
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+_UNLIKE = (UVARINT, ZIGZAG, FLOWING, RUN, DECIMAL)
+"""Codes of numbers that are not as NumPy has them."""
+
+_INTERVALS: dict[str, Callable[[int], tuple[int, int]]] = {
+    "lt": lambda other: (LEAST, other - 1),
+    "le": lambda other: (LEAST, other),
+    "gt": lambda other: (other + 1, MOST),
+    "ge": lambda other: (other, MOST),
+    "eq": lambda other: (other, other),
+}
+
+
+class Block(NamedTuple):
+    """k numbers of one width in a segment: `columns` of its bytes (k * width), the least and the most of each."""
+
+    segment: int
+    columns: Ints
+    kind: str
+    least: Ints
+    most: Ints
+
+    def met(self, segment: Cells) -> Bools:
+        """Which rows of the segment are within all bounds."""
+        numbers: Array = segment.take(self.columns, axis=1).view(self.kind)
+        within: Bools = (numbers >= self.least) & (numbers <= self.most)
+        found: Bools = np.logical_and.reduce(within, axis=1)
+        return found
+
+
+def bounded(
+    conditions: Iterable[Condition], place: Callable[[int], tuple[int, int]]
+) -> tuple[Sequence[Block], Sequence[Condition]]:
+    """Blocks for the conditions on one signed number each, and all others. place: Template.place."""
+    intervals: dict[Term, tuple[int, int]] = {}
+    others: list[Condition] = []
+    for condition in conditions:
+        term, interval = condition.terms[0], _interval(condition)
+        if interval is None or not isinstance(term, Term):
+            others.append(condition)
+        else:
+            least, most = intervals.get(term, (LEAST, MOST))
+            intervals[term] = max(least, interval[0]), min(most, interval[1])
+    alike: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+    for term, bounds in intervals.items():
+        segment, inside = place(term.at)
+        alike.setdefault((segment, term.size), []).append((inside, *bounds))
+    return [_block(segment, size, found) for (segment, size), found in alike.items()], others
+
+
+def _interval(condition: Condition) -> tuple[int, int] | None:
+    """The numbers that meet a condition; None where it is no interval of one signed number."""
+    (term, *more), constant, name, other, outcome = condition
+    if more or not isinstance(term, Term) or term.negated or term.code in _UNLIKE or term.code.isupper():
+        return None
+    make = _INTERVALS.get(name if outcome else OPPOSITES[name])
+    least, most = (1, 0) if make is None else make(other - constant)
+    return (least, most) if LEAST <= least <= most <= MOST else None
+
+
+def _block(segment: int, size: int, found: Sequence[tuple[int, int, int]]) -> Block:
+    inside, least, most = (np.array(column, np.int64) for column in zip(*found, strict=True))
+    return Block(segment, (inside[:, None] + np.arange(size)).reshape(-1), f">i{size}", least, most)

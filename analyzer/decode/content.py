@@ -1,0 +1,147 @@
+"""What a row's bytes are, and what decoding them needs from earlier: for one row, or for many at once.
+
+A message is read up to its first lost byte. Nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints, given, given64, ranks
+from analyzer.messages import defects
+from analyzer.messages.paged_message import LONG, PagedMessage
+from analyzer.session import Analysis
+from dissectors.api import Context, Dissector, MessageHeader, Role, State, Window
+from dissectors.wire.bulk import NULL
+
+Undecoded = tuple[Dissector | None, bytes | Window, Context]
+
+
+def read_cell(session: Analysis, name: str, row: int) -> int | None:
+    """One integer of a 32-bit column of the index; None for null."""
+    return given(session.rows.cell(name, row))
+
+
+def find_dissector(session: Analysis, row: int) -> Dissector | None:
+    """Who reads this row; None for raw bytes."""
+    return session.engine.dissector(session.rows.cell("protocol", row))
+
+
+def read_header(session: Analysis, row: int) -> MessageHeader:
+    """What the index knows of a row."""
+    cell = session.rows.cell
+    role, state, scope = (
+        Role(cell("role", row)),
+        State(cell("state", row)),
+        session.engine.names.text(cell("scope", row)),
+    )
+    return MessageHeader(
+        role,
+        session.engine.names.text(cell("operation", row)),
+        read_cell(session, "code", row),
+        read_cell(session, "version", row),
+        given64(cell("correlation", row), scoped=scope is not None),
+        session.engine.names.text(cell("client", row)),
+        state,
+        scope,
+    )
+
+
+def read_context(session: Analysis, row: int) -> Context:
+    """What decoding this row needs from earlier."""
+    return make_context(session, *(session.rows.cell(name, row) for name in ("role", "code", "version", "extra")))
+
+
+def make_context(session: Analysis, role: int, code: int, version: int, extra: int) -> Context:
+    """The same of rows that have these cells."""
+    return Context(Role(role), given(code), given(version), None if extra == NULL else session.engine.extras[extra])
+
+
+def list_pieces(session: Analysis, row: int) -> list[tuple[int, int, int]]:
+    """Location (negative: lost), length and packet of each piece of a row's bytes, in order."""
+    first = session.rows.cell("pieces", row)
+    last = first + session.rows.cell("count", row)
+    columns = (session.engine.pieces.column(name)[first:last].tolist() for name in ("at", "length", "packet"))
+    return list(zip(*columns, strict=True))
+
+
+def read_message(session: Analysis, row: int) -> bytes:
+    """The bytes of a row up to the first that is lost."""
+    first = session.rows.cell("pieces", row)
+    at = session.engine.pieces.cell("at", first)
+    if session.rows.cell("count", row) == 1 and at >= 0:
+        return session.source.store.read(at, session.engine.pieces.cell("length", first))
+    if session.rows.cell("length", row) > LONG:
+        return defects.whole(open_window(session, row))  # its pieces are never there twice
+    parts: list[bytes] = []
+    for at, length, _ in list_pieces(session, row):
+        if at < 0:
+            break
+        parts.append(session.source.store.read(at, length))
+    return b"".join(parts)
+
+
+def read_messages(session: Analysis, rows: Ints) -> list[bytes]:
+    """The bytes of rows, each up to the first that is lost."""
+    first = session.rows.column("pieces")[rows]
+    at, length = session.engine.pieces.column("at")[first], session.engine.pieces.column("length")[first]
+    several = (session.rows.column("count")[rows] > 1) | (at < 0)
+    found = session.source.store.read_many(np.where(several, 0, at), np.where(several, 0, length))
+    places = np.flatnonzero(several)
+    for place, message in zip(places.tolist(), _join(session, rows[places]), strict=True):
+        found[place] = message
+    return found
+
+
+def _join(session: Analysis, rows: Ints) -> Iterator[bytes]:
+    """The bytes of rows that have several pieces, or lost ones; all pieces are read in one go."""
+    count = session.rows.column("count")[rows].astype(np.int64)
+    piece = np.repeat(session.rows.column("pieces")[rows], count) + ranks(count)
+    at, length = session.engine.pieces.column("at")[piece], session.engine.pieces.column("length")[piece]
+    parts = iter(session.source.store.read_many(np.where(at < 0, 0, at), np.where(at < 0, 0, length)))
+    there = iter((at >= 0).tolist())
+    for pieces in count.tolist():
+        mine = list(islice(parts, pieces))
+        whole = sum(1 for _ in takewhile(bool, list(islice(there, pieces))))
+        yield b"".join(mine[:whole])
+
+
+def read_contents(session: Analysis, rows: Ints) -> Sequence[bytes | Window]:
+    """The bytes of rows, each up to the first that is lost; of long ones with a dissector, a window on them."""
+    long = (session.rows.column("length")[rows] > LONG) & (session.rows.column("protocol")[rows] >= 0)
+    if not long.any():
+        return read_messages(session, rows)
+    found: list[bytes | Window] = [b""] * len(rows)
+    for place, message in zip(np.flatnonzero(~long).tolist(), read_messages(session, rows[~long]), strict=True):
+        found[place] = message
+    for place in np.flatnonzero(long).tolist():
+        found[place] = open_window(session, int(rows[place]))
+    return found
+
+
+def open_window(session: Analysis, row: int) -> Window:
+    """The bytes of a row up to the first that is lost, read when they are asked for."""
+    first = session.rows.cell("pieces", row)
+    last = first + session.rows.cell("count", row)
+    at, length = (session.engine.pieces.column(name)[first:last] for name in ("at", "length"))
+    lost = np.flatnonzero(at < 0)[:1].tolist()
+    return PagedMessage(session.source.store, at[: lost[0]] if lost else at, length[: lost[0]] if lost else length)
+
+
+def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:
+    """What decoding needs, for many rows at once: the dissector (None for raw bytes), the bytes, the context.
+
+    The bytes are as contents() gives them.
+    """
+    columns = [session.rows.column(name)[rows].tolist() for name in ("protocol", "role", "code", "version", "extra")]
+    contexts: dict[tuple[int, ...], tuple[Dissector | None, Context]] = {}
+    found: list[Undecoded] = []
+    for message, key in zip(read_contents(session, rows), zip(*columns, strict=True), strict=True):
+        known = contexts.get(key)
+        if known is None:
+            known = contexts[key] = session.engine.dissector(key[0]), make_context(session, *key[1:])
+        found.append((known[0], message, known[1]))
+    return found

@@ -1,0 +1,36 @@
+"""The ends of connections: their names, and the TCP ports that servers listen on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.session import Analysis
+
+
+def server_port(session: Analysis, stream: int) -> int:
+    """The port of a connection's server; where nobody knows who is the server, that of the flow's second side."""
+    cell = session.engine.streams.cell
+    return session.source.flows.port(cell("flow", stream), 1 - max(cell("client", stream), 0))
+
+
+def server_ports(session: Analysis) -> Ints:
+    """The same of all connections."""
+    flow, client = (session.engine.streams.column(name) for name in ("flow", "client"))
+    first, second = (session.source.flows.ports(side)[flow] for side in (0, 1))
+    return np.where(np.maximum(client, 0) == 0, second, first).astype(np.int64)
+
+
+def name_endpoint(session: Analysis, stream: int, side: int) -> str:
+    """`address:port` of a stream's client (FROM_CLIENT) or server."""
+    client = max(session.engine.streams.cell("client", stream), 0)
+    flow = session.engine.streams.cell("flow", stream)
+    return session.source.flows.endpoint(flow, client if side == FROM_CLIENT else 1 - client)
+
+
+def name_stream(session: Analysis, stream: int) -> str:
+    """`CLIENT>SERVER`, with `#n` for the n-th reuse of the same addresses."""
+    reuse = session.engine.streams.cell("reuse", stream)
+    name = f"{name_endpoint(session, stream, FROM_CLIENT)}>{name_endpoint(session, stream, 1 - FROM_CLIENT)}"
+    return f"{name}#{reuse}" if reuse else name

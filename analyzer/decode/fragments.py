@@ -1,0 +1,211 @@
+"""Which messages carry fragments of the same whole, and that whole: looked for from one of them, or kept in mind by who
+goes through all.
+
+Theory. The dissector says by a message's first bytes which portion of what it carries (dissectors.portion). The others
+stand in the same direction of the same connection and do the same, before the one that completes it and mostly next to
+it. So they are looked for from there backwards, until all are found or an earlier delivery of the same ends, and among
+so many messages at most: where one is missing, all of these are read. Who goes through a capture would read them again
+and again if much is missing, so for him each is read once.
+
+A message with a portion is decoded beside those with the others, as many
+bytes together as may be decompressed. Only who looks at such a message pays for it. One that completes something is
+shown the same while packets come as in the file, for it asks nothing of what comes later.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import find_dissector, open_window, read_cell, read_context, read_message
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.api import Body, Dissector
+from dissectors.field import Tree
+from dissectors.portion import Other, Portion
+from dissectors.wire.budget import allowed
+
+MOST = 10_000
+"""Messages that are looked at for the other portions of one."""
+
+_STEP = 1 << 16
+"""Rows of which those that do the same are found at once."""
+
+_ALIKE = ("stream", "side", "protocol", "code")
+"""What rows with portions of the same have in common."""
+
+
+class Found(NamedTuple):
+    """A row, and what it carries."""
+
+    row: int
+    portion: Portion
+
+
+Before: TypeAlias = Callable[[int, Portion], dict[int, int]]
+"""The nearest row before one for each other portion of its whole, by the portion's number."""
+
+
+def read_portion(session: Analysis, dissector: Dissector, row: int) -> Portion | None:
+    """What the dissector says of a row's portion."""
+    first = session.rows.cell("pieces", row)
+    at = session.engine.pieces.cell("at", first)
+    if session.rows.cell("count", row) == 1 and at >= 0:
+        length = session.engine.pieces.cell("length", first)
+        prefix = session.source.store.read(at, min(length, dissector.prefix))
+    else:
+        prefix = open_window(session, row).read(0, dissector.prefix)
+    fragments = dissector.fragments
+    return None if fragments is None else defects.asked(partial(fragments.portion, prefix), None)
+
+
+def before(session: Analysis, row: int, mine: Portion) -> dict[int, int]:
+    """See Before."""
+    if not mine.number:
+        return {}
+    return _nearest(_same(session, _alike_before(session, row, session.rows.first), mine), mine)
+
+
+def completing(session: Analysis, row: int, mine: Portion) -> Found | None:
+    """The row behind one that completes the same, if it comes before the same begins again."""
+    for each in _same(session, _alike_behind(session, row), mine):
+        if each.portion.completes or each.portion.number <= mine.number:
+            return each if each.portion.completes else None
+    return None
+
+
+class Passed:
+    """The same as before(), for rows that are asked for in their order."""
+
+    def __init__(self, session: Analysis) -> None:
+        self._session = session
+        self._lanes: dict[tuple[int, ...], _Lane] = {}
+
+    def before(self, row: int, mine: Portion) -> dict[int, int]:
+        """See Before."""
+        session = self._session
+        lane = self._lanes.setdefault(tuple(session.rows.cell(name, row) for name in _ALIKE), _Lane())
+        alike = islice(_alike_before(session, row, max(lane.stop, session.rows.first)), MOST)
+        for each in reversed(list(alike)):
+            dissector = find_dissector(session, each)
+            lane.add(each, None if dissector is None else read_portion(session, dissector, each))
+        lane.stop = row
+        return _nearest(reversed(lane.wholes.get(mine.whole, ())), mine)
+
+
+class _Lane:
+    """The latest rows that do the same in one direction of a connection, and what they carry; stop: behind them."""
+
+    def __init__(self) -> None:
+        self.stop = 0
+        self.wholes: dict[object, deque[Found]] = {}
+        self._latest: deque[Portion | None] = deque()
+
+    def add(self, row: int, portion: Portion | None) -> None:
+        """Takes one in, and forgets one that is too far away."""
+        self._latest.append(portion)
+        if portion is not None:
+            self.wholes.setdefault(portion.whole, deque()).append(Found(row, portion))
+        oldest = self._latest.popleft() if len(self._latest) > MOST else None
+        if oldest is not None:
+            rows = self.wholes[oldest.whole]
+            rows.popleft()
+            if not rows:
+                del self.wholes[oldest.whole]
+
+
+def _nearest(found: Iterable[Found], mine: Portion) -> dict[int, int]:
+    """Of the rows with portions of the same, from the nearest on, those of one delivery."""
+    rows: dict[int, int] = {}
+    for row, portion in found:
+        if portion.completes or portion.number >= mine.number:
+            break
+        rows.setdefault(portion.number, row)
+        if len(rows) == mine.number:
+            break
+    return rows
+
+
+def _same(session: Analysis, rows: Iterator[int], mine: Portion) -> Iterator[Found]:
+    """Those of the next rows, which do the same, that carry portions of the same."""
+    for each in islice(rows, MOST):
+        dissector = find_dissector(session, each)
+        portion = None if dissector is None else read_portion(session, dissector, each)
+        if portion is not None and portion.whole == mine.whole:
+            yield Found(each, portion)
+
+
+def _alike_before(session: Analysis, row: int, first: int) -> Iterator[int]:
+    """The rows before one that do the same in its direction of its connection, from the nearest back to the first."""
+    for stop in range(row, first, -_STEP):
+        yield from _alike(session, row, max(stop - _STEP, first), stop)[::-1].tolist()
+
+
+def _alike_behind(session: Analysis, row: int) -> Iterator[int]:
+    stop = len(session.rows)
+    for first in range(row + 1, stop, _STEP):
+        yield from _alike(session, row, first, min(first + _STEP, stop)).tolist()
+
+
+def _alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
+    alike = np.ones(stop - first, bool)
+    for name in _ALIKE:
+        alike &= session.rows.column(name)[first:stop] == session.rows.cell(name, row)
+    found: Ints = np.flatnonzero(alike) + first
+    return found
+
+
+def tree(session: Analysis, row: int) -> Tree:
+    """A row as decode_tree gives it, and what it completes as a source of its own."""
+    found = portion_of(session, row)
+    if found is None:
+        return decode_tree(session, row)
+    return decode_tree(session, row, partial(defects.joined, others=_others(session, row, found)))
+
+
+def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Body, list[int]] | None:
+    """The values of a row that completes something, with that in its portion's place, and the rows of all portions.
+
+    None where it can't be read.
+    """
+    dissector = find_dissector(session, row)
+    if dissector is None:
+        return None
+    others = _parts(session, row, find(row, mine))
+    fragments, message, context = dissector.fragments, read_message(session, row), read_context(session, row)
+    body = None if fragments is None else defects.asked(partial(fragments.values, message, context, others), None)
+    return None if body is None else (body, [*(other.row - 1 for other in others), row])
+
+
+def portion_of(session: Analysis, row: int) -> Portion | None:
+    """The portion that a row carries; None for what is whole."""
+    dissector = find_dissector(session, row)
+    fragments = None if dissector is None else dissector.fragments
+    if dissector is None or fragments is None or read_cell(session, "code", row) not in fragments.codes:
+        return None
+    return read_portion(session, dissector, row)
+
+
+def _others(session: Analysis, row: int, mine: Portion) -> list[Other]:
+    """The messages that Dissector.joined is to get beside a row."""
+    if mine.completes:
+        return _parts(session, row, before(session, row, mine))
+    last = completing(session, row, mine)
+    return [] if last is None else [Other(last.row + 1, last.portion.number, None)]
+
+
+def _parts(session: Analysis, row: int, found: Mapping[int, int]) -> list[Other]:
+    """Messages with portions of the same, by whose numbers their rows are given, beside the one that completes it."""
+    lengths = session.rows.column("length")
+    held = int(lengths[row]) + sum(int(lengths[each]) for each in found.values())
+    return [
+        Other(each + 1, number, read_message(session, each) if held <= allowed() else None)
+        for number, each in sorted(found.items(), key=lambda item: item[1])
+    ]

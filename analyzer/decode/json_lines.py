@@ -1,0 +1,133 @@
+"""A matrix of bytes in which each line is the JSON text of one row, with NULs to be dropped.
+
+Theory. What all rows share is a template. In it are cells (analyzer.columns.cells) as wide as the widest value:
+hexadecimal digits are made for all rows in one call, and what a value does not fill is NUL, which no JSON has. Dropping
+the NULs leaves the text.
+
+Values of very different size would mostly be NULs, and text that needs escapes has no fixed width; such rows are left
+to the writer of lists.
+"""
+
+from __future__ import annotations
+
+import json
+from binascii import hexlify
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.columns.cells import integers
+from dissectors.wire.flat import Columns, Numbers, Slices
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+_SHARED = 10**8
+_PADDING = 4
+"""How many times what it holds a cell may be, lines of little content apart."""
+
+_LITTLE = 64
+_ESCAPED = np.zeros(256, bool)
+_ESCAPED[[*range(0x20), ord('"'), ord("\\")]] = True
+_NULL = np.frombuffer(b"null", np.uint8)
+
+
+class Unwritable(Exception):
+    """These rows are not for a matrix."""
+
+
+class Lines:
+    """`rows` lines, described from left to right; `width` is how far they are."""
+
+    def __init__(self, rows: int) -> None:
+        self.width = 0
+        self._rows = rows
+        self._shared: list[bytes] = []
+        self._cells: list[tuple[int, Bytes]] = []
+        self._nulls: list[tuple[int, int, Flags]] = []
+
+    def into(self, lines: Bytes) -> Bytes:
+        """Writes all that was described into a matrix at least as wide; returns it."""
+        lines[:, : self.width] = np.frombuffer(b"".join(self._shared), np.uint8)
+        for at, cell in self._cells:
+            lines[:, at : at + cell.shape[1]] = cell
+        for at, end, places in self._nulls:
+            lines[places, at:end] = 0
+            lines[places, at : at + len(_NULL)] = _NULL
+        return lines
+
+    def text(self, text: bytes) -> None:
+        """The same in all lines."""
+        self._shared.append(text)
+        self.width += len(text)
+
+    def columns(self, columns: Columns, start: int, stop: int, limit: int | None) -> None:
+        """The rows of columns, without what closes an object; a list within is its open bracket."""
+        mark = "{"
+        for column in columns.columns:
+            self.text(f"{mark}{json.dumps(column.name)}:".encode())
+            mark = ","
+            if isinstance(column, Numbers):
+                self.numbers(np.asarray(column.values[start:stop]))
+            elif isinstance(column, Slices):
+                at, length = np.asarray(column.at[start:stop]), np.asarray(column.length[start:stop])
+                self._slices(columns.data, at, length, limit, column.text)
+            else:
+                self.text(b"[")
+
+    def numbers(self, values: Ints) -> None:
+        """Decimal integers. Those of neighbours often differ in their last digits alone: the others are shared."""
+        least, most = int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
+        shared = least // _SHARED
+        if shared > 0 and shared == most // _SHARED:
+            self.text(str(shared).encode())
+            # With a digit put in front the rest has all its zeros.
+            self._cell(integers(values - (shared - 1) * _SHARED)[:, 1:])
+        else:
+            self._cell(integers(values))
+
+    def _slices(self, data: bytes, at: Ints, length: Ints, limit: int | None, text: bool) -> None:
+        """Bytes as an object of digits and length, or text that needs no escapes; null where the length is negative."""
+        begin, null = self.width, None
+        if np.minimum.reduce(length) < 0:
+            null, length = length < 0, np.maximum(length, 0)
+        if text:
+            self.text(b'"')
+            self._cell(self._windows(data, at, length, True))
+            self.text(b'"')
+            if null is not None:
+                self.text(b"\0\0")  # room for the word
+        else:
+            self.text(b'{"hex":"')
+            self._cell(self._windows(data, at, length if limit is None else np.minimum(length, limit), False))
+            self.text(b'","length":')
+            self.numbers(length)
+            self.text(b"}")
+        if null is not None:
+            self._nulls.append((begin, self.width, null))
+
+    def _windows(self, data: bytes, at: Ints, size: Ints, text: bool) -> Bytes:
+        """`size` bytes of data at each place, as they are if they are text and else in hexadecimal."""
+        width = int(np.maximum.reduce(size))
+        if width < 0 or width * self._rows > _PADDING * (int(np.add.reduce(size)) + _LITTLE * self._rows):
+            raise Unwritable
+        if not width:
+            return np.empty((self._rows, 0), np.uint8)
+        if int(np.maximum.reduce(at)) + width > len(data):
+            data += bytes(width)
+        windows = np.ndarray((len(data) - width + 1,), f"V{width}", data, 0, (1,))[at]
+        kind = np.dtype(np.uint8 if width < 256 else np.int32)
+        inside: Flags = np.arange(width, dtype=kind) < size.astype(kind)[:, None]
+        if not text:
+            digits: npt.NDArray[np.uint16] = np.frombuffer(hexlify(windows.data), np.uint16).reshape(-1, width)
+            return (digits * inside).view(np.uint8)
+        letters: Bytes = windows.view(np.uint8).reshape(-1, width)
+        if np.count_nonzero(_ESCAPED.take(letters) & inside):
+            raise Unwritable
+        return letters * inside
+
+    def _cell(self, cell: Bytes) -> None:
+        self._cells.append((self.width, cell))
+        self.text(bytes(cell.shape[1]))

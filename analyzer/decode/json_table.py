@@ -1,0 +1,172 @@
+"""The rows of a Table as JSON text, many at once.
+
+Theory. Each row is a line of a matrix of bytes (json_lines.py). Lists within rows are lines of their own below the line
+of their row: a row's line ends with the open bracket, and the line of the next row begins by closing it. So a list of
+any length costs what its items cost, and the lines in their order are the text.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.decode.json_lines import Bytes, Ints, Lines, Unwritable
+from dissectors.wire.flat import Columns, Nested, Slices, Table
+
+_MATRIX = 1 << 20
+"""Bytes of a matrix at most: what stays in the processor's cache."""
+
+_ROWS = 4096
+_ROWS_LEAST = 8
+"""Rows below which a matrix is not made: they are so long that it saves nothing."""
+
+_FEW = 128
+"""Bytes of a value that are taken to be shown before it is looked how many there are."""
+
+_ROW = 256
+"""Bytes of a line besides what is shown of its values, roughly."""
+
+
+class TableTexts:
+    """Writes Tables. What was made for one is kept while the next ones lie in the same columns, as batches do.
+
+    limit: of each bytes value so many bytes are shown; None for all.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._window: _Window | None = None
+        self._unwritable_of: Columns | None = None
+        self._unwritable_until = 0
+
+    def text(self, table: Table) -> bytes:
+        """The JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
+        columns, at = table.columns, table.start
+        parts = []
+        while at < table.stop:
+            window = self._window
+            if window is None or window.columns is not columns or not window.start <= at < window.stop:
+                window = self._window = self._next(columns, at, table.stop)
+            stop = min(table.stop, window.stop)
+            parts.append(window.text(at, stop))
+            at = stop
+        text = b"".join(parts)
+        return _listed(text, 0, len(text), columns)
+
+    def ready(self, table: Table, most: int) -> bytes | None:
+        """The same where it is made already, safe for terminals, and the list has no more than `most` rows; else None.
+
+        Lists of alike messages are many and short: to look them up may not cost more than to write them.
+        """
+        window = self._window
+        if window is None or window.columns is not table.columns or not window.plain:
+            return None
+        first, last = table.start - window.start, table.stop - window.start
+        if first < 0 or last >= len(window.begins) or last - first > most:
+            return None
+        return _listed(window.rows, window.begins[first], window.begins[last], window.columns)
+
+    def _next(self, columns: Columns, at: int, stop: int) -> _Window:
+        """A window that begins at a row. Where a row in it can't be written, the others do not go with it."""
+        if self._unwritable_of is not columns:
+            self._unwritable_of, self._unwritable_until = columns, 0
+        if at >= self._unwritable_until:
+            most = min(at + _ROWS, columns.rows)
+            try:
+                return _window(columns, at, most, self._limit)
+            except Unwritable:
+                self._unwritable_until = most
+        return _window(columns, at, min(stop, at + _ROWS), self._limit)
+
+    def forget(self) -> None:
+        """Lets go of the last columns."""
+        self._window = self._unwritable_of = None
+
+
+class _Window(NamedTuple):
+    """The text of the rows of `columns` from `start` up to `stop`; that of each begins at its place in `begins`.
+
+    plain: nothing in it could act on a terminal.
+    """
+
+    columns: Columns
+    start: int
+    stop: int
+    rows: bytes
+    begins: list[int]
+    plain: bool
+
+    def text(self, start: int, stop: int) -> bytes:
+        """The text of some of them: each row behind what closes the one before it."""
+        return self.rows[self.begins[start - self.start] : self.begins[stop - self.start]]
+
+
+def _written(columns: Columns, start: int, stop: int, lines: Bytes, first: Ints) -> _Window:
+    """The text of rows in `lines`; those of a row begin at its place in `first`."""
+    ends = np.zeros(len(lines) + 1, np.int64)
+    written = lines != 0
+    np.cumsum(np.add.reduce(written.view(np.uint8), axis=1, dtype=np.uint32), out=ends[1:])
+    text = lines[written].tobytes()
+    plain = text.isascii() and b"\x7f" not in text
+    return _Window(columns, start, stop, text, ends[first].tolist(), plain)
+
+
+def _listed(rows: bytes, begin: int, end: int, columns: Columns) -> bytes:
+    """The rows from `begin` to `end` as a list: the first has none before it to close, and nothing closes the last."""
+    closing = _closing(columns)
+    return b"[%b%b]" % (rows[begin + len(closing) + 1 : end], closing) if begin < end else b"[]"
+
+
+def _closing(columns: Columns) -> bytes:
+    return b"]}" if isinstance(columns.columns[-1], Nested) else b"}"
+
+
+def _window(columns: Columns, start: int, stop: int, limit: int | None) -> _Window:
+    """The text of rows up to `stop`, or of as many of them as make a matrix of a good size. Raises Unwritable."""
+    while (size := _size(columns, start, stop, limit)) > _MATRIX:
+        stop = start + (stop - start) * _MATRIX // (size + _MATRIX)
+        if stop - start < _ROWS_LEAST:
+            raise Unwritable
+    rows = stop - start
+    outer = Lines(rows)
+    outer.text(_closing(columns) + b",")
+    outer.columns(columns, start, stop, limit)
+    nested = columns.columns[-1]
+    if not isinstance(nested, Nested):
+        return _written(columns, start, stop, outer.into(np.empty((rows, outer.width), np.uint8)), np.arange(rows + 1))
+    ends = np.asarray(nested.ends[start : stop + 1])
+    behind = ends - ends[0]
+    items, first = int(behind[-1]), np.arange(rows + 1) + behind
+    if not items:
+        return _written(columns, start, stop, outer.into(np.empty((rows, outer.width), np.uint8)), first)
+    inner = Lines(items)
+    inner.text(b",")
+    inner.columns(nested.rows, int(ends[0]), int(ends[-1]), limit)
+    inner.text(b"}")
+    width = max(outer.width, inner.width)
+    stack = np.zeros((rows + items, width), np.uint8)
+    outer.into(stack[:rows])
+    inner.into(stack[rows:])[behind[:-1][behind[1:] > behind[:-1]], 0] = 0  # no comma before the first of a list
+    order = np.empty(rows + items, np.int64)
+    within = np.ones(rows + items, bool)
+    within[first[:-1]] = False
+    order[first[:-1]] = np.arange(rows)
+    order[within] = np.arange(rows, rows + items)
+    return _written(columns, start, stop, stack[order], first)
+
+
+def _size(columns: Columns, start: int, stop: int, limit: int | None) -> int:
+    """About how many bytes a matrix of these rows takes."""
+    rows, width, inner = stop - start, _ROW, 0
+    for column in columns.columns:
+        if isinstance(column, Slices):
+            if column.text or limit is None or limit > _FEW:
+                longest = int(np.maximum.reduce(np.asarray(column.length[start:stop]), initial=0))
+                width += 2 * (longest if column.text or limit is None else min(longest, limit))
+            else:
+                width += 2 * limit
+        elif isinstance(column, Nested):
+            first, last = np.asarray(column.ends[start : stop + 1])[[0, -1]].tolist()
+            inner = _size(column.rows, first, last, limit)
+    return max(rows * width, inner)

@@ -1,0 +1,238 @@
+"""Decoded values as JSON, at orjson's speed.
+
+Theory. orjson writes what it knows and asks a hook for the rest, so bytes and secrets cost one call each and all else
+nothing. It refuses integers beyond 64 bits and lone surrogates; decoders mark floats that are no numbers (NonFinite),
+so that it asks for them too. And it knows no limit for lists. So its output is looked at: a refusal, or enough bytes
+to hold a list that is too long, send the value the careful way. Few values go it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from analyzer.columns.text import safe_json
+from analyzer.decode.limits import Limits
+from dissectors.wire.cut import Cut
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.flat import FlatRows, Table
+from dissectors.wire.nonfinite import NonFinite
+from dissectors.wire.secret import Secret
+
+if TYPE_CHECKING:
+    from analyzer.decode.json_table import TableTexts
+
+__all__ = ["OPTIONS", "JsonWriter", "Limits"]
+
+# A Secret is a dataclass, and orjson would write it by itself.
+OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
+_BYTES_OF_A_LIST_ITEM = 2  # the least: a digit and a comma
+
+
+_WORTH_COLUMNS = 6
+"""Rows below which a list is written like any other."""
+
+
+@lru_cache(maxsize=256)
+def _template(keys: tuple[str, ...]) -> str:
+    return "{" + ",".join(f"{json.dumps(key).replace('%', '%%')}:%s" for key in keys) + "}"
+
+
+class JsonWriter:
+    """Writes values as JSON: bytes as `{"hex", "length"}`, secrets masked, a long list cut by an item that says so.
+
+    `keeps`: values that follow each other have columns in common, which are kept until `forget`.
+    """
+
+    def __init__(self, limits: Limits | None = None, *, keeps: bool = False) -> None:
+        self.limits = limits or Limits()
+        most = self.limits.max_items
+        self._suspicious = math.inf if most is None else most * _BYTES_OF_A_LIST_ITEM
+        self._keeps = keeps
+        self._tables: TableTexts | None = None
+        self._looked_at = 0  # bytes of the line that no list in it makes suspicious
+
+    def dumps(self, value: Any) -> bytes:
+        """One value, without a line break."""
+        return self.line(value)[:-1]
+
+    def line(self, value: Any) -> bytes:
+        """One value and a line break."""
+        self._looked_at = 0
+        try:
+            out = orjson.dumps(value, self._plain, OPTIONS)
+        except TypeError as error:
+            if error.__cause__ is not None and not isinstance(error.__cause__, TypeError | UnicodeEncodeError):
+                raise error.__cause__ from None  # a defect in the hook is none of the value
+            return self._slow_line(value)
+        finally:
+            if not self._keeps:
+                self.forget()
+        if len(out) - self._looked_at <= self._suspicious or not self._has_long_list(value):
+            return safe_json(out)
+        return self._line_of_copy(value, self._copy(value))
+
+    def forget(self) -> None:
+        """Lets go of the last message."""
+        if self._tables is not None:
+            self._tables.forget()
+
+    def _line_of_copy(self, value: Any, copy: Any) -> bytes:
+        try:
+            return safe_json(orjson.dumps(copy, self._plain, OPTIONS))
+        except TypeError:
+            return self._slow_line(value)
+
+    def _slow_line(self, value: Any) -> bytes:
+        """Huge integers and lone surrogates; the latter stay the escapes that JSON has for them."""
+        text = json.dumps(self._copy(value), ensure_ascii=False, separators=(",", ":"))
+        return safe_json(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, bytes):
+            return orjson.Fragment(self._bytes(value))
+        if isinstance(value, FlatRows):
+            return self._flat(value)
+        if type(value) is Table:
+            return self._table(value)
+        if isinstance(value, Secret):
+            return value.reveal() if self.limits.show_secrets else {"redacted": True, "length": len(value)}
+        if isinstance(value, Embedded):
+            return self._embedded(value)
+        if isinstance(value, Cut):
+            return self._cut(value)
+        if isinstance(value, NonFinite):
+            return str(value)
+        raise TypeError(f"{type(value).__name__} has no JSON form")
+
+    def _bytes(self, value: bytes) -> str:
+        return f'{{"hex":"{value[: self.limits.bytes_limit].hex()}","length":{len(value)}}}'
+
+    def _embedded(self, value: Embedded) -> dict[str, Any]:
+        """Bytes as ever, and behind them what they decode to."""
+        data: bytes | str | Secret = value.data
+        if isinstance(data, Secret) and self.limits.show_secrets:
+            data = data.reveal()
+        size = len(data)
+        form = {"hex": data[: self.limits.bytes_limit].hex()} if isinstance(data, bytes) else {"redacted": True}
+        name = {} if value.name is None else {"as": value.name}
+        return {**form, "length": size, **name, "value": value.value}
+
+    def _cut(self, items: Cut) -> list[Any]:
+        """What there is of a list that its reader has cut, and how long it is."""
+        return [*items[: self.limits.max_items], {"truncated": True, "length": items.length}]
+
+    def _flat(self, rows: FlatRows) -> Any:
+        """The rows a column at a time, put together by one template."""
+        most = self.limits.max_items
+        if len(rows) < _WORTH_COLUMNS or (most is not None and len(rows) > most):
+            return list(rows)
+        return orjson.Fragment("[" + ",".join(self._alike(rows)) + "]")
+
+    def _table(self, table: Table) -> Any:
+        """The text of all rows; or the rows, which are then asked for again, if they are to be written one by one."""
+        if self.is_long(table):
+            return table.rows()
+        text = self.table_text(table)
+        if text is None:
+            return FlatRows(table.rows())
+        self._looked_at += len(text)
+        return orjson.Fragment(text)
+
+    def table_text(self, table: Table) -> bytes | None:
+        """The text of all rows, not made safe for terminals; None where they are to be written one by one."""
+        # A Table is read by NumPy, so it is there; whoever has none does not pay for it.
+        from analyzer.decode.json_lines import Unwritable
+        from analyzer.decode.json_table import TableTexts
+
+        if self._tables is None:
+            self._tables = TableTexts(self.limits.bytes_limit)
+        try:
+            return self._tables.text(table)
+        except Unwritable:
+            return None
+
+    def ready_text(self, table: Table) -> bytes | None:
+        """The same, made safe, where it is made already; else None."""
+        most = self.limits.max_items
+        return None if self._tables is None else self._tables.ready(table, len(table) if most is None else most)
+
+    def is_long(self, table: Table) -> bool:
+        """Whether the table or a list in it has more items than are shown."""
+        most = self.limits.max_items
+        return most is not None and max(len(table), table.columns.longest) > most
+
+    def _alike(self, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+        """The text of each of several dicts with the same keys in the same order."""
+        template = _template(tuple(rows[0]))
+        columns = [self._column(column) for column in zip(*map(dict.values, rows), strict=True)]
+        return map(template.__mod__, zip(*columns, strict=True))
+
+    def _column(self, column: tuple[Any, ...]) -> Sequence[str]:
+        kinds = set(map(type, column))
+        if kinds == {str}:
+            known = {value: self.dumps(value).decode() for value in set(column)}
+            return [known[value] for value in column]
+        if kinds == {int}:
+            return list(map(str, column))
+        if kinds <= {bytes, type(None)}:
+            limit = self.limits.bytes_limit
+            return [
+                "null" if value is None else f'{{"hex":"{value[:limit].hex()}","length":{len(value)}}}'
+                for value in column
+            ]
+        if kinds == {list} and (inner := [item for items in column for item in items]) and _are_alike(inner):
+            texts = self._alike(inner)
+            return ["[" + ",".join(islice(texts, len(items))) + "]" for items in column]
+        return [self.dumps(value).decode() for value in column]
+
+    def _copy(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._copy(item) for key, item in value.items()}
+        if isinstance(value, Cut):
+            return [self._copy(item) for item in self._cut(value)]
+        if isinstance(value, list | tuple | Table):
+            most = self.limits.max_items
+            if most is None or len(value) <= most:
+                return [self._copy(item) for item in value]
+            return [*(self._copy(item) for item in value[:most]), {"truncated": True, "length": len(value)}]
+        if isinstance(value, bytes):
+            return {"hex": value[: self.limits.bytes_limit].hex(), "length": len(value)}
+        if isinstance(value, Secret | Embedded):
+            return self._copy(self._plain(value))
+        return str(value) if isinstance(value, NonFinite) else value
+
+    def _has_long_list(self, value: Any) -> bool:
+        most = self.limits.max_items or 0
+        seen = [value]
+        for item in seen:  # grows while it is walked: no recursion, no call for each value
+            if type(item) is int or type(item) is str:
+                continue
+            if type(item) is dict:
+                seen.extend(item.values())
+            elif isinstance(item, Embedded):
+                seen.append(item.value)
+            elif type(item) is Table:
+                if max(len(item), item.columns.longest) > most:
+                    return True
+            elif isinstance(item, list):
+                if len(item) > most:
+                    return True
+                if isinstance(item, FlatRows):
+                    lists = [key for key, cell in item[0].items() if isinstance(cell, list)] if item else []
+                    if any(len(row[key]) > most for key in lists for row in item):
+                        return True
+                else:
+                    seen.extend(item)
+        return False
+
+
+def _are_alike(rows: Sequence[Any]) -> bool:
+    """Whether these are dicts with the same keys in the same order."""
+    return all(type(row) is dict for row in rows) and len(set(map(tuple, rows))) == 1

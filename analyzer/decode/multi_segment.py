@@ -1,0 +1,67 @@
+"""Messages that came in several packets, read as if each lay in one piece, without putting their bytes together.
+
+Theory. Of a long answer only a few bytes are asked for. All pieces of all messages stand one behind the other in a
+space of their own; a place there is a piece and a place in it. Only what lies across the edge of two pieces is put
+together, byte by byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.capture.store import Store
+from analyzer.columns.arrays import Ints, ranks
+from analyzer.columns.cells import Cells
+from analyzer.session import Analysis
+
+
+class MultiSegmentReader:
+    """n messages of which no byte is lost: `at`, where each begins, and what gather() gives of them."""
+
+    def __init__(self, session: Analysis, rows: Ints) -> None:
+        count = session.rows.column("count")[rows].astype(np.int64)
+        piece = np.repeat(session.rows.column("pieces")[rows].astype(np.int64), count) + ranks(count)
+        pieces = session.engine.pieces
+        self._store = session.source.store
+        self._places, length = pieces.column("at")[piece], pieces.column("length")[piece].astype(np.int64)
+        self._ends = np.cumsum(length)
+        self._begins = self._ends - length
+        self.at: Ints = self._begins[np.cumsum(count) - count]
+
+    def gather(self, locations: Ints, width: int) -> Cells:
+        """Rows of `width` bytes, (n, width); what lies behind the last message is anything."""
+        piece = np.minimum(np.searchsorted(self._ends, locations, "right"), len(self._ends) - 1)
+        found = self._store.gather(self._places[piece] + locations - self._begins[piece], width)
+        across = np.flatnonzero(locations + width > self._ends[piece]) if width > 1 else ()
+        if len(across):
+            for place in range(1, width):
+                found[across, place] = self.gather(locations[across] + place, 1)[:, 0]
+        return found
+
+    def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
+        """The bytes at many places."""
+        piece = np.minimum(np.searchsorted(self._ends, locations, "right"), len(self._ends) - 1)
+        at = self._places[piece] + locations - self._begins[piece]
+        across = locations + lengths > self._ends[piece]
+        found = self._store.read_many(np.where(across, self._places[piece], at), np.where(across, 0, lengths))
+        for place in np.flatnonzero(across).tolist():
+            found[place] = self.gather(locations[place : place + 1], int(lengths[place])).tobytes()
+        return found
+
+
+def placed(session: Analysis, rows: Ints, least: int) -> Iterator[tuple[Ints, Store | MultiSegmentReader, Ints]]:
+    """Where the bytes of messages of which none is lost can be read: those in one piece, and those in several.
+
+    Gives which of `rows`, by place, what reads them, and where each begins; of either kind if there are `least`.
+    """
+    several = session.rows.column("count")[rows] > 1
+    places = np.flatnonzero(~several)
+    if len(places) >= least:
+        first = session.rows.column("pieces")[rows[places]]
+        yield places, session.source.store, session.engine.pieces.column("at")[first]
+    places = np.flatnonzero(several)
+    if len(places) >= least:
+        scattered = MultiSegmentReader(session, rows[places])
+        yield places, scattered, scattered.at

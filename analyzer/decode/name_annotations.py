@@ -1,0 +1,101 @@
+"""Names beside the ids in a message's tree: what they are, and which message told them.
+
+Theory. A tree shows what was sent, so an id stays what it is; its name is the text beside it, as that of an enum is.
+Which nodes are ids, the dissector tells by their paths (References).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from analyzer.decode.content import find_dissector, read_context
+from analyzer.decode.name_resolver import EVERYWHERE, Known, Lore
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.field import Field, Tree
+from dissectors.message import Path
+from dissectors.wire.specs import Layout, Many, Wrapping
+
+_PHRASES = {"producer": "transaction ", "member": "client "}
+"""What is said before a name of a kind."""
+
+_NOBODY = (-1, "")
+"""What stands for nothing where an id might be."""
+
+
+class Named(NamedTuple):
+    """An id in a message, its name, and the row that told it; None where it is the same everywhere.
+
+    id: of a number that one connection counts, with what it counts: `of consumer 3`.
+    """
+
+    kind: str
+    id: str
+    name: str
+    row: int | None
+
+    @property
+    def phrase(self) -> str:
+        """The name with a word about what it is the name of."""
+        return _PHRASES.get(self.kind, "") + self.name
+
+
+def named_by(kind: str, key: str, known: Known) -> Named:
+    """An id with what is known of it."""
+    return Named(kind, key, known.name, None if known.row == EVERYWHERE else known.row)
+
+
+def kinds_in(session: Analysis, row: int, tree: Tree) -> set[str]:
+    """The kinds of ids in a row's tree."""
+    return {kind for kind, _, _ in _ids(session, row, tree)}
+
+
+def annotate(lore: Lore, row: int, tree: Tree) -> list[Named]:
+    """Says names beside the ids in a row's tree, as far as they have been learned; which these are, each once."""
+    found: dict[tuple[str, str], Named] = {}
+    for kind, scope, node in _ids(lore.session, row, tree):
+        known = lore.find(kind, str(node.value), row, scope)
+        if known is not None:
+            named = named_by(kind, f"of {scope} {node.value}" if scope else str(node.value), known)
+            found.setdefault(named[:2], named)
+            _say(node, named.phrase)
+    return list(found.values())
+
+
+def _ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | None, Field]]:
+    """The nodes with ids in a row's tree, of what kind and in which scope they are."""
+    dissector = find_dissector(session, row)
+    if dissector is not None:
+        for reference in defects.references(dissector, read_context(session, row)):
+            for node in _nodes(tree.fields, reference.path):
+                if type(node.value) in (int, str) and node.value not in _NOBODY:
+                    yield reference.kind, reference.scope, node
+
+
+def _say(node: Field, text: str) -> None:
+    """Adds a text to what is said of a node."""
+    before = defects.label(node).text
+    said = text if before is None else f"{before}, {text}"
+    node.spec = replace(node.spec, label=lambda _: said)
+
+
+def _nodes(nodes: list[Field], path: Path) -> Iterator[Field]:
+    """The nodes at the end of a path of names, those of each element of the arrays on it."""
+    for node in nodes:
+        if isinstance(node.spec, Layout):
+            yield from _nodes(node.children, path)
+        elif node.spec.name == path[0] and not isinstance(node.spec, Wrapping):
+            yield from _within(node, path[1:])
+
+
+def _within(node: Field, path: Path) -> Iterator[Field]:
+    if isinstance(node.spec, Many):
+        for each in node.children:
+            if not isinstance(each.spec, Layout):
+                yield from _within(each, path)
+    elif path:
+        yield from _nodes(node.children, path)
+    else:
+        yield node

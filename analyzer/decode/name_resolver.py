@@ -1,0 +1,158 @@
+"""What the messages of a capture say of the ids in others: learned once, looked up when something is shown.
+
+Theory. The index tells which rows can teach (analyzer.decode.binding_sources). Only these are decoded, each once, in
+the order of rows, as far as somebody asks; whoever asks again later reads on from there. For each id the names it had
+are kept with the rows that brought them, so that a row is shown with the name that was true there: the last one told at
+or before it, else the first one after it. One thread learns; another may look up at the same time, for entries are only
+added.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.decode.binding_sources import Teaching
+from analyzer.decode.content import Undecoded, read_cell, read_undecoded
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.rows import chunks
+from analyzer.messages import defects
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.session import Analysis
+from dissectors.api import Dissector, Role
+from dissectors.lesson import Lesson, Taught
+from dissectors.message import Values
+
+MOST = 200_000
+"""Ids that are remembered; what comes later stays unnamed."""
+
+MOST_NAMES = 64
+"""Names of one id: then the oldest but the first is forgotten."""
+
+LONGEST = 4096
+"""Characters of an id or a name beyond which it is not remembered."""
+
+EVERYWHERE = -1
+"""The row of what no message tells."""
+
+
+_Id: TypeAlias = tuple[str, str] | tuple[str, str, str, int]
+"""Kind and id; of one that is counted in connections also its scope and the connection's number."""
+
+
+class Known(NamedTuple):
+    """A name, and the row that told it, or EVERYWHERE."""
+
+    row: int
+    name: str
+
+
+class Lore:
+    """Names by kind and id. `kinds`: what to learn; None is everything."""
+
+    def __init__(self, session: Analysis, kinds: Collection[str] | None = None) -> None:
+        self.session = session
+        self.read = 0
+        """Rows from the first on that have been read."""
+        self._teaching = Teaching(session, kinds)
+        self._known: dict[_Id, list[Known]] = {
+            (lesson.kind, lesson.key): [Known(EVERYWHERE, lesson.value)] for lesson in self._teaching.constants()
+        }
+
+    def find(self, kind: str, key: str, row: int, scope: str | None = None) -> Known | None:
+        """The name of an id at a row. None where nobody told.
+
+        Of an id that is the same everywhere also the first that was told behind it; what a connection has counted is
+        the last one that was called so.
+        """
+        names = self._known.get(self._id(kind, key, row, scope))
+        if names is None:
+            return None
+        last = bisect_right(names, row, key=_row) - 1
+        return names[max(last, 0)] if scope is None or last >= 0 else None
+
+    def _id(self, kind: str, key: str, row: int, scope: str | None) -> _Id:
+        return (kind, key) if scope is None else (kind, key, scope, int(self.session.rows.cell("stream", row)))
+
+    def first(self, kind: str, key: str) -> Known | None:
+        """The first name of an id, whenever it was told."""
+        names = self._known.get((kind, key))
+        return None if names is None else names[0]
+
+    def learn(self, rows: int, most: int | None = None) -> set[str]:
+        """Reads on up to row `rows`, at most `most` rows that teach; returns the kinds of which it learned a name.
+
+        What has left before it was read teaches nothing; what was learned of it before stays.
+        """
+        if rows <= self.read:
+            return set()
+        teaching = self._teaching.rows(max(self.read, min(self.session.rows.first, rows)), rows)
+        if most is not None and len(teaching) > most:
+            teaching = teaching[:most]
+            rows = int(teaching[-1]) + 1
+        found = {lesson.kind for row, lesson in self.lessons(teaching) if self._note(row, lesson)}
+        self.read = rows
+        return found
+
+    def _note(self, row: int, lesson: Lesson) -> bool:
+        """Keeps what is news."""
+        if not self._teaching.wants(lesson.kind) or len(lesson.value) > LONGEST or len(lesson.key) > LONGEST:
+            return False
+        said = self._id(lesson.kind, lesson.key, row, lesson.scope)
+        names = self._known.get(said)
+        known = Known(row, lesson.value)
+        if names is None:
+            if len(self._known) < MOST:
+                self._known[said] = [known]
+                return True
+            return False
+        if names[-1].name == known.name:
+            return False
+        self._teaching.forget()
+        # Another thread may be looking: a list that has been seen only grows, and is replaced when it is long.
+        if len(names) < MOST_NAMES:
+            names.append(known)
+        else:
+            self._known[said] = [names[0], *names[2:], known]
+        return True
+
+    def lessons(self, rows: Ints) -> Iterator[tuple[int, Lesson]]:
+        """What rows that teach say, each with its row, in their order; what only repeats an earlier one is left out."""
+        session = self.session
+        for part in chunks(session, rows):
+            for row, readable in zip(part.tolist(), read_undecoded(session, part), strict=True):
+                dissector, message, context = readable
+                if dissector is None or self._teaching.repeats(dissector, message, context):
+                    continue
+                body = defects.values(dissector, message, context)
+                host = (
+                    name_endpoint(session, session.rows.cell("stream", row), FROM_CLIENT).rpartition(":")[0].strip("[]")
+                )
+                client = session.engine.names.text(session.rows.cell("client", row))
+                taught = Taught(body.values, context, partial(request_of, session, row), client, host)
+                for lesson in defects.lessons(dissector, taught):
+                    yield row, lesson
+
+
+def _row(known: Known) -> int:
+    return known.row
+
+
+def request_of(session: Analysis, row: int) -> Values | None:
+    """The values of the request that a row answers; None where it answers none that is known."""
+    partner = read_cell(session, "partner", row)
+    if partner is None or session.rows.cell("role", row) != Role.RESPONSE:
+        return None
+    return values_of(session, partner)
+
+
+def values_of(session: Analysis, row: int) -> Values | None:
+    """The values of a row; None for raw bytes."""
+    readable: Undecoded = read_undecoded(session, np.array([row]))[0]
+    dissector: Dissector | None = readable[0]
+    return None if dissector is None else defects.values(dissector, readable[1], readable[2]).values

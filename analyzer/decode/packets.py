@@ -1,0 +1,133 @@
+"""How often bytes of messages came again: for many rows at once, out of what the streams noted of retransmissions.
+
+Theory. A retransmission is a run of bytes of one direction, as a row is. So many runs touch a row as begin before its
+end, less those that end at its beginning or before. Both are counted by looking up places in sorted ones, with the
+direction in front of each place. Directions in which nothing came again are left out first, and most are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Ints, ranks
+from analyzer.columns.values import iso_time
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.session import Analysis
+
+_PLACE_BITS = 44
+"""A place in a direction and the number of the direction share 64 bits; 16 TiB are more than a direction has."""
+
+
+def retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -> Ints:
+    """For each of `rows` (n) how many times bytes of it came again (int64, n).
+
+    streaming: only those that came before its last packet, for more is not known when a row is printed as it closes.
+    list_packets tells the same of one row.
+    """
+    repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
+    kept = slice(repeats.first, len(repeats))
+    found = np.zeros(len(rows), np.int64)
+    if kept.start == kept.stop or not len(rows):
+        return found
+    stream = index.column("stream")[rows].astype(np.int64)
+    client = np.maximum(streams.column("client")[stream], 0)
+    direction = stream * 2 + np.where(index.column("side")[rows] == FROM_CLIENT, client, 1 - client)
+    again, side = (repeats.column(name)[kept].astype(np.int64) for name in ("stream", "side"))
+    again = again * 2 + side
+    met = np.zeros(int(max(direction.max(), again.max())) + 1, bool)
+    met[again] = True
+    places = np.flatnonzero(met[direction])
+    if not len(places):
+        return found
+    met[:] = False
+    met[direction[places]] = True
+    runs = np.flatnonzero(met[again])
+    named = np.cumsum(met) - 1
+    begin = index.column("offset")[rows[places]].astype(np.int64)
+    end = begin + index.column("length")[rows[places]]
+    first = repeats.column("offset")[kept][runs].astype(np.int64)
+    last = first + repeats.column("length")[kept][runs]
+    mine, theirs = (named[each] << _PLACE_BITS for each in (direction[places], again[runs]))
+    if not streaming:
+        found[places] = _below(mine + end, theirs + first) - _below(mine + begin + 1, theirs + last)
+        return found
+    closing, packet = index.column("last")[rows[places]], repeats.column("packet")[kept][runs]
+    for place, (low, high, by) in enumerate(zip(mine + begin, mine + end, closing, strict=True)):
+        touches = (theirs + first < high) & (theirs + last > low) & (packet <= by)
+        found[places[place]] = np.count_nonzero(touches)
+    return found
+
+
+def list_packets(session: Analysis, row: int) -> list[dict[str, int | str | bool]]:
+    """The packets that brought a row's bytes, retransmissions among them; `offset` counts in the message."""
+    offset = 0
+    found: list[tuple[int, int, int, int, bool]] = []
+    first = session.rows.cell("pieces", row)
+    pieces = session.engine.pieces
+    for index in range(first, first + session.rows.cell("count", row)):
+        length = pieces.cell("length", index)
+        if pieces.cell("at", index) >= 0:
+            found.append((pieces.cell("packet", index), pieces.cell("time", index), offset, length, False))
+        offset += length
+    found += _repeated(session, row)
+    return [
+        {
+            "number": packet,
+            "time": iso_time(time),
+            "offset": at,
+            "length": length,
+            "retransmission": again,
+        }
+        for packet, time, at, length, again in sorted(found)
+    ]
+
+
+def _repeated(session: Analysis, row: int) -> list[tuple[int, int, int, int, bool]]:
+    """Retransmissions of bytes of a row, as (packet, time, offset in the message, length, True)."""
+    stream, begin = session.rows.cell("stream", row), session.rows.cell("offset", row)
+    end = begin + session.rows.cell("length", row)
+    client = session.engine.streams.cell("client", stream)
+    side = client if session.rows.cell("side", row) == FROM_CLIENT else 1 - client
+    repeats = session.engine.repeats
+    columns = (repeats.column(name)[repeats.first :] for name in ("stream", "side", "offset", "length"))
+    of_stream, of_side, offset, length = columns
+    same = (of_stream == stream) & (of_side == side)
+    places = (np.flatnonzero(same & (offset < end) & (offset + length > begin)) + repeats.first).tolist()
+    found = []
+    for place in places:
+        at, size = repeats.cell("offset", place), repeats.cell("length", place)
+        inside, stop = max(at, begin), min(at + size, end)
+        packet, time = repeats.cell("packet", place), repeats.cell("time", place)
+        found.append((packet, time, inside - begin, stop - inside, True))
+    return found
+
+
+def packets(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[Ints, Ints]:
+    """The numbers of the packets in which bytes of `rows` lie, retransmissions among them, each once for a row.
+
+    Returns places among `rows` (int64, rising) and as many packet numbers (int64), which rise within a row.
+    streaming: as for retransmissions().
+    """
+    pieces, index = session.engine.pieces, session.rows
+    counts = index.column("count")[rows].astype(np.int64)
+    at = np.repeat(index.column("pieces")[rows].astype(np.int64), counts) + ranks(counts)
+    there = pieces.column("at")[at] >= 0  # what is negative was lost
+    found = [(np.repeat(np.arange(len(rows)), counts)[there], pieces.column("packet")[at[there]].astype(np.int64))]
+    for place in np.flatnonzero(retransmissions(session, rows, streaming=streaming)).tolist():
+        brought = list_packets(session, int(rows[place]))
+        closing = index.cell("last", int(rows[place]))
+        again = [int(each["number"]) for each in brought if each["retransmission"]]
+        again = [number for number in again if not streaming or number <= closing]
+        found.append((np.full(len(again), place), np.array(again, np.int64)))
+    places, numbers = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((numbers, places))
+    places, numbers = places[order], numbers[order]
+    once = np.ones(len(places), bool)
+    once[1:] = (places[1:] != places[:-1]) | (numbers[1:] != numbers[:-1])
+    return places[once], numbers[once]
+
+
+def _below(limits: Ints, places: Array) -> Ints:
+    """How many places lie below each limit."""
+    below: Ints = np.searchsorted(np.sort(places), limits)
+    return below

@@ -1,0 +1,25 @@
+"""What messages carry for others (dissectors.payload), read of one row."""
+
+from __future__ import annotations
+
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.resolved_names import Naming
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.api import Body, Context, Dissector, Role
+from dissectors.message import Values
+from dissectors.payload import Payload
+from dissectors.wire.bulk import NULL
+
+
+def read_payloads(
+    session: Analysis, naming: Naming, row: int, dissector: Dissector, body: Body, context: Context
+) -> tuple[Payload, ...]:
+    """What the dissector says of a row, with names for the ids of topics; nothing where it fails."""
+
+    def asked() -> Values | None:
+        partner = session.rows.cell("partner", row)
+        return decode_body(session, partner).values if partner != NULL and context.role is Role.RESPONSE else None
+
+    named = naming.named(dissector, body, context, row)
+    return defects.payloads(dissector, named.values, asked)

@@ -1,0 +1,118 @@
+"""What the line about an answer is made of besides the answer: fields of the request that it answers.
+
+Theory. An answer often says the least of an exchange: a size, a version, and not of what. The dissector names the
+fields of the request that people want to read beside it (Dissector.request_fields); whoever makes a row's line asks
+here for their values. A request counts only if its row stands before that of its answer and has not left memory: then a
+row says the same while packets come as it does in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode.content import Undecoded, read_undecoded
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.api import Body, Context, Dissector, Pick, Role, State
+from dissectors.message import Path
+
+SHORT = 4096
+"""Bytes of a request up to which it is read together with others."""
+
+_NONE = -1
+
+
+class Request(NamedTuple):
+    """What is known of one: the code of its operation, and values."""
+
+    code: int | None
+    values: Mapping[str, Any]
+
+    def beside(self, body: Body) -> Body:
+        """The body of its answer with it."""
+        return body._replace(request=self.values, asked=self.code)
+
+
+def read_fields(found: Undecoded, paths: frozenset[Path]) -> Mapping[str, Any]:
+    """The values of a message, with at least those at the paths; none of raw bytes."""
+    dissector, message, context = found
+    if dissector is None:
+        return {}
+    pick = None
+    if context.extra is None:
+        pick = _picker(dissector, context.role, context.code, context.version, paths)
+    return defects.picked(dissector, pick, message, context)
+
+
+@lru_cache(maxsize=4096)
+def _picker(
+    dissector: Dissector, role: Role, code: int | None, version: int | None, paths: frozenset[Path]
+) -> Pick | None:
+    return defects.picker(dissector, Context(role, code, version, None), paths)
+
+
+def find_requests(session: Analysis, rows: Ints, undecoded: Sequence[Undecoded]) -> Iterator[Request | None]:
+    """For each of `rows`, which are `undecoded`, its request; None where nothing of it is wanted."""
+    known: dict[int, frozenset[Path]] = {}
+    for dissector, _, context in undecoded:
+        if id(context) not in known:
+            known[id(context)] = recalls(dissector, context)
+    if not any(known.values()):
+        return repeat(None, len(rows))
+    paths = [known[id(context)] for _, _, context in undecoded]
+    wanted = np.array([bool(each) for each in paths])
+    return _read_requests(session, np.where(wanted, requests(session, rows), _NONE), paths)
+
+
+def add_request(session: Analysis, row: int, body: Body, dissector: Dissector, context: Context) -> Body:
+    """The body of a row with what its line needs of its request."""
+    paths = recalls(dissector, context)
+    if not paths:
+        return body
+    request = next(_read_requests(session, requests(session, np.array([row])), [paths]))
+    return body if request is None else request.beside(body)
+
+
+def _read_requests(session: Analysis, asked: Ints, paths: Sequence[frozenset[Path]]) -> Iterator[Request | None]:
+    """Requests by their rows, _NONE for none; long ones are read when their turn comes."""
+    there = np.flatnonzero(asked >= 0)
+    short = there[session.rows.column("length")[asked[there]] <= SHORT]
+    together = dict(zip(short.tolist(), read_undecoded(session, asked[short]), strict=True))
+    for place, row in enumerate(asked.tolist()):
+        if row < 0:
+            yield None
+            continue
+        found = together.pop(place, None) or read_undecoded(session, np.array([row]))[0]
+        yield None if found[0] is None else Request(found[2].code, read_fields(found, paths[place]))
+
+
+def recalls(dissector: Dissector | None, context: Context) -> frozenset[Path]:
+    """The fields of its request that the line about such a message is made of, too."""
+    if dissector is None or context.role is not Role.RESPONSE:
+        return frozenset()
+    return defects.request_fields(dissector, context)
+
+
+def requests(session: Analysis, rows: Ints) -> Ints:
+    """The row of the request that each of `rows` answers, if it came before and has not left; -1 for the others."""
+    asked = session.rows.column("partner")[rows].astype(np.int64)
+    usable = (asked >= session.rows.first) & (asked < rows) & (session.rows.column("role")[rows] == Role.RESPONSE)
+    return np.where(usable, asked, _NONE)
+
+
+def own_requests(session: Analysis, rows: Ints) -> Ints:
+    """The same, and of a request its own row."""
+    found: Ints = np.where(session.rows.column("role")[rows] == Role.REQUEST, rows, requests(session, rows))
+    return found
+
+
+def are_short(session: Analysis, asked: Ints) -> Bools:
+    """Which requests are whole, and short enough to be read together."""
+    found: Bools = session.rows.column("state")[asked] == State.COMPLETE
+    return found & (session.rows.column("length")[asked] <= SHORT)

@@ -1,0 +1,110 @@
+"""Names in the place of ids in the line about a row, for people.
+
+Theory. A line names topics where it would show their ids. This is done to the values, before the dissector makes its
+line of them, so a text that only looks like an id is left alone, and both roads of analyzer.render.forms do the same.
+An id keeps the first name that it had, so a line does not depend on the rows around it: of a file on all that is in it;
+of a stream on what was told at or before its row, however rows come together in blocks. Nothing is learned before the
+first row with a topic's id is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints, given
+from analyzer.decode.name_resolver import Lore
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.api import Body, Context, Dissector, Role
+from dissectors.message import Path
+
+TOPIC = "topic"
+
+_Key = tuple[str, int | None, int | None, Role]
+
+
+class Naming:
+    """Names topics in bodies before a line is made of them. `streaming`: see Rows.
+
+    lore: what was learned; who gives it reads on with it. edition: lines that were made of bodies before it changed may
+    have ids that have a name by now.
+    """
+
+    def __init__(self, session: Analysis, *, streaming: bool = False, lore: Lore | None = None) -> None:
+        self.session, self.streaming = session, streaming
+        self.edition = 0
+        self._lore = Lore(session, (TOPIC,)) if lore is None else lore
+        self._learns = lore is None
+        self._paths: dict[_Key, tuple[Path, ...]] = {}
+        self._last = 0
+
+    def begin(self, rows: Ints) -> bool:
+        """Rows are to be written next, in rising order; False where some of them tell a name that others use."""
+        if not self.streaming or not len(rows):
+            return True
+        self._last = int(rows[-1])
+        if not self._concerned(rows):
+            return True
+        if self._lore.learn(int(rows[0])):
+            self.edition += 1
+        if not self._lore.learn(self._last + 1):
+            return True
+        self.edition += 1
+        return False
+
+    def named(self, dissector: Dissector, body: Body, context: Context, row: int | None = None) -> Body:
+        """The body with names for the ids of topics; without a row, as for the last one that begin() was told of."""
+        paths = self._paths_of(dissector, context)
+        if not paths:
+            return body
+        row = self._last if row is None else row
+        if self._learns:
+            self._lore.learn(row + 1 if self.streaming else len(self.session.rows))
+        values = body.values
+        for path in paths:
+            values = self._renamed(values, path, row)
+        return body if values is body.values else body._replace(values=values)
+
+    def topic(self, key: str) -> str:
+        """The name of a topic's id, whichever row tells it; the id where none does."""
+        if self._learns:
+            self._lore.learn(len(self.session.rows))
+        return self._name(key, len(self.session.rows))
+
+    def _name(self, key: str, row: int) -> str:
+        known = self._lore.first(TOPIC, key)
+        return key if known is None or (self.streaming and known.row > row) else known.name
+
+    def _renamed(self, value: Any, path: Path, row: int) -> Any:
+        """A copy with names at the end of a path; the value itself where there are none."""
+        if isinstance(value, list):
+            found = [self._renamed(each, path, row) for each in value]
+            return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
+        if not path:
+            return self._name(value, row) if type(value) is str else value
+        if not isinstance(value, dict) or path[0] not in value:
+            return value
+        old = value[path[0]]
+        new = self._renamed(old, path[1:], row)
+        return value if new is old else {**value, path[0]: new}
+
+    def _paths_of(self, dissector: Dissector, context: Context) -> tuple[Path, ...]:
+        key = dissector.name, context.code, context.version, context.role
+        found = self._paths.get(key)
+        if found is None:
+            references = defects.references(dissector, context)
+            found = tuple(each.path for each in references if each.kind == TOPIC and each.scope is None)
+            self._paths[key] = found
+        return found
+
+    def _concerned(self, rows: Ints) -> bool:
+        """Whether any of these rows may have the id of a topic."""
+        columns = [self.session.rows.column(name)[rows] for name in ("protocol", "code", "version", "role")]
+        for protocol, code, version, role in np.unique(np.stack(columns), axis=1).T.tolist():
+            dissector = self.session.engine.dissector(protocol)
+            context = Context(Role(role), given(code), given(version))
+            if dissector is not None and self._paths_of(dissector, context):
+                return True
+        return False

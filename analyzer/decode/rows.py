@@ -1,0 +1,291 @@
+"""Rows as other programs read them: the keys of OUTPUT.md, computed a column at a time.
+
+Theory. A key is a function from many row numbers to as many plain values. What the index holds is looked up for all
+rows at once; what needs the body (error, info, findings, fields) decodes each row once, and only when such a key was
+asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Ints
+from analyzer.columns.values import Column, Flags, Integers, Joined, Picked, Scoped, Texts, Times, Values, fixed
+from analyzer.decode import raw
+from analyzer.decode.bodies import add_row_findings, flag_row_findings
+from analyzer.decode.content import read_undecoded
+from analyzer.decode.endpoints import name_endpoint, name_stream
+from analyzer.decode.request_fields import find_requests
+from analyzer.messages import defects
+from analyzer.messages.index import FROM_CLIENT, Mark
+from analyzer.messages.row_findings import findings_of
+from analyzer.session import Analysis
+from dissectors.api import Body, Context, Dissector, Role, State
+from dissectors.finding import Finding
+from dissectors.wire.bulk import NULL, NULL64
+
+CHUNK, CHUNK_BYTES = 4096, 1 << 20
+"""Rows, and bytes of their messages, that are decoded at one time by those who look at each."""
+
+ROLES = [role.name.lower() for role in Role]
+STATES = [state.name.lower() for state in State]
+_ROLES, _STATES, _SIDES = fixed(ROLES), fixed(STATES), fixed(("/c/", "/s/"))
+
+
+Named = Callable[[Dissector, Body, Context, int], Body]
+"""A row's body with names in the place of ids (analyzer.decode.resolved_names): the line for people is made of it."""
+
+
+class Rows:
+    """Reads keys of rows that have not left. Keeps names of streams that it has met; of rows and bodies nothing.
+
+    `streaming`: rows are read as they close, so a row knows no partner that closes later, even if it is known by now.
+    `hindsight`: findings are also those that only what comes behind a row can tell, for people; programs get the same
+    findings from a stream and from a file.
+    """
+
+    def __init__(self, session: Analysis, *, streaming: bool = False, hindsight: bool = False) -> None:
+        self.streaming, self.hindsight = streaming, hindsight
+        self.session = session
+        self._index = session.rows
+        self._latest: Ints | None = None
+        self._run = slice(0, 0)
+        self._names = Texts(lambda number: session.engine.names.text(number - 1) if number else None)
+        self._stream_ids = Texts(partial(name_stream, session))
+        self._endpoints = Texts(lambda number: name_endpoint(session, number // 2, number % 2))
+        self._protocols = fixed([*(dissector.name for dissector in session.engine.known.dissectors), "unknown"])
+
+    def column(self, key: str, rows: Ints) -> Column:
+        """One key of `rows`, of those that need no body. Raises KeyError for an unknown key."""
+        return KEYS[key](self, rows)
+
+    def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
+        """For each key the values of all `rows`, in order. Raises KeyError for an unknown key."""
+        if not BODY_KEYS.intersection(keys):
+            return [KEYS[key](self, rows).values() for key in keys]
+        objects = list(self.objects(keys, rows))
+        return [[found[key] for found in objects] for key in keys]
+
+    def objects(self, keys: Sequence[str], rows: Ints, named: Named | None = None) -> Iterator[dict[str, Any]]:
+        """The same as one dict for each row; a body is decoded when its row is reached, and forgotten while hot.
+
+        named: what `info` is made of; machines get it as the message says it.
+        """
+        columns = [KEYS[key](self, rows).values() if key in KEYS else repeat(None, len(rows)) for key in keys]
+        cells = zip(*columns, strict=True)
+        if not BODY_KEYS.intersection(keys):
+            return (dict(zip(keys, row, strict=True)) for row in cells)
+        return self._with_bodies(keys, rows, cells, named)
+
+    def _with_bodies(
+        self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]], named: Named | None
+    ) -> Iterator[dict[str, Any]]:
+        session, error, info, findings, fields = self.session, *(key in keys for key in BODY_KEYS_IN_ORDER)
+        readable = read_undecoded(session, rows)
+        requests = find_requests(session, rows, readable) if info else repeat(None, len(rows))
+        for row, (dissector, message, context), number, remarks, request in zip(
+            cells, readable, rows.tolist(), self.remarks(rows).tolist(), requests, strict=True
+        ):
+            body = (
+                raw.body(session, number, message) if dissector is None else defects.values(dissector, message, context)
+            )
+            if request is not None:
+                body = request.beside(body)
+            if remarks:
+                body = add_row_findings(session, number, body, findings_of(remarks))
+            found = dict(zip(keys, row, strict=True))
+            if error:
+                found["error"] = said_error(body)
+            if info and dissector is None:
+                found["info"] = raw.line(session, number, message, body)
+            elif info and dissector is not None:
+                seen = body if named is None else named(dissector, body, context, number)
+                found["info"] = defects.info(dissector, seen, context)
+            if findings:
+                found["findings"] = said_findings(body)
+            if fields:
+                found["fields"] = body.values
+            yield found
+
+    def remarks(self, rows: Ints) -> Ints:
+        """What the index itself has to say of rows, as bits; see row_findings."""
+        return flag_row_findings(self.session, rows, late=self.hindsight and self.session.ended)
+
+    def take(self, name: str, rows: Ints) -> Array:
+        """One column of the index."""
+        column = self._index.column(name)
+        return column[self._run] if rows is self._latest else column[rows]
+
+    def between(self, first: int, stop: int) -> Ints:
+        """The rows from `first` to before `stop`, of which columns are sooner cut out than gathered."""
+        self._latest, self._run = np.arange(first, stop), slice(first, stop)
+        return self._latest
+
+    def integers(self, name: str, rows: Ints) -> Integers:
+        """The same as numbers that may be null."""
+        return nullable(self.take(name, rows))
+
+    def named(self, name: str, rows: Ints) -> Picked:
+        """Numbers of Names as their strings."""
+        numbers = self.take(name, rows)
+        return Picked(self._names, np.where(numbers == NULL, 0, numbers + 1))
+
+    def times(self, rows: Ints) -> Times:
+        """ISO 8601, UTC, nanoseconds."""
+        return Times(self.take("time", rows))
+
+    def stream_ids(self, rows: Ints) -> Picked:
+        """`CLIENT>SERVER`."""
+        return Picked(self._stream_ids, self.take("stream", rows))
+
+    def ids(self, rows: Ints) -> Joined:
+        """`stream_id/c/OFFSET` or `/s/OFFSET`."""
+        return Joined(
+            [self.stream_ids(rows), Picked(_SIDES, self.take("side", rows)), Integers(self.take("offset", rows))]
+        )
+
+    def partner_ids(self, rows: Ints) -> Joined:
+        """The id of the other half of the exchange."""
+        partners = self.partner_rows(rows)
+        null = partners == NULL64
+        return replace(self.ids(np.where(null, rows, partners)), null=null)
+
+    def partners(self, rows: Ints) -> Integers:
+        """The number of the other half of the exchange."""
+        partners = self.partner_rows(rows)
+        return Integers(partners + 1, partners == NULL64)
+
+    def correlations(self, rows: Ints) -> Column:
+        """The number that an answer repeats, or a text where it counts in a scope."""
+        signed, scopes = self.integers("correlation", rows), self.take("scope", rows)
+        scoped = scopes != NULL
+        if not scoped.any():
+            return signed
+        unsigned = Integers(signed.numbers.astype(np.uint64))
+        return Scoped(self.named("scope", rows), scoped, signed, unsigned)
+
+    def clients(self, rows: Ints) -> Picked:
+        """How clients call themselves; while streaming, not what only the answer of a row told."""
+        named = self.named("client", rows)
+        if not self.streaming:
+            return named
+        told = self.take("marks", rows) & Mark.CLIENT_TOLD_LATER != 0
+        return Picked(named.texts, np.where(told, 0, named.numbers))
+
+    def partner_rows(self, rows: Ints) -> Ints:
+        """Rows of partners, NULL64 for none."""
+        partners = self.take("partner", rows).astype(np.int64)
+        unknown = (partners == NULL) | (partners > rows) if self.streaming else partners == NULL
+        return np.where(unknown, NULL64, partners)
+
+    def latencies(self, rows: Ints) -> Integers:
+        """Nanoseconds, of responses whose request is known."""
+        partners = self.take("partner", rows)
+        answer = self.take("role", rows) == Role.RESPONSE
+        answer &= partners >= 0
+        if self.streaming:
+            answer &= partners <= rows
+        places = np.flatnonzero(answer)
+        found = np.zeros(len(rows), np.int64)
+        found[places] = self.take("time", rows)[places] - self._index.column("time")[partners[places]]
+        return Integers(found, ~answer)
+
+    def endpoints(self, rows: Ints, sender: bool) -> Picked:
+        """`address:port` of who sent the row, or of who received it."""
+        side = self.take("side", rows).astype(np.int64)
+        key = self.take("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
+        return Picked(self._endpoints, key)
+
+    def protocols(self, rows: Ints) -> Picked:
+        """Protocol names; `unknown` for raw bytes."""
+        numbers = self.take("protocol", rows)
+        return Picked(self._protocols, np.where(numbers < 0, len(self.session.engine.known.dissectors), numbers))
+
+
+def picked(texts: Sequence[str], numbers: Array) -> Values:
+    """The text of each number."""
+    values: Values = np.asarray(texts, object)[numbers].tolist()
+    return values
+
+
+def said_error(body: Body) -> dict[str, Any] | None:
+    """The error that a message reports."""
+    return None if body.error is None else {"code": body.error[0], "name": body.error[1]}
+
+
+def said_findings(body: Body) -> list[dict[str, str]]:
+    """What there is to say of a message."""
+    return [said_finding(finding) for finding in body.findings] if body.findings else []
+
+
+def said_finding(finding: Finding) -> dict[str, str]:
+    """One of them."""
+    return {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
+
+
+def nullable(numbers: Array) -> Integers:
+    """A column of numbers that are null where it is NULL or NULL64."""
+    return Integers(numbers, numbers == (NULL64 if numbers.dtype == np.int64 else NULL))
+
+
+KEYS: Mapping[str, Callable[[Rows, Ints], Column]] = {
+    "number": lambda self, rows: Integers(rows + 1),
+    "id": Rows.ids,
+    "stream_id": Rows.stream_ids,
+    "partner_id": Rows.partner_ids,
+    "time": Rows.times,
+    "stream": lambda self, rows: Integers(self.take("stream", rows)),
+    "protocol": Rows.protocols,
+    "source": lambda self, rows: self.endpoints(rows, True),
+    "destination": lambda self, rows: self.endpoints(rows, False),
+    "from_client": lambda self, rows: Flags(self.take("side", rows) == FROM_CLIENT),
+    "role": lambda self, rows: Picked(_ROLES, self.take("role", rows)),
+    "operation": lambda self, rows: self.named("operation", rows),
+    "code": lambda self, rows: self.integers("code", rows),
+    "version": lambda self, rows: self.integers("version", rows),
+    "correlation": Rows.correlations,
+    "client": Rows.clients,
+    "length": lambda self, rows: Integers(self.take("length", rows)),
+    "offset": lambda self, rows: Integers(self.take("offset", rows)),
+    "first_packet": lambda self, rows: Integers(self.take("first", rows)),
+    "last_packet": lambda self, rows: Integers(self.take("last", rows)),
+    "partner": Rows.partners,
+    "latency_ns": Rows.latencies,
+    "state": lambda self, rows: Picked(_STATES, self.take("state", rows)),
+}
+
+BODY_KEYS_IN_ORDER = ("error", "info", "findings", "fields")
+BODY_KEYS = frozenset(BODY_KEYS_IN_ORDER)
+"""Keys that need the body."""
+
+ALIASES = {"latency": "latency_ns"}
+
+ROW_KEYS: Sequence[str] = (
+    *("number", "id", "stream_id", "partner_id", "time", "stream", "protocol", "source", "destination", "from_client"),
+    *("role", "operation", "code", "version", "correlation", "client", "length", "offset", "first_packet"),
+    *("last_packet", "partner", "latency_ns", "error", "state", "info", "findings"),
+)
+"""The keys of a row, in order; `fields` comes behind them when asked for."""
+
+
+def known_keys() -> Iterable[str]:
+    """All that -e takes."""
+    return (*ROW_KEYS, *ALIASES, "fields")
+
+
+def chunks(session: Analysis, rows: range | Ints, most: int = CHUNK, most_bytes: int = CHUNK_BYTES) -> Iterator[Ints]:
+    """Row numbers in runs of at most `most` rows and about `most_bytes` of messages."""
+    numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+    sizes = np.cumsum(session.rows.column("length")[numbers], dtype=np.int64)
+    first = 0
+    while first < len(sizes):
+        before = int(sizes[first - 1]) if first else 0
+        last = min(first + most, int(np.searchsorted(sizes, before + most_bytes)) + 1, len(sizes))
+        yield numbers[first:last]
+        first = last

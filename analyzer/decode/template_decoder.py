@@ -1,0 +1,295 @@
+"""Texts of many alike messages at once: the fast twin of decoding each for itself.
+
+Theory. Of the rows of one operation, version and direction one is read with holes (dissectors.holes), and what is to
+be printed is made of it once, with marks. The template is laid over the others (analyzer.decode.templates); those that
+have the shape get their text with columns in the places of the marks. What is like nothing is left to the caller, who
+decodes it row by row; tests/analyzer/decode/test_template_decoder.py holds the two equal.
+
+A shape is never trusted for what it was not asked: what decides is only what the dissector's readers did with a hole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.columns.group_keys import packed, parts
+from analyzer.columns.values import Values
+from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
+from analyzer.decode.request_fields import are_short, recalls, requests
+from analyzer.decode.rows import Rows
+from analyzer.decode.templates import Bytestore, Joined, Laid, Template
+from analyzer.messages.row_findings import ALONE, findings_of
+from dissectors.api import Body, Context, Dissector, Role, State
+from dissectors.finding import Finding
+from dissectors.holes import BEGIN, END, Marked, Shape
+from dissectors.wire.bulk import NULL
+
+TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
+"""Rows, and bytes of their messages, to be given at one time: the more, the more are alike."""
+
+WORTH = 24
+"""Rows below which a shape costs more than decoding them. Long ones count more, by WORTH_BYTES."""
+
+WORTH_BYTES = 2048
+
+MANY, FEW = 512, 8
+"""Rows of a kind from which on all shapes that are known are laid over them, and more are looked for, or shapes up to
+which that is: of fewer rows, as they come live, only what will be worth it is tried.
+"""
+
+LONGEST = 4 << 20
+"""Bytes of a message beyond which it is decoded for itself."""
+
+RECALLED = 24 << 20
+"""Bytes of requests that are read beside the answers of one call."""
+
+_ONE, _SEVERAL, _PAIR = range(3)
+"""How a message lies: in one piece, in several, or read with the request that it answers."""
+
+MOST_SHAPES, MOST_OF_A_KIND = 2048, 128
+"""Shapes that are kept, in all and of messages of one kind; a large one counts as many."""
+
+MOST_TRIED = 1024
+"""A shape is worth something if at least one in so many rows has it: each is held against all rows that are left."""
+
+POOR_IN_A_ROW, MOST_POOR = 4, 64
+"""Shapes without worth after which no more are looked for: among these rows, and in all."""
+
+_MARK = re.compile(f"{BEGIN}([0-9]+){END}")
+
+Said = Mapping[str, str]
+"""The texts of a row's body, by slot: with marks."""
+
+Say = Callable[[Body, Dissector, Context], Said]
+
+
+class Group(NamedTuple):
+    """Rows that have the same text but for what differs; `tried`: their places, and those of rows that fell out."""
+
+    tried: Ints
+    laid: Laid
+
+    @property
+    def places(self) -> Ints:
+        """Places in the chunk."""
+        return self.tried[self.laid.rows]
+
+
+@dataclass(slots=True)
+class Kind:
+    """What is known of messages of one operation, version and direction. `poor`: shapes that were worth nothing."""
+
+    templates: list[Template] = field(default_factory=list)
+    poor: int = 0
+
+
+class Shapes:
+    """The shapes that were met, by kinds of messages; `count`: of them, as MOST_SHAPES counts."""
+
+    def __init__(self) -> None:
+        self.kinds: OrderedDict[Hashable, Kind] = OrderedDict()
+        self.count = 0
+
+    def of(self, key: Hashable) -> Kind:
+        """What is known of a kind."""
+        kind = self.kinds.setdefault(key, Kind())
+        self.kinds.move_to_end(key)
+        return kind
+
+    def trim(self) -> None:
+        """Forgets the kinds that were met longest ago, if there is too much."""
+        while self.count > MOST_SHAPES:
+            self.count -= sum(template.cost for template in self.kinds.popitem(last=False)[1].templates)
+
+
+class TemplateDecoder:
+    """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body.
+
+    shapes: those that another one has kept, also of another analysis, whose `say` makes the same texts. asks: whether
+    one of these is the line for people, for which an answer may need its request: then both are alike, or neither.
+    """
+
+    def __init__(self, reader: Rows, say: Say, shapes: Shapes | None = None, *, asks: bool = True) -> None:
+        self._reader, self._session, self._say, self._asks = reader, reader.session, say, asks
+        self._shapes = Shapes() if shapes is None else shapes
+
+    def groups(self, rows: Ints) -> list[Group]:
+        """Groups of places in `rows`; what is in none is like nothing."""
+        found: list[Group] = []
+        for key, places in self._alike(rows):
+            kind = self._shapes.of(self._kind(key))
+            if kind.templates or kind.poor < MOST_POOR:
+                found += self._of_a_kind(kind, rows, places, key[-2], findings_of(key[-1]))
+        self._shapes.trim()
+        _read_nested([group.laid for group in found])
+        return [group for group in found if len(group.laid.rows)]
+
+    def _kind(self, key: tuple[int, ...]) -> Hashable:
+        """The same without what is only this analysis's number of something."""
+        *numbers, extra, protocol, lies, remarks = key
+        engine = self._session.engine
+        extras = None if extra == NULL else tuple(sorted(engine.extras[extra].items()))
+        return *numbers, extras, engine.dissector(protocol), lies, remarks
+
+    def _alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
+        """Places of whole rows of the same kind, where there are enough of them to look for a shape."""
+        table = self._session.rows
+        columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
+        columns.append(np.where(table.column("count")[rows] > 1, _SEVERAL, _ONE).astype(np.int8))
+        remarks = self._reader.remarks(rows)
+        columns.append(remarks)
+        good = table.column("state")[rows] == State.COMPLETE
+        good &= (table.column("length")[rows] <= LONGEST) & (columns[2] != Role.RAW) & (columns[4] >= 0)
+        good &= remarks & ALONE == 0
+        places = np.flatnonzero(good)
+        if not len(places):
+            return
+        length = table.column("length")[rows]
+        kinds, keys = packed([column[places] for column in columns])
+        room = RECALLED
+        for key, alike in parts(keys):
+            *kind, lies, remark = (int(column[key]) for column in kinds)
+            those = {lies: places[alike]}
+            if self._asks and self._recalls(*kind):
+                those, room = self._with_requests(rows, places[alike], lies, room)
+            for how, some in those.items():
+                if _worth(length[some]) >= WORTH:
+                    yield (*kind, how, remark), some
+
+    def _with_requests(self, rows: Ints, places: Ints, lies: int, room: int) -> tuple[dict[int, Ints], int]:
+        """Answers that need their request, by how they lie: beside it, as far as there is room for so many bytes.
+
+        Where the request is unknown, nothing of it is said, and the answer is alike to others of that sort. Gives also
+        the room that is left.
+        """
+        asked = requests(self._session, rows[places])
+        known = np.flatnonzero(asked >= 0)
+        short = known[are_short(self._session, asked[known])]
+        taken = np.cumsum(self._session.rows.column("length")[asked[short]], dtype=np.int64)
+        fitting = int(np.searchsorted(taken, room, "right"))
+        left = room - (int(taken[fitting - 1]) if fitting else 0)
+        return {lies: places[asked < 0], _PAIR: places[short[:fitting]]}, left
+
+    def _recalls(self, code: int, version: int, role: int, extra: int, protocol: int) -> bool:
+        context = make_context(self._session, role, code, version, extra)
+        return bool(recalls(self._session.engine.dissector(protocol), context))
+
+    def _of_a_kind(
+        self, kind: Kind, rows: Ints, places: Ints, lies: int, remarks: tuple[Finding, ...]
+    ) -> Iterator[Group]:
+        source, at, length = self._bytes(rows[places], lies)
+        kind.templates.sort(key=lambda template: -template.hits)
+        self._shapes.count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
+        del kind.templates[MOST_OF_A_KIND:]
+        many, poor = len(places) >= MANY or len(kind.templates) < FEW, 0
+        for template in sorted(kind.templates, key=lambda template: not template.likely(len(places))):
+            if not len(places) or not (template.likely(len(places)) or (many and _worth(length) >= WORTH)):
+                break
+            laid = Laid(template, source, at, length)
+            template.hits, template.tried = template.hits + len(laid.rows), template.tried + len(places)
+            if len(laid.rows):
+                yield Group(places, laid)
+                places, at, length = (np.delete(column, laid.rows) for column in (places, at, length))
+        if not many:
+            return
+        while _worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
+            made = self._template(int(rows[places[0]]), lies, remarks)
+            done = np.zeros(1, np.int64)
+            if made is not None:
+                laid = Laid(made, source, at, length)
+                enough = len(laid.rows) > len(places) // MOST_TRIED
+                if enough and _worth(length[laid.rows]) >= WORTH // 4:
+                    poor, done = 0, laid.rows
+                    kind.templates.append(made)
+                    self._shapes.count += made.cost
+                    yield Group(places, laid)
+                    made.hits += len(done)
+                    made.tried += len(places)
+            if len(done) == 1:
+                poor += 1
+                kind.poor += 1
+            places, at, length = (np.delete(column, done) for column in (places, at, length))
+
+    def _bytes(self, rows: Ints, lies: int) -> tuple[Bytestore, Ints, Ints]:
+        """Where the bytes of rows can be read, all in one piece: places and lengths."""
+        table, session = self._session.rows, self._session
+        first, length = table.column("pieces")[rows], table.column("length")[rows]
+        if lies == _ONE:
+            return session.source.store, session.engine.pieces.column("at")[first], length
+        if lies == _PAIR:
+            asked = table.column("partner")[rows]
+            length = length.astype(np.int64) + table.column("length")[asked]
+            pairs = zip(read_messages(session, rows), read_messages(session, asked), strict=True)
+            return Joined([part for pair in pairs for part in pair]), np.cumsum(length) - length, length
+        return Joined(read_messages(session, rows)), np.cumsum(length) - length, length
+
+    def _template(self, row: int, lies: int, remarks: tuple[Finding, ...]) -> Template | None:
+        session = self._session
+        dissector, context = find_dissector(session, row), read_context(session, row)
+        if dissector is None or dissector.template is None:
+            return None
+        try:
+            if lies == _PAIR:
+                asked = session.rows.cell("partner", row)
+                request = read_message(session, asked), read_context(session, asked)
+                made = dissector.template(read_message(session, row), context, request)
+                if made is not None:
+                    made = made._replace(body=made.body._replace(asked=request[1].code))
+            else:
+                made = dissector.template(read_message(session, row), context, None)
+            if made is not None and remarks:
+                made = made._replace(body=made.body._replace(findings=(*remarks, *made.body.findings)))
+            said = {} if made is None else self._say(made.body, dissector, context)
+        except Exception:  # of whatever kind: the row's own decoding meets it again, and tells
+            return None
+        if made is None:
+            return None
+        texts = {slot: _cut(text, made.shape) for slot, text in said.items()}
+        # What is not plain would have to be escaped for a terminal, and is a text that no reader left open.
+        if not all(_is_plain(part) for text in texts.values() for part in text if type(part) is bytes):
+            return None
+        return Template(made.shape, texts)
+
+
+def _worth(length: Ints) -> int:
+    """What decoding messages of these lengths one by one costs, in short ones."""
+    return len(length) + int(length.sum()) // WORTH_BYTES
+
+
+def _is_plain(part: bytes) -> bool:
+    return part.isascii() and part.decode().isprintable()
+
+
+def _read_nested(laid: Sequence[Laid]) -> None:
+    """Reads what has a value of its own in all messages together, for each call costs as much as many."""
+    asked = [(each, *question) for each in laid for question in each.asked()]
+    values: dict[int, dict[int, Values]] = {id(each): {} for each, *_ in asked}
+    for read in dict.fromkeys(nested.read for _, nested, *_ in asked):
+        mine = [question for question in asked if question[1].read is read]
+        found = iter(
+            read([content for *_, contents, _ in mine for content in contents], [n for *_, ns in mine for n in ns])
+        )
+        for each, nested, contents, _ in mine:
+            values[id(each)][id(nested)] = list(islice(found, len(contents)))
+    for each in laid:
+        if id(each) in values:
+            each.told(values[id(each)])
+
+
+def _cut(text: str, shape: Shape) -> list[bytes | Marked]:
+    """A text at its marks."""
+    parts: list[bytes | Marked] = []
+    for index, part in enumerate(_MARK.split(text)):
+        if index % 2:
+            parts.append(shape.marks[int(part)])
+        elif part:
+            parts.append(part.encode())
+    return parts

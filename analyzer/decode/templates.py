@@ -1,0 +1,442 @@
+"""A shape laid over many messages: which of them have it, and what they say where it leaves them free.
+
+Theory. Between stretches of any length (texts, bytes) a message of a shape is made of segments of constant width. For
+many messages each segment is a matrix of bytes: it begins where the stretch before it ends, and tells how long the next
+one is. Messages that do not have the shape fall out on the way, most of them in the first segment; what is left gives
+numbers and texts a column at a time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
+from operator import itemgetter
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from analyzer.columns import cells
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.columns.cells import Cells
+from analyzer.columns.values import Values
+from analyzer.decode.bounds import bounded
+from dissectors.holes import (
+    COMPARISONS,
+    DECIMAL,
+    FLOWING,
+    OPPOSITES,
+    RUN,
+    UVARINT,
+    WIDEST,
+    ZIGZAG,
+    Bytes,
+    Condition,
+    Derived,
+    Hex,
+    Integer,
+    Made,
+    Marked,
+    Nested,
+    Shape,
+    Stretch,
+    Term,
+    Text,
+    Written,
+)
+from dissectors.runs import DIGITS, RUNNING
+from dissectors.wire.checksum import crc32c
+
+LONGEST_TEXT = 512
+"""Bytes that are shown of a text, or of bytes, beyond which its message is decoded for itself."""
+
+_PADDING, _LITTLE = 4, 64
+"""How many times the mean of its column such a text may be, and how many bytes longer: all take as much room."""
+
+_LIKELY = 4
+"""Rows that will have a shape, as it went so far, for it to be worth being laid over them."""
+
+_SMALL = 4096
+"""Bytes of a message whose shape takes little memory."""
+
+_MOST = (1 << 63) - 1
+
+
+def _groups(number: int) -> int:
+    """How many times four digits it has."""
+    return -(-len(str(number)) // 4)
+
+
+SPLICE = 1
+"""A control character, which no text has."""
+
+_HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), np.uint16)
+_READABLE = np.isin(np.arange(256), sorted(RUNNING))
+_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+_NUMERIC = np.isin(np.arange(256), list(b"-0123456789"))
+
+_LOOKS = (16, 64, LONGEST_TEXT + 1)
+"""Bytes in which the end of a run is looked for: most are short."""
+
+
+def _fits(size: Ints) -> Bools:
+    """Which of a column of texts are short enough to stand in it."""
+    found: Bools = size <= min(LONGEST_TEXT, _PADDING * int(size.mean()) + _LITTLE if len(size) else 0)
+    return found
+
+
+Parts = Sequence[bytes | Marked]
+"""A text, cut at its marks."""
+
+
+class Bytestore(Protocol):
+    """The capture room's Store, as far as it is needed here."""
+
+    def gather(self, locations: Ints, width: int) -> Cells:
+        """Rows of `width` bytes at many places."""
+
+    def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
+        """The bytes at many places."""
+
+
+class Joined:
+    """Messages that lie nowhere in one piece, put together."""
+
+    def __init__(self, messages: Sequence[bytes]) -> None:
+        self._data = b"".join(messages)
+        self._bytes = np.frombuffer(self._data, np.uint8)
+
+    def gather(self, locations: Ints, width: int) -> Cells:
+        """See Bytestore."""
+        # What lies behind the last message is anything.
+        found: Cells = self._bytes.take(locations[:, None] + np.arange(width), mode="clip")
+        return found
+
+    def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
+        """See Bytestore."""
+        ends = (locations + lengths).tolist()
+        return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
+
+
+class Break(NamedTuple):
+    """What has no constant width, and where it lies in the shape's message."""
+
+    begin: int
+    end: int
+    hole: Stretch | Term
+
+
+class Template:
+    """A shape whose holes have all been asked for what they will be, and the texts of its messages."""
+
+    def __init__(self, shape: Shape, texts: Mapping[str, Parts]) -> None:
+        self.shape, self.texts = shape, texts
+        self.hits = self.tried = 0
+        flowing = (Break(term.at, term.at + term.size, term) for term in shape.flowing if not shape.fixed[term.at])
+        settled = {each.extent.begin for each in shape.stretches if each.settled}
+        # What is read in two ways is one break, and none as soon as one of them has the same length in all messages.
+        stretches = {
+            each.extent.begin: Break(each.extent.begin, each.extent.end, each)
+            for each in shape.stretches
+            if each.extent.begin not in settled and not shape.fixed[each.extent.begin]
+        }
+        self.breaks = sorted((*flowing, *stretches.values()), key=itemgetter(0))
+        self.begins = [0, *(each.end for each in self.breaks)]
+        self.ends = [*(each.begin for each in self.breaks), len(shape.data)]
+        fixed, data = np.frombuffer(shape.fixed, np.uint8), np.frombuffer(shape.data, np.uint8)
+        self.fixed = [np.flatnonzero(fixed[begin:end]) for begin, end in zip(self.begins, self.ends, strict=True)]
+        self.wanted = [data[begin + places] for begin, places in zip(self.begins, self.fixed, strict=True)]
+        self.varints: list[list[tuple[int, int]]] = [[] for _ in self.begins]
+        for term in shape.varints:
+            segment, inside = self.place(term.at)
+            self.varints[segment].append((inside, term.size))
+        self.decimals = [term for term in dict.fromkeys(shape.decimals) if not shape.fixed[term.at]]
+        self.bounds, self.conditions = bounded(shape.conditions, self.place)
+
+    @property
+    def cost(self) -> int:
+        """How many small ones take as much memory."""
+        return 1 + len(self.shape.data) // _SMALL
+
+    def likely(self, rows: int) -> bool:
+        """Whether enough of so many rows will have the shape, as it went so far."""
+        return self.hits * rows >= _LIKELY * self.tried
+
+    def place(self, at: int) -> tuple[int, int]:
+        """Segment of a place in the shape's message, and where in it."""
+        segment = bisect_left(self.ends, at)
+        # A stretch ends where the next segment begins, which may have no byte before the next stretch.
+        if at < self.begins[segment]:
+            segment -= 1
+        return segment, at - self.begins[segment]
+
+
+class Laid:
+    """Messages of a template's shape: `rows` tells which of those that were given.
+
+    at: where each begins; anchors: where each segment begins in its message; segments: their bytes (n, width).
+    """
+
+    def __init__(self, template: Template, store: Bytestore, at: Ints, length: Ints) -> None:
+        self.template, self._store = template, store
+        self.rows = np.arange(len(at))
+        self.at, self._length = at, length
+        self.anchors: list[Ints] = []
+        self.segments: list[Cells] = []
+        self.splices: list[tuple[Written, Values]] = []
+        self._nested: dict[int, Values] = {}
+        self._numbers: dict[Term, Ints] = {}
+        self._flowing: dict[Term, Ints] = {}
+        self._written: dict[int, Cells] = {}
+        anchor = np.zeros(len(at), np.int64)
+        for segment in range(len(template.begins)):
+            anchor = self._lay(segment, anchor)
+        self._keep(anchor == self._length)
+        self._judge()
+
+    def _lay(self, segment: int, anchor: Ints) -> Ints:
+        """Reads a segment of all messages; gives where the next one begins, or where the last one ends."""
+        template = self.template
+        width = template.ends[segment] - template.begins[segment]
+        self.anchors.append(anchor)
+        self._keep(anchor + width <= self._length)
+        matrix = self._store.gather(self.at + self.anchors[-1], width)
+        self.segments.append(matrix)
+        good = (matrix[:, template.fixed[segment]] == template.wanted[segment]).all(axis=1)
+        for inside, size in template.varints[segment]:
+            good &= matrix[:, inside + size - 1] < 0x80
+            if size > 1:
+                good &= (matrix[:, inside : inside + size - 1] >= 0x80).all(axis=1)
+        self._keep(good)
+        following = self.anchors[-1] + width
+        if segment == len(template.breaks):
+            return following
+        hole = template.breaks[segment].hole
+        taken = self._flow(hole, following) if isinstance(hole, Term) else self._size(hole)
+        good = (taken > 0) & (taken <= self._length)
+        following += taken
+        self._keep(good)
+        return following[good]
+
+    def _flow(self, term: Term, begin: Ints) -> Ints:
+        """Reads what is of any width; gives how many bytes it takes in each message, 0 where it is too long."""
+        if term.code != FLOWING:
+            return self._run(_READABLE if term.code == RUN else _NUMERIC, self.at + begin)
+        raw = self._store.gather(self.at + begin, WIDEST)
+        last = raw < 0x80
+        taken = np.where(last.any(axis=1), last.argmax(axis=1) + 1, 0)
+        places = np.arange(int(taken.max(initial=0)))
+        parts = (raw[:, : len(places)] & 0x7F).astype(np.int64) << 7 * places
+        parts[places >= taken[:, None]] = 0
+        self._flowing[term] = parts.sum(axis=1)
+        return taken
+
+    def _run(self, those: Bools, at: Ints) -> Ints:
+        """How many such bytes stand there; 0 where they are too many for a cell."""
+        taken = np.zeros(len(at), np.int64)
+        left = np.arange(len(at))
+        for width in _LOOKS:
+            others = ~those[self._store.gather(at[left], width)]
+            taken[left] = others.argmax(axis=1)
+            left = left[~others.any(axis=1)]
+            if not len(left):
+                break
+        return taken
+
+    def _decimal(self, term: Term) -> tuple[Ints, Bools]:
+        """The number in the digits of each message, and whether it is written as one."""
+        begin = self.position(term.at)
+        size = self.position(term.at + term.size) - begin
+        raw = self._store.gather(self.at + begin, min(int(size.max(initial=1)), DIGITS + 1))
+        minus = (raw[:, :1] == cells.MINUS).sum(axis=1)
+        places = np.arange(raw.shape[1])
+        mine = (places >= minus[:, None]) & (places < size[:, None])
+        good = (_DIGIT[raw] | ~mine).all(axis=1) & (size - minus >= 1) & (size - minus <= DIGITS)
+        first = raw[np.arange(len(raw)), np.minimum(minus, raw.shape[1] - 1)]
+        good &= (first != cells.ZERO) | (size == 1)
+        number = np.zeros(len(raw), np.int64)
+        for place in places:
+            number = np.where(mine[:, place], number * 10 + (raw[:, place] - np.uint8(cells.ZERO)), number)
+        return np.where(minus, -number, number), good
+
+    def _keep(self, good: Bools) -> None:
+        if good.all():
+            return
+        self._numbers.clear()
+        self._flowing = {term: numbers[good] for term, numbers in self._flowing.items()}
+        self.rows, self.at, self._length = self.rows[good], self.at[good], self._length[good]
+        self.anchors = [anchor[good] for anchor in self.anchors]
+        self.segments = [segment[good] for segment in self.segments]
+        if self._nested:
+            kept = good.tolist()
+            self._nested = {key: list(compress(values, kept)) for key, values in self._nested.items()}
+
+    def _judge(self) -> None:
+        """Conditions, extents, what can be printed, checksums: the dearest last."""
+        shape = self.template.shape
+        good = np.ones(len(self.rows), bool)
+        for extent in shape.extents:
+            size = self._sum(extent.terms) - extent.bias
+            good &= size == self.position(extent.end) - self.position(extent.begin)
+        self._keep(good)
+        for term in self.template.decimals:
+            self._flowing[term], good = self._decimal(term)
+            self._keep(good)
+        self._keep(self._all_meet(nested=False))
+        texts = {id(mark): mark for mark in shape.marks if type(mark) is Text}.values()
+        for size in map(self._size, texts):
+            self._keep(_fits(size))
+        for shown in [mark for mark in shape.marks if type(mark) is Hex]:
+            size = self._size(shown.stretch)
+            self._keep(_fits(size if shown.limit is None else np.minimum(size, shown.limit)))
+        for text in texts:
+            content = self._content(text, None)
+            size = (content != 0).sum(axis=1)
+            good = (_READABLE[content] | (content == 0)).all(axis=1) & (size == self._size(text))
+            good &= content[np.arange(len(content)), np.maximum(size - 1, 0)] != cells.SPACE
+            self._keep(good)
+        for checksum in shape.checksums:
+            begin, end = self.position(checksum.begin), self.position(checksum.end)
+            said = self.number(Term(checksum.at, 4, "I")).tolist()
+            parts = self._store.read_many(self.at + begin, end - begin)
+            self._keep(np.array([crc32c(part) == each for part, each in zip(parts, said, strict=True)], bool))
+
+    def asked(self) -> Iterator[tuple[Nested, list[bytes], list[tuple[int, ...]]]]:
+        """What has a value of its own, with its content in each message, and what reading it needs to know."""
+        for nested in self.template.shape.stretches:
+            if type(nested) is Nested and not nested.settled:
+                contents = self._store.read_many(self.at + self.position(nested.extent.begin), self._size(nested))
+                columns = [(self._sum(number.terms) + number.constant).tolist() for number in nested.asked]
+                yield nested, contents, list(zip(*columns, strict=True)) if columns else [()] * len(contents)
+
+    def told(self, values: Mapping[int, Values]) -> None:
+        """Takes what was asked, by the id of each Nested; messages without a value fall out."""
+        self._nested = dict(values)
+        good = np.ones(len(self.rows), bool)
+        for found in values.values():
+            good &= np.array([value is not None for value in found], bool)
+        self._keep(good)
+        self._keep(self._all_meet(nested=True))
+
+    def _all_meet(self, nested: bool) -> Bools:
+        """Which messages meet the conditions about nested values, or all others."""
+        good = np.ones(len(self.rows), bool)
+        for block in () if nested else self.template.bounds:
+            good &= block.met(self.segments[block.segment])
+        for condition in self.template.conditions:
+            if nested == any(isinstance(term, Derived) and not term.nested.settled for term in condition.terms):
+                good &= self._meets(condition)
+        return good
+
+    def _meets(self, condition: Condition) -> Bools:
+        terms, constant, name, other, outcome = condition
+        numbers = self._sum(terms)
+        compare = COMPARISONS[name if outcome else OPPOSITES[name]]
+        found: Bools = compare(numbers + constant if constant else numbers, other)
+        return found
+
+    def position(self, at: int) -> Ints:
+        """Where in each message a place of the shape's is."""
+        segment, inside = self.template.place(at)
+        return self.anchors[segment] + inside
+
+    def number(self, term: Term | Derived) -> Ints:
+        """An integer of each message."""
+        if isinstance(term, Derived):
+            return np.array([term.function(value) for value in self._values(term.nested)], np.int64)
+        found = self._numbers.get(term)
+        if found is None:
+            found = self._numbers[term] = self._number(term)
+        return found
+
+    def _number(self, term: Term) -> Ints:
+        if term.negated:
+            return -self.number(term._replace(negated=False))
+        if term in self._flowing:
+            return self._flowing[term]
+        if term.code == RUN:
+            return self.position(term.at + term.size) - self.position(term.at)
+        if term.code == DECIMAL:  # its bytes are part of the shape
+            return np.full(len(self.rows), int(self.template.shape.data[term.at : term.at + term.size]), np.int64)
+        segment, inside = self.template.place(term.at)
+        raw = self.segments[segment][:, inside : inside + term.size]
+        if term.code in (UVARINT, ZIGZAG, FLOWING):
+            shifts = np.arange(0, 7 * term.size, 7)
+            value: Ints = ((raw & 0x7F).astype(np.int64) << shifts).sum(axis=1)
+            return (value >> 1) ^ -(value & 1) if term.code == ZIGZAG else value
+        kind = f">{'u' if term.code.isupper() else 'i'}{term.size}"
+        found = np.ascontiguousarray(raw).view(kind)[:, 0]
+        return found.astype(np.uint64 if term.code == "Q" else np.int64)
+
+    def _values(self, nested: Nested) -> Values:
+        return [nested.value] * len(self.rows) if nested.settled else self._nested[id(nested)]
+
+    def _sum(self, terms: Sequence[Term | Derived]) -> Ints:
+        first, *rest = map(self.number, terms)
+        for each in rest:
+            first = first + each
+        return first
+
+    def _size(self, stretch: Stretch) -> Ints:
+        extent = stretch.extent
+        if stretch.settled:
+            return np.full(len(self.rows), extent.end - extent.begin)
+        return self._sum(extent.terms) - extent.bias
+
+    def _content(self, stretch: Text | Bytes, limit: int | None) -> Cells:
+        """The first bytes of a stretch, zero behind its end."""
+        begin = self.position(stretch.extent.begin)
+        size = self._size(stretch)
+        width = int(size.max(initial=0))
+        width = width if limit is None else min(width, limit)
+        content = self._store.gather(self.at + begin, width)
+        if not stretch.settled:
+            content[np.arange(width) >= size[:, None]] = 0
+        return content
+
+    def parts(self, slot: str) -> list[bytes | Cells]:
+        """The text of a slot of each message; SPLICE stands where the next of `splices` belongs."""
+        if not self._written:
+            self._write_integers()
+        return [part if type(part) is bytes else self._cells(part) for part in self.template.texts[slot]]
+
+    def _write_integers(self) -> None:
+        """Makes the cells of all integers, those of about the same size together: each call costs as much as many."""
+        marks = [mark for mark in self.template.shape.marks if type(mark) is Integer]
+        by_groups: dict[int, list[tuple[int, Ints]]] = {}
+        for mark in marks:
+            numbers = self._sum(mark.terms)
+            if mark.constant:
+                numbers = numbers + mark.constant
+            least, most = int(numbers.min()), int(numbers.max())
+            if least < 0 or most > _MOST:
+                self._written[id(mark)] = cells.integers(numbers)
+            else:
+                by_groups.setdefault(_groups(most), []).append((id(mark), numbers.astype(np.int64, copy=False)))
+        for same in by_groups.values():
+            written = cells.integers(np.concatenate([numbers for _, numbers in same]))
+            for index, (mark_id, _) in enumerate(same):
+                self._written[mark_id] = written[index * len(self.rows) : (index + 1) * len(self.rows)]
+
+    def _cells(self, mark: bytes | Marked) -> Cells:
+        if type(mark) is Integer:
+            return self._written[id(mark)]
+        if type(mark) is Text:
+            return self._content(mark, None)
+        if type(mark) is Written:
+            self.splices.append((mark, self._values(mark.nested)))
+            return np.full((len(self.rows), 1), SPLICE, np.uint8)
+        if type(mark) is Made:
+            made = self._sum(mark.number.terms) + mark.number.constant
+            if (made == made[0]).all():  # as limits and timeouts mostly are
+                text = cells.table([mark.function(int(made[0])).encode()])
+                return np.broadcast_to(text, (len(made), text.shape[1]))
+            numbers, back = np.unique(made, return_inverse=True)
+            return cells.table([mark.function(number).encode() for number in numbers.tolist()])[back]
+        assert type(mark) is Hex
+        content = self._content(mark.stretch, mark.limit)
+        digits = _HEX[content].view(np.uint8)
+        size = self._size(mark.stretch)
+        if not mark.stretch.settled:
+            digits[np.arange(digits.shape[1]) >= 2 * size[:, None]] = 0
+        return digits

@@ -1,7 +1,0 @@
-"""Field paths: what can be asked of a row by name, checked once and read for many rows at a time."""
-
-from analyzer.fields.catalog import UnknownField, every, find, resolve
-from analyzer.fields.path import FieldPath, Kind
-from analyzer.fields.reading import Occurrences, Reading
-
-__all__ = ["FieldPath", "Kind", "Occurrences", "Reading", "UnknownField", "every", "find", "resolve"]

@@ -1,0 +1,82 @@
+"""Hex as people paste it: bare, with separators, as source code, or as the dump of another tool.
+
+Theory. First it is asked whether the lines are a dump, which shows in their offsets (hexdumps.py). If not, they are
+read word by word (hexwords.py). Digits without anything between them are neither: most that is pasted is that, and
+needs none of the patterns of those two.
+"""
+
+from __future__ import annotations
+
+from analyzer.hexinput.error import HexError
+
+__all__ = ["HexError", "parse_dumps", "parse_hex", "strip_ip"]
+
+
+def parse_hex(text: str) -> bytes:
+    """The bytes that `text` writes down; several dumps are joined. Raises HexError at the first bad character."""
+    return b"".join(parse_dumps(text))
+
+
+def parse_dumps(text: str) -> list[bytes]:
+    """As parse_hex, with each dump (a packet of `tcpdump -X`, a frame of `tshark -x`) by itself."""
+    bare = _bare(text)
+    if bare:
+        return [bare]
+    from analyzer.hexinput.dumps import read_dumps  # a dozen patterns to compile
+    from analyzer.hexinput.words import read_words
+
+    text = text.removeprefix("\ufeff")
+    dumps = read_dumps(text)
+    if dumps is None:
+        dumps = [read_words(text)]
+    if not any(dumps):
+        raise HexError("there are no hex digits in the input")
+    return dumps
+
+
+def _bare(text: str) -> bytes | None:
+    """The bytes of one word of hex digits; None of anything else."""
+    if not text.isalnum():
+        return None
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return None
+
+
+_ETHERNET = 14
+_IPV4_TYPE, _IPV6_TYPE = b"\x08\x00", b"\x86\xdd"
+_TCP = 6
+
+
+def strip_ip(data: bytes) -> bytes:
+    """The TCP payload, when `data` is exactly one IPv4 or IPv6 packet with TCP in it; otherwise `data` itself.
+
+    An Ethernet header before it (`tcpdump -XX`, `tshark -x`) goes too. Lengths must fit exactly, but for the padding of
+    short Ethernet frames, so that no message of another protocol is taken for a packet.
+    """
+    if data[12:14] in (_IPV4_TYPE, _IPV6_TYPE):
+        payload = _tcp_payload(data[_ETHERNET:], padded=len(data) <= 60)
+        if payload is not None:
+            return payload
+    payload = _tcp_payload(data, padded=False)
+    return data if payload is None else payload
+
+
+def _tcp_payload(packet: bytes, padded: bool) -> bytes | None:
+    if len(packet) < 40:
+        return None
+    if packet[0] >> 4 == 4:
+        header, total, protocol = (packet[0] & 15) * 4, int.from_bytes(packet[2:4]), packet[9]
+    elif packet[0] >> 4 == 6:
+        header, total, protocol = 40, 40 + int.from_bytes(packet[4:6]), packet[6]
+    else:
+        return None
+    if protocol != _TCP or header < 20 or total < header + 20 or len(packet) < total:
+        return None
+    if len(packet) > total and not padded:
+        return None
+    data_offset = (packet[header + 12] >> 4) * 4
+    if data_offset < 20 or header + data_offset > total:
+        return None
+    return packet[header + data_offset : total]

@@ -1,0 +1,182 @@
+"""Messages that come without a capture: bytes that somebody pasted, cut, recognised and decoded.
+
+Theory. In a capture the connection says who speaks and what was asked before. Here only the bytes speak, and the user:
+a message is taken for a request or a response by what it looks like, unless told; a response is decoded by the
+operation that is named, or by the request that stands before it if the user says that they belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from analyzer.messages import defects
+from dissectors import registry
+from dissectors.api import PREFIX, Context, Dissector, LengthPrefixed, MessageHeader, Role, State
+from dissectors.certainty import ENOUGH, may_be_surer
+from dissectors.finding import Severity
+from dissectors.slotted import replace
+
+FITS = 50
+"""From here on a probe's answer counts as recognition; below it is the best guess."""
+
+FITS_WHEN_TOLD = 20
+"""The same of a response whose operation the user names: its own bytes can't say much."""
+
+
+class Pasted(NamedTuple):
+    """One message, with what is needed to decode it."""
+
+    data: bytes
+    header: MessageHeader
+    context: Context
+
+
+class Recognised(NamedTuple):
+    """Whose message it is, as far as its bytes tell, how sure that is (0 to 100), and whether that is enough."""
+
+    dissector: Dissector
+    confidence: int
+    fits: bool
+
+
+def recognise(data: bytes, dissectors: Iterable[Dissector], response_told: bool = False) -> Recognised:
+    """The dissector that is surest of these bytes; the first of those that are equally sure."""
+    return _fitting(_surest(data, dissectors, response_told), data)
+
+
+def _surest(data: bytes, dissectors: Iterable[Dissector], response_told: bool) -> Recognised:
+    prefix, from_client = data[:PREFIX], False if response_told else None
+    probed = ((each, each.probe(prefix, from_client)) for each in dissectors)
+    surest, sure = max(probed, key=lambda found: found[1])
+    return Recognised(surest, sure, sure >= (FITS_WHEN_TOLD if response_told else FITS))
+
+
+def recognise_any(data: bytes, response_told: bool = False) -> Recognised:
+    """The same among all dissectors there are; those that can't be surer than the first are not imported."""
+    first, *others = registry.names()
+    found = _surest(data, (registry.by_name(first),), response_told)
+    if found.confidence >= ENOUGH:
+        others = [name for name in others if may_be_surer(name, data[:PREFIX])]
+    found = _surest(data, map(registry.by_name, (first, *others)), response_told) if others else found
+    return _fitting(found, data)
+
+
+def _fitting(found: Recognised, data: bytes) -> Recognised:
+    return found if found.fits else found._replace(fits=_is_told_answer(found.dissector, data))
+
+
+class Cut(NamedTuple):
+    """A message's bytes, and whether they are all there."""
+
+    data: bytes
+    whole: bool
+
+
+class Rest:
+    """A Window (dissectors.api) on pasted bytes from `begin` on: no more will come."""
+
+    __slots__ = ("begin", "data")
+
+    def __init__(self, data: bytes, begin: int) -> None:
+        self.data, self.begin = data, begin
+
+    def __len__(self) -> int:
+        return len(self.data) - self.begin
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where there are no more."""
+        return self.data[self.begin + offset : self.begin + offset + length]
+
+
+def cut(data: bytes, dissector: Dissector, from_client: bool | None = None) -> Iterator[Cut]:
+    """The messages that stand back to back; what follows an impossible length is left in one piece."""
+    at, measure = 0, dissector.measure(from_client is not False, True)
+    while at < len(data):
+        length = None if measure is None else measure.length(Rest(data, at), True)
+        if length is None:
+            measure, length = None, _prefixed(data, at, dissector.framing)
+        end = at + length if length > 0 else len(data)
+        yield Cut(data[at:end], 0 < length <= len(data) - at)
+        at = end
+
+
+def _prefixed(data: bytes, at: int, framing: LengthPrefixed | None) -> int:
+    """The length of the message at `at` with its prefix; 0 if none can be there."""
+    if framing is None or len(data) - at < framing.width:
+        return 0
+    length = int.from_bytes(data[at : at + framing.width])
+    return framing.width + length if framing.minimum <= length <= framing.maximum else 0
+
+
+def by_looks(dissector: Dissector, messages: Iterator[Cut], from_client: bool | None) -> Iterator[Pasted]:
+    """Each message by itself: a request or a response by what it looks like, or as told."""
+    for message in messages:
+        client = from_client
+        if client is None:
+            client = _looks_like_request(dissector, message)
+        yield _pasted(message, dissector.header(message.data[: dissector.prefix], client))
+
+
+def _looks_like_request(dissector: Dissector, message: Cut) -> bool:
+    """Which of both it rather is; what breaks as a request, and can be read as an answer to the end, is an answer."""
+    prefix = message.data[:PREFIX]
+    asks, answers = dissector.probe(prefix, True), dissector.probe(prefix, False)
+    if asks < answers or not answers:
+        return asks >= answers
+    data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], True))
+    if all(finding.severity is not Severity.ERROR for finding in defects.values(dissector, data, context).findings):
+        return True
+    data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], False))
+    return not _is_guessed(dissector, data, context)
+
+
+def _is_guessed(dissector: Dissector, data: bytes, context: Context) -> bool:
+    """Whether one layout alone is likely for an answer to nobody knows what, and reads it to the end."""
+    tree = defects.tree(dissector, data, context)
+    guessed = any(finding.code == "guessed-layout" for finding in tree.findings)
+    return guessed and all(node.spec.type != "undecoded" for node in tree.fields)
+
+
+def _is_told_answer(dissector: Dissector, data: bytes) -> bool:
+    """Whether what begins these bytes has little that says whose it is, and is an answer all the same."""
+    message = next(cut(data, dissector), Cut(b"", False))
+    piece = _pasted(message, dissector.header(message.data[: dissector.prefix], False))
+    return message.whole and piece.context.role is Role.RESPONSE and _is_guessed(dissector, piece.data, piece.context)
+
+
+def responses_to(
+    dissector: Dissector, messages: Iterator[Cut], operation: str, code: int | None, version: int | None
+) -> Iterator[Pasted]:
+    """Each message as a response to the operation that the user names; one without a number is known by its bytes."""
+    for message in messages:
+        header = dissector.header(message.data[: dissector.prefix], False)
+        if header.role is Role.RESPONSE:
+            header = replace(header, operation=operation, code=code, version=version, state=State.COMPLETE)
+        yield _pasted(message, header)
+
+
+def conversation(dissector: Dissector, messages: Iterator[Cut]) -> Iterator[Pasted]:
+    """Requests and their responses: a message that answers an earlier one is its response, any other is a request.
+
+    One that cannot be a request, or stands alone, is a response to nobody knows what.
+    """
+    from copy import deepcopy
+
+    state = dissector.conversation()
+    cuts = list(messages)
+    for handle, message in enumerate(cuts):
+        prefix = message.data[: dissector.prefix]
+        tried = deepcopy(state)
+        outcome = tried.step(handle, prefix, False)
+        if outcome.partner is not None or len(cuts) == 1 or not dissector.probe(prefix, True):
+            state = tried
+        else:
+            outcome = state.step(handle, prefix, True)
+        yield _pasted(message, outcome.header, outcome.extra)
+
+
+def _pasted(message: Cut, header: MessageHeader, extra: Mapping[str, str] | None = None) -> Pasted:
+    if not message.whole:
+        header = replace(header, state=State.PARTIAL)
+    return Pasted(message.data, header, Context(header.role, header.code, header.version, extra))

@@ -1,0 +1,118 @@
+"""How many messages of which kind: counted over the columns of the index, no body is read.
+
+Theory. What a message is (protocol, operation, role), whether it has a partner and how long it is stands in the index,
+so counting is grouping. A group is a protocol and an operation; as both are small numbers, the pair is one, and each
+figure is one pass of a counting sort over the column (np.bincount). Nothing here grows with the number of messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.messages.index import NO_PROTOCOL, deprived
+from analyzer.session import Analysis
+from dissectors.api import Role
+from dissectors.slotted import slotted
+from dissectors.wire.bulk import NULL
+
+_COLUMNS = ("protocol", "operation", "role", "partner", "marks", "length")
+
+UNKNOWN = "unknown"
+"""The protocol of bytes that no dissector reads, as in a row."""
+
+
+@slotted
+class Count:
+    """Messages of one operation; of a whole protocol where `operation` is None and so says its list (Counts).
+
+    messages = requests + answers + oneway + push + raw. unanswered: requests without an answer. orphans: answers
+    without their request. bytes: of the messages, length prefixes included.
+    """
+
+    protocol: str
+    operation: str | None
+    messages: int
+    requests: int
+    answers: int
+    unanswered: int
+    orphans: int
+    oneway: int
+    push: int
+    raw: int
+    bytes: int
+
+
+@slotted
+class Counts:
+    """Of all messages of an analysis: by protocol, and by protocol and operation.
+
+    Both lists begin with the protocol that has most messages, and within it with its most frequent operation; an
+    operation is None where a message names none (raw bytes, a token, a header that was cut).
+    """
+
+    protocols: Sequence[Count]
+    operations: Sequence[Count]
+
+
+def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
+    """Counts the rows that are there by now, or some of them."""
+    table = analysis.rows
+    which = slice(analysis.rows.first, None) if chosen is None else chosen
+    rows = {name: table.column(name)[which] for name in _COLUMNS}
+    protocol = rows["protocol"].astype(np.int64) - NO_PROTOCOL
+    operation, texts = _dense(rows["operation"])
+    width = len(texts)
+    names = [UNKNOWN, *(dissector.name for dissector in analysis.engine.known.dissectors)]
+    by_operation = _grouped(rows, protocol * width + operation)
+    operations = [
+        Count(names[key // width], analysis.engine.names.text(texts[key % width]), *figures)
+        for key, figures in by_operation.items()
+    ]
+    protocols = [Count(names[key], None, *figures) for key, figures in _grouped(rows, protocol).items()]
+    most = {each.protocol: each.messages for each in protocols}
+    return Counts(
+        sorted(protocols, key=lambda each: (-each.messages, each.protocol)),
+        sorted(
+            operations,
+            key=lambda each: (-most[each.protocol], each.protocol, -each.messages, each.operation or ""),
+        ),
+    )
+
+
+def streams(analysis: Analysis, chosen: Ints | None = None) -> int:
+    """How many connections there are, also those without a message; or how many these rows are of."""
+    if chosen is None:
+        return len(analysis.engine.streams)
+    return int(np.count_nonzero(np.bincount(analysis.rows.column("stream")[chosen])))
+
+
+def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
+    """Numbers of Names as 0, 1, ... of those that occur, and which these are: Names hold clients too, maybe many."""
+    shifted = np.where(numbers == NULL, 0, numbers + 1)
+    seen = np.flatnonzero(np.bincount(shifted))
+    place = np.zeros(int(seen.max(initial=0)) + 1, np.int64)
+    place[seen] = np.arange(len(seen))
+    return place[shifted], np.where(seen == 0, NULL, seen - 1).tolist()
+
+
+def _grouped(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
+    """The figures of Count from `messages` on, for each key that occurs; keys are small and not negative."""
+    role, alone = rows["role"], deprived(rows["partner"], rows["marks"])
+    size = int(keys.max()) + 1 if len(keys) else 0
+    request, answer = role == Role.REQUEST, role == Role.RESPONSE
+    figures = [
+        np.bincount(keys, minlength=size),
+        *(_picked(keys, chosen, size) for chosen in (request, answer, request & alone, answer & alone)),
+        *(_picked(keys, role == kind, size) for kind in (Role.ONEWAY, Role.PUSH, Role.RAW)),
+        # Weights are summed as floats, which are exact up to 2^53 bytes.
+        np.bincount(keys, rows["length"], minlength=size).astype(np.int64),
+    ]
+    table = np.stack(figures, axis=1)
+    return {key: table[key].tolist() for key in np.flatnonzero(figures[0]).tolist()}
+
+
+def _picked(keys: Ints, chosen: Bools, size: int) -> Ints:
+    return np.bincount(keys[chosen], minlength=size)

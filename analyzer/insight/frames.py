@@ -1,0 +1,215 @@
+"""The packets that brought a message, as the capture has them: whole frames, with what TCP says of each.
+
+Theory. The index keeps of a packet its number alone, and where the bytes lie that it brought. Everything else is read
+from the capture when somebody asks: records are hopped over once more, up to the last packet that is wanted, and only
+those that are wanted are decoded. A frame may bring bytes of other messages, too, and secrets in them: what is hidden
+in a message is hidden in its frames, and so is what belongs to no message that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.capture.decode import Decoder
+from analyzer.capture.flows import FlowTable
+from analyzer.capture.records import RecordBlock, join, no_records
+from analyzer.capture.tcp import Segments
+from analyzer.capture.usual import usual_segments
+from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import list_pieces
+from analyzer.decode.masking import Span, secret_spans
+from analyzer.decode.packets import list_packets
+from analyzer.session import Session
+from analyzer.tcp.reassembly import SNAPPED
+from analyzer.tcp.streams import ACK, FIN, RST, SYN
+from dissectors.slotted import slotted
+
+FLAGS = ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST"), (0x08, "PSH"), (ACK, "ACK"), (0x20, "URG"))
+
+
+@slotted
+class Tcp:
+    """What TCP says of a frame. head: bytes before the payload; payload: those of it that were captured."""
+
+    seq: int
+    ack: int
+    flags: int
+    head: int
+    payload: int
+
+    @property
+    def names(self) -> str:
+        """`PSH ACK`."""
+        return " ".join(name for bit, name in FLAGS if self.flags & bit)
+
+
+@slotted
+class Frame:
+    """A packet that brought `length` bytes of a message, from its byte `offset` on.
+
+    number: in the timeline; time: ns since 1970; at: location of its first byte in the store; captured, original:
+    bytes that the capture has of it, and that were sent. again: these bytes had come before. tcp: None of a piece of a
+    datagram, and where it could not be read. begin: where its payload begins in its half of the stream, own: where in
+    the frame the bytes are that it brought; None where that is not known.
+    """
+
+    number: int
+    time: int
+    at: int
+    captured: int
+    original: int
+    offset: int
+    length: int
+    again: bool
+    tcp: Tcp | None
+    begin: int | None
+    own: int | None
+
+
+@slotted
+class Lost:
+    """Bytes of a message that no packet of the capture brought; cut: the capture kept only the packet's beginning."""
+
+    offset: int
+    length: int
+    cut: bool
+
+
+def frames_of(session: Session, row: int) -> list[Frame]:
+    """The frames that brought a row's bytes, by number. Reads the capture up to the last of them."""
+    brought = list_packets(session, row)
+    numbers = np.unique(np.array([each["number"] for each in brought], np.int64))
+    records = _records(session, numbers)
+    known = {int(number): place for place, number in enumerate(numbers[: len(records)])}
+    tcp = _tcp(session, records)
+    begins = _begins(session, row, numbers, records, tcp)
+    found = []
+    for each in brought:
+        number = int(each["number"])
+        place = known.get(number)
+        if place is None:
+            continue
+        columns = (records.time, records.at, records.captured, records.original)
+        time, at, captured, original = (int(column[place]) for column in columns)
+        offset, length, said, begin = int(each["offset"]), int(each["length"]), tcp.get(place), begins.get(place)
+        own = None if said is None or begin is None else said.head + session.rows.cell("offset", row) + offset - begin
+        again = bool(each["retransmission"])
+        found.append(Frame(number, time, at, captured, original, offset, length, again, said, begin, own))
+    return found
+
+
+def lost_in(session: Session, row: int) -> list[Lost]:
+    """What the capture lacks of a row."""
+    offset, found = 0, []
+    for at, length, _ in list_pieces(session, row):
+        if at < 0:
+            found.append(Lost(offset, length, at == SNAPPED))
+        offset += length
+    return found
+
+
+def frame_bytes(session: Session, row: int, frame: Frame, rows: int, *, show_secrets: bool) -> tuple[bytes, list[Span]]:
+    """The bytes of a frame of a row, and the spans of them to hide; `rows` messages are known.
+
+    Without knowing where its payload belongs all of it is hidden.
+    """
+    data = session.source.store.read(frame.at, frame.captured)
+    if show_secrets:
+        return data, []
+    if frame.tcp is None or frame.begin is None:
+        return data, [(0 if frame.tcp is None else frame.tcp.head, len(data))]
+    first, end = frame.begin, frame.begin + frame.tcp.payload
+    payload = data[frame.tcp.head : frame.tcp.head + frame.tcp.payload]
+    spans: list[Span] = []
+    at = first
+    for other in _rows_in(session, row, first, end, rows).tolist():
+        begin, length = session.rows.cell("offset", other), session.rows.cell("length", other)
+        spans += [(at, begin), *_hidden(session, other, begin, first, payload if frame.again else None)]
+        at = max(at, begin + length)
+    spans.append((at, end))
+    inside = [(max(begin, first), min(stop, end)) for begin, stop in spans]
+    shift = frame.tcp.head - first
+    return data, [(begin + shift, stop + shift) for begin, stop in inside if begin < stop]
+
+
+def _hidden(session: Session, row: int, begin: int, first: int, again: bytes | None) -> Iterator[Span]:
+    """Spans of the half-stream that a row hides; all of it where `again`, payload from `first` on, differs from it."""
+    tree = decode_tree(session, row)
+    said = tree.sources[0].data
+    if again is not None:
+        low, high = max(begin, first), min(begin + len(said), first + len(again))
+        if said[low - begin : high - begin] != again[low - first : high - first]:
+            yield begin, begin + len(said)
+    for low, high in secret_spans(tree).get(0, ()):
+        yield begin + low, begin + high
+
+
+def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Ints:
+    """The rows of the same direction that have bytes there, in the order of these."""
+    before = session.rows.first
+    kept = slice(before, rows)
+    columns = {name: session.rows.column(name)[kept] for name in ("stream", "side", "offset", "length")}
+    mine = (columns["stream"] == session.rows.cell("stream", row)) & (columns["side"] == session.rows.cell("side", row))
+    places = np.flatnonzero(mine & (columns["offset"] < end) & (columns["offset"] + columns["length"] > first))
+    found: Ints = places[np.argsort(columns["offset"][places], kind="stable")] + before
+    return found
+
+
+def _records(session: Session, numbers: Ints) -> RecordBlock:
+    """The records of packets, whose numbers rise; fewer where the capture has become shorter."""
+    parts = [no_records()]
+    for before, block in session.packets.again_numbered() if len(numbers) else ():
+        first, stop = np.searchsorted(numbers, [before, before + len(block)], "right").tolist()
+        mine = numbers[first:stop]
+        if len(mine):
+            parts.append(block.take(mine - (before + 1)))
+        if before + len(block) >= numbers[-1]:
+            break
+    return join(parts)
+
+
+def _tcp(session: Session, records: RecordBlock) -> dict[int, Tcp]:
+    """What TCP says of records, by their place."""
+    segments = _segments(session, records)
+    if segments is None:
+        return {}
+    heads = segments.at - records.at[segments.row]
+    columns = (segments.row, segments.seq, segments.ack, segments.flags, heads, segments.captured)
+    told = zip(*(column.tolist() for column in columns), strict=True)
+    # Of a datagram in pieces the payload lies elsewhere; the padding of a short frame is no payload.
+    return {place: Tcp(*rest) for place, *rest in told if 0 <= rest[3] <= records.captured[place]}
+
+
+def _segments(session: Session, records: RecordBlock) -> Segments | None:
+    store = session.source.store
+    if not len(records):
+        return None
+    if session.ended or not session.packets.counts.fragments:
+        return Decoder(store, FlowTable(), []).segments(records)
+    # The decoder keeps datagrams that it has put together, where the thread that reads may be doing the same.
+    usual = usual_segments(store, records)
+    return None if usual is None else usual[0]
+
+
+def _begins(session: Session, row: int, numbers: Ints, records: RecordBlock, tcp: dict[int, Tcp]) -> dict[int, int]:
+    """Where the payload of each record begins in its half of the stream.
+
+    Known of a packet whose bytes the row has; the others lie beside it by their sequence numbers, which count modulo
+    2^32.
+    """
+    offset = session.rows.cell("offset", row)
+    for at, length, packet in list_pieces(session, row):
+        place = int(np.searchsorted(numbers, packet))
+        found = tcp.get(place) if at >= 0 and place < len(records) and numbers[place] == packet else None
+        if found is not None:
+            begin = offset - (at - int(records.at[place]) - found.head)
+            return {each: begin + _apart(found.seq, other.seq) for each, other in tcp.items()}
+        offset += length
+    return {}
+
+
+def _apart(one: int, other: int) -> int:
+    return (other - one + (1 << 31)) % (1 << 32) - (1 << 31)

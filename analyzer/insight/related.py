@@ -1,0 +1,85 @@
+"""What the rest of a capture tells about one message: names of the ids in it, what its session holds, its stories.
+
+Theory. All are enrichment: a message is decoded and shown without it. Only what is asked for is read: the messages
+that explain the kinds of ids that are there, of a session the requests before this one on its connection, and for
+stories what stands around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.decode.content import find_dissector, read_cell, read_context
+from analyzer.decode.name_annotations import Named, annotate, kinds_in, named_by
+from analyzer.decode.name_resolver import Lore, values_of
+from analyzer.decode.resolved_names import TOPIC
+from analyzer.insight.stories import Part, parts_of
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.api import Role
+from dissectors.field import Tree
+from dissectors.lesson import Exchange, Standing
+
+MOST = 20_000
+"""Requests that are read to find where a session began."""
+
+
+class Known(NamedTuple):
+    """`named` is of ids in the message and in its session, `standing` what that session holds.
+
+    parts: what it does in stories, where these were asked for.
+    """
+
+    named: tuple[Named, ...] = ()
+    standing: Standing | None = None
+    parts: tuple[Part, ...] = ()
+
+
+def known_of(session: Analysis, row: int, tree: Tree) -> Known:
+    """All that is known of a row; says names beside the ids in its tree."""
+    standing = standing_of(session, row)
+    kinds = kinds_in(session, row, tree) | ({TOPIC} if standing is not None else set())
+    lore = Lore(session, kinds)
+    if kinds:
+        lore.learn(len(session.rows))
+    return known_by(lore, row, tree, standing)._replace(parts=tuple(parts_of(session, row)))
+
+
+def known_by(lore: Lore, row: int, tree: Tree, standing: Standing | None) -> Known:
+    """The same by what has been learned so far."""
+    named = {each[:2]: each for each in annotate(lore, row, tree)}
+    for topic in dict.fromkeys(held.topic for held in standing.held) if standing is not None else ():
+        told = lore.find(TOPIC, topic, row)
+        if told is not None:
+            named.setdefault((TOPIC, topic), named_by(TOPIC, topic, told))
+    return Known(tuple(named.values()), standing)
+
+
+def standing_of(session: Analysis, row: int) -> Standing | None:
+    """What the session of a request holds, or of the request that a response answers."""
+    dissector = find_dissector(session, row)
+    role = session.rows.cell("role", row)
+    request = read_cell(session, "partner", row) if role == Role.RESPONSE else row
+    if dissector is None or request is None or role not in (Role.REQUEST, Role.RESPONSE):
+        return None
+    return defects.standing(dissector, read_context(session, request), _exchanges(session, request))
+
+
+def _exchanges(session: Analysis, row: int) -> Iterator[Exchange]:
+    """The requests of a connection that do what this one does, from this one back."""
+    table = session.rows
+    alike = np.ones(row + 1, bool)
+    for name in ("stream", "protocol", "code", "role"):
+        alike &= table.column(name)[: row + 1] == table.cell(name, row)
+    for number in np.flatnonzero(alike)[: -MOST - 1 : -1].tolist():
+        partner = read_cell(session, "partner", number)
+        answer = partial(values_of, session, partner) if partner is not None else _nothing
+        yield Exchange(number + 1, partial(values_of, session, number), answer)
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,258 @@
+"""Live capture, seen from the analyzer: a child that writes files, how it fares, and the end of it.
+
+Theory. The child has the right to capture, or gets packets from who has it; this process gives up what it had itself
+as soon as the child is Ready, and before it has a second thread. What they tell each other is in channel.py. Each file
+that the child begins is handed to a succession, which opens it at once: from then on a name is only for people, and of
+a file that nobody keeps it is taken away. Whatever happens to the child, what it has written is there to be read.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+
+from analyzer.capture.closing import Closing
+from analyzer.capture.errors import CaptureError
+from analyzer.live.asked import Asked
+from analyzer.live.channel import Began, Counted, Failed, Gone, Line, Ready, Start, Stop, Stopped, from_line, to_line
+from analyzer.live.followed_run import Followed, FollowedRun, Health
+from analyzer.live.privilege import become
+from analyzer.live.ways import Via, started
+
+__all__ = ["Followed", "Health", "LiveCapture"]
+
+PATIENCE = 5.0
+"""Seconds without a word after which a child that is to answer, or to end, is killed."""
+
+TO_WRITE = 30.0
+"""Seconds that it gets at the end in all, when it does say something: it writes what the kernel holds."""
+
+TO_OPEN = 30.0
+"""Seconds until a child must be ready, where nobody has to type a password."""
+
+LONGEST_LINE = 1 << 20
+
+
+class LiveCapture(Closing):
+    """A capturing child that is ready; a context manager that ends it.
+
+    With it this process, too, has given up its privileges for good. Raises CaptureError, with a sentence for the user.
+    interfaces: names. notes: sentences for the user. problem: why a run ended that nobody asked to end; else None.
+    """
+
+    def __init__(self, asked: Asked, via: Via = "auto") -> None:
+        self._started = started(asked, via)
+        self._child = self._started.process
+        self._pid = self._child.pid
+        self._lines = _Lines(self._child)
+        self._word = time.monotonic()
+        try:
+            ready = self._ready()
+            self._pid = ready.pid
+            become(self._started.becoming)
+        except BaseException:
+            self._end()
+            self._let_go()
+            raise
+        self.interfaces, self.notes = ready.interfaces, (*self._started.notes, *ready.notes)
+        self.problem: str | None = None
+        self._lock = threading.Lock()
+        self._heard = threading.Condition(self._lock)
+        self._run: FollowedRun | None = None
+        self._running = self._over = self._closed = False
+        self._listener = threading.Thread(target=self._listen, name="capture", daemon=True)
+        self._listener.start()
+
+    def begin(self, path: str | None, succession: Followed) -> None:
+        """Begins a run, the first or, once the one before has stopped, another: into a file or ring of this name, or
+        into files that nobody keeps. Returns with the first file, which is some milliseconds later.
+
+        Raises CaptureError where there can't be one; what it was to be followed by has ended then.
+        """
+        if not self.stopped:
+            raise RuntimeError("the run before has not stopped")
+        with self._lock:
+            if self._over:
+                raise CaptureError(self.problem or "the capturing process has ended: start anew")
+            run = FollowedRun(path, succession)
+            self._run, self._running, self.problem = run, True, None
+        self._say(Start(run.path, run.spool is not None))
+        self._await_file(run)
+
+    def stop(self) -> None:
+        """Asks for the end of the run; returns at once, also when it has ended already."""
+        if not self.stopped:
+            self._say(Stop())
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no more packets will be written, and all that were are told."""
+        return not self._running
+
+    def health(self, read: int) -> Health:
+        """How this run fares, when so many of its packets have been read."""
+        with self._lock:
+            return Health() if self._run is None else self._run.health_at(read)
+
+    def summary(self, read: int) -> str:
+        """One sentence for the end, when so many packets of this run have been read."""
+        with self._lock:
+            return "nothing was captured" if self._run is None else self._run.summary(read)
+
+    def close(self) -> None:
+        """Ends the child, which writes what is at hand first, by force if need be, and waits for it."""
+        if self._closed:
+            return
+        self._closed = True
+        self._end()
+        self._listener.join(PATIENCE)
+        self._let_go()
+
+    def _await_file(self, run: FollowedRun) -> None:
+        """Waits for the first one of a run. Raises CaptureError."""
+        with self._lock:
+            self._heard.wait_for(lambda: run.health.files or self.stopped, PATIENCE)
+        if not run.health.files:
+            self.stop()
+            raise CaptureError(self.problem or "the capturing process does not answer")
+
+    def _ready(self) -> Ready:
+        """Waits for it. Raises CaptureError."""
+        until = None if self._started.asks else time.monotonic() + TO_OPEN
+        while True:
+            line = self._lines.next(until)
+            if isinstance(line, Ready):
+                return line
+            if isinstance(line, Failed):
+                raise CaptureError(line.text)
+            if line is None:
+                raise CaptureError(f"the capturing process {self._how_it_ended()} before it began")
+
+    def _how_it_ended(self) -> str:
+        """Of a child that says no more: the status that it ended with, and its last words on standard error."""
+        try:
+            status = self._child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            return "does not answer"
+        words = self._started.last_words()
+        how = f"was ended by {_signal_name(-status)}" if status < 0 else f"ended with status {status}"
+        return f"{how} ({words})" if words else how
+
+    def _say(self, line: Line) -> None:
+        """To the child; one that has ended is heard of otherwise."""
+        assert self._child.stdin is not None
+        with suppress(OSError, ValueError):  # it has ended; or we have hung up
+            self._child.stdin.write(to_line(line).encode())
+
+    def _hang_up(self) -> None:
+        assert self._child.stdin is not None
+        with suppress(OSError):  # what was not written does not matter any more
+            self._child.stdin.close()
+
+    def _end(self) -> None:
+        """Has the child end; when it is silent for too long, by force."""
+        began = self._word = time.monotonic()
+        self._hang_up()
+        while self._child.poll() is None:
+            now = time.monotonic()
+            if now > min(self._word + PATIENCE, began + TO_WRITE):
+                self._kill()
+                return
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(0.1)
+
+    def _let_go(self) -> None:
+        """Of what connects us with a child that has ended."""
+        self._started.errors.close()
+        self._lines.close()
+
+    def _kill(self) -> None:
+        """sudo can't be killed by us, but the child behind it can, with which sudo ends."""
+        for pid in {self._child.pid, self._pid}:
+            with suppress(OSError):  # not ours, or not any more
+                os.kill(pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):  # it waits for a disk that does not answer, and ends with that
+            self._child.wait(PATIENCE)
+
+    def _listen(self) -> None:
+        """All that the child says, until its end; a thread."""
+        while (line := self._lines.next(None)) is not None:
+            self._word = time.monotonic()
+            run = self._run
+            if run is None:
+                continue
+            if isinstance(line, Began | Gone):
+                run.file(line)
+            with self._lock:
+                self._count(run, line)
+            if isinstance(line, Stopped | Failed):
+                self._finish(run, line.problem if isinstance(line, Stopped) else line.text)
+            with self._lock:
+                self._heard.notify_all()
+        how = None if self._closed else f"the capturing process {self._how_it_ended()}; what it wrote is kept"
+        with self._lock:
+            self._over, run = True, self._run
+            unfinished = self._running
+        if run is not None and unfinished:
+            self._finish(run, how)
+        elif how is not None:
+            self.problem = self.problem or how
+        with self._lock:
+            self._heard.notify_all()
+
+    def _count(self, run: FollowedRun, line: Line) -> None:
+        if isinstance(line, Counted | Stopped):
+            run.count(line, time.monotonic())
+        elif isinstance(line, Began):
+            run.began(line.path)
+        elif isinstance(line, Gone):
+            run.gone += 1
+
+    def _finish(self, run: FollowedRun, problem: str | None) -> None:
+        """The end of a run, however it came. Who follows it is told first: who asks for `stopped` finds all of it."""
+        run.succession.ended()
+        run.forget()
+        with self._lock:
+            self.problem = run.told(problem)
+            self._running = False
+
+
+class _Lines:
+    """Lines of a child's standard output; who else writes there is not heard."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        assert child.stdout is not None
+        self._stream = child.stdout
+        self._rest = b""
+
+    def next(self, until: float | None) -> Line | None:
+        """The next one, waiting until a time of time.monotonic() for it; None at the end, or if none came."""
+        while True:
+            while b"\n" in self._rest:
+                text, _, self._rest = self._rest.partition(b"\n")
+                line = from_line(text.decode(errors="replace"))
+                if line is not None:
+                    return line
+            wait = None if until is None else max(until - time.monotonic(), 0)
+            if not select.select([self._stream], [], [], wait)[0]:
+                return None
+            more = os.read(self._stream.fileno(), 1 << 16)
+            if not more:
+                return None
+            self._rest = (self._rest + more)[-LONGEST_LINE:]
+
+    def close(self) -> None:
+        """Afterwards nothing is heard."""
+        self._stream.close()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,215 @@
+"""The interfaces of this machine, as scapy finds them, and whether we may capture there."""
+
+from __future__ import annotations
+
+import difflib
+import fcntl
+import ipaddress
+import os
+import socket
+import struct
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analyzer.capture.errors import CaptureError
+
+ANY = "any"
+"""Stands for all interfaces that are up."""
+
+ETHERNET, LINUX_COOKED = 1, 276
+LINKS = {
+    0: "NULL", 1: "ETHERNET", 12: "RAW", 101: "RAW", 105: "IEEE802_11", 108: "LOOP", 113: "LINUX_SLL",
+    127: "IEEE802_11_RADIOTAP", 228: "IPV4", 229: "IPV6", 276: "LINUX_SLL2",
+}  # fmt: skip
+"""Names of LINKTYPEs that interfaces have."""
+
+FOLDERS_OF_SCAPY = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+NOWHERE = f"{os.devnull}/nowhere"
+
+GET_MTU = 0x8921
+"""The ioctl of Linux."""
+
+NEAR = 3
+"""Names that are suggested in place of a wrong one."""
+
+DENIED = "this user may not"
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """`link` is a LINKTYPE. Addresses are printed forms, IPv4 first. running: it has a carrier.
+
+    mac: empty where it has none; mtu: bytes, None where the system does not tell.
+    """
+
+    name: str
+    link: int
+    up: bool
+    loopback: bool
+    addresses: tuple[str, ...]
+    running: bool = True
+    mac: str = ""
+    mtu: int | None = None
+
+    @property
+    def state(self) -> Literal["up", "down", "no carrier"]:
+        """In a word or two."""
+        if not self.up:
+            return "down"
+        return "up" if self.running else "no carrier"
+
+    @property
+    def link_name(self) -> str:
+        """Without LINKTYPE_ in front."""
+        return LINKS.get(self.link, f"LINKTYPE {self.link}")
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Whether packets can be captured on an interface: by this process, by dumpcap, or not, and then why."""
+
+    how: Literal["yes", "via dumpcap", "no"]
+    reason: str | None = None
+
+
+def interfaces() -> list[Interface]:
+    """All interfaces, those that are up first, each group by name; where the system has it, `any` is the last."""
+    _load_scapy()
+    from scapy.config import conf
+
+    found = []
+    for each in conf.ifaces.values():
+        flags = str(each.flags).split("+")
+        found.append(
+            Interface(
+                name=each.name,
+                link=_link(getattr(each, "type", ETHERNET)),
+                up="UP" in flags,
+                loopback="LOOPBACK" in flags,
+                addresses=tuple(
+                    str(ipaddress.ip_address(ip)) for version in (4, 6) for ip in each.ips.get(version, ())
+                ),
+                running="RUNNING" in flags,
+                mac="" if each.mac in (None, "", "00:00:00:00:00:00") else each.mac,
+                mtu=_mtu(each.name),
+            )
+        )
+    found.sort(key=lambda each: (not each.up, each.name))
+    return [*found, *([Interface(ANY, LINUX_COOKED, True, False, ())] if _linux() else [])]
+
+
+def chosen(names: Sequence[str]) -> list[Interface]:
+    """The interfaces of these names, or numbers in interfaces(), from 1, each once; without any the first that is up
+    and no loopback, else the loopback.
+
+    `any` is one of its own where the system has it, else all that are up. Raises CaptureError for what there is not.
+    """
+    known = interfaces()
+    up = [each for each in known if each.up and each.name != ANY]
+    if not names:
+        return sorted(up, key=lambda each: each.loopback)[:1]
+    if not _linux() and ANY in names:
+        return up
+    return list(dict.fromkeys(_found(name, known) for name in names))
+
+
+def _found(name: str, known: Sequence[Interface]) -> Interface:
+    by_name = {each.name: each for each in known}
+    if name in by_name:
+        return by_name[name]
+    if name.isascii() and name.isdecimal() and 0 < int(name) <= len(known):
+        return known[int(name) - 1]
+    near = difflib.get_close_matches(name, by_name, NEAR)
+    meant = f"did you mean {' or '.join(sorted(near))}? " if near else ""
+    raise CaptureError(f"there is no interface {name}: {meant}there are {', '.join(dict.fromkeys([*by_name, ANY]))}")
+
+
+def may_capture() -> bool:
+    """Whether this process may open an interface; asked by opening one, as no other answer is sure."""
+    if not _linux():
+        return _may_open_bpf()
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
+    except PermissionError:
+        return False
+    return True
+
+
+def allowed(interface: Interface, dumpcap: bool) -> Allowed:
+    """Whether packets can be captured there, asked by opening it. dumpcap: whether dumpcap may capture for us."""
+    if not interface.up:
+        return Allowed("no", "it is down")
+    try:
+        if _may_open(interface):
+            return Allowed("yes")
+    except OSError as error:
+        return Allowed("no", error.strerror or str(error))
+    return Allowed("via dumpcap") if dumpcap else Allowed("no", DENIED)
+
+
+def _linux() -> bool:
+    return sys.platform.startswith("linux")
+
+
+def _load_scapy() -> None:
+    """Imports it where it finds no home: it keeps pickles there, and whoever may capture does not read what is a user's
+    to write, nor leave what is root's where a user is to write."""
+    before = {name: os.environ.get(name) for name in FOLDERS_OF_SCAPY}
+    os.environ |= dict.fromkeys(FOLDERS_OF_SCAPY, NOWHERE)
+    try:
+        import scapy.arch  # noqa: F401 (fills conf with what this system has)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _link(hardware: int) -> int:
+    """The LINKTYPE that we capture with: on Linux what the kernel calls otherwise is cooked."""
+    if _linux():
+        from analyzer.live.packet_ring import LINKS as OF_HARDWARE  # brings numpy
+
+        return OF_HARDWARE.get(hardware, LINUX_COOKED)
+    from scapy.data import ARPHRD_TO_DLT
+
+    return int(ARPHRD_TO_DLT.get(hardware, ETHERNET))
+
+
+def _mtu(name: str) -> int | None:
+    """scapy does not ask for it."""
+    if not _linux():
+        return None
+    request = struct.pack("16s16x", name.encode())
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+            found: int = struct.unpack_from("i", fcntl.ioctl(asked, GET_MTU, request), 16)[0]
+    except OSError:
+        return None
+    return found
+
+
+def _may_open(interface: Interface) -> bool:
+    """Raises OSError where it can't be opened, whoever tries."""
+    if not _linux():
+        return _may_open_bpf()
+    try:
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as opened:
+            if interface.name != ANY:
+                opened.bind((interface.name, 0))
+    except PermissionError:
+        return False
+    return True
+
+
+def _may_open_bpf() -> bool:
+    try:
+        with open("/dev/bpf0", "rb"):
+            return True
+    except PermissionError:
+        return False
+    except OSError:
+        return True

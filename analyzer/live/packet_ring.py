@@ -1,0 +1,239 @@
+"""Linux's packet ring (AF_PACKET, TPACKET_V3; Documentation/networking/packet_mmap.rst): packets of an interface
+without a system call or a copy for each.
+
+Theory. The kernel fills blocks of memory that we share, each a chain of packets behind their headers, and hands a block
+over when it is full or some milliseconds old. It leaves more room in front of a packet than a pcapng packet block has
+header, and behind it comes the next one's header, which has been read by then. So the blocks of the file are made in
+the ring itself, around packets that stay where they are (blocks.py), and are written from there. Then the kernel gets
+its block back. What does not fit meanwhile is dropped and counted.
+
+The right to capture is needed to open it; everything after that (other filters, counters) is the socket's own.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import socket
+import struct
+from typing import Final
+
+import numpy as np
+
+from analyzer.capture.errors import CaptureError
+from analyzer.capture.pcapng_writer import Description
+from analyzer.live import classic_filter
+from analyzer.live.blocks import COOKED, Layout, made_into_blocks
+from analyzer.live.classic_filter import NOTHING, Program
+from analyzer.live.pieces import Pieces
+from analyzer.live.taps import Taken
+
+BLOCK = 1 << 20
+"""Bytes of a block: the largest packets are a quarter of it."""
+
+LEAST_BLOCKS = 4
+FRAME = 1 << 11
+"""Bytes that the kernel takes for the smallest room of a packet; this version of the ring ignores it."""
+
+RETIRE = 30
+"""Milliseconds after which a block that is not full is handed over."""
+
+SOL_PACKET = 263
+ADD_MEMBERSHIP, RX_RING, STATISTICS, VERSION, RESERVE = 1, 5, 6, 10, 12
+TPACKET_V3, PROMISCUOUS, ALL_PROTOCOLS = 2, 1, 3
+SO_ATTACH_FILTER = 26
+HARDWARE_ADDRESS = 0x8927
+"""The ioctl that tells an interface's hardware type, too (SIOCGIFHWADDR)."""
+
+ETHERNET, RAW = classic_filter.ETHERNET, classic_filter.RAW
+LINKS: Final = {1: ETHERNET, 772: ETHERNET, 519: RAW, 65534: RAW}
+"""Hardware type -> LINKTYPE; all others are cooked: the kernel takes off the link layer and tells what it was."""
+
+# In 32-bit words: where a block and a packet say what we need of them.
+STATUS, COUNT, FIRST = 2, 3, 4
+OURS = 1
+
+
+class PacketRing:
+    """A Tap on an interface, or on all of them, which are cooked then.
+
+    number: of the interface in the file. interface: None for all. snaplen: 0 is all of a packet. buffer: bytes; the
+    kernel may grant less, see `granted`. Raises CaptureError.
+    """
+
+    def __init__(
+        self, number: int, interface: str | None, expression: str, snaplen: int, buffer: int, promiscuous: bool
+    ) -> None:
+        self._name = "any" if interface is None else interface
+        hardware = None if interface is None else hardware_type(interface)
+        link = LINKS.get(hardware, COOKED) if hardware is not None else COOKED
+        self.description = Description(self._name, link, snaplen, expression)
+        cooked = link == COOKED
+        self._wanted = classic_filter.program(expression, classic_filter.COOKED if cooked else link, snaplen, interface)
+        self._layout = Layout(number, link, snaplen)
+        self._error: str | None = None
+        self._turn = self._taken = self._received = self._dropped = 0
+        self._held = False
+        try:
+            # One of all interfaces cannot be bound, so it is open from the start; what comes before the ring is
+            # there, which keeps nothing at first, the kernel throws away as the ring is made.
+            protocol = socket.htons(ALL_PROTOCOLS) if interface is None else 0
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM if cooked else socket.SOCK_RAW, protocol)
+            try:
+                self._open(interface, link, buffer)
+                if promiscuous and hardware == 1:
+                    self._be_promiscuous()
+            except BaseException:
+                self._socket.close()
+                raise
+        except PermissionError:
+            raise CaptureError(f"capturing on {self._name} needs a right that this user lacks") from None
+        except OSError as error:
+            raise CaptureError(f"cannot capture on {self._name}: {error.strerror or error}") from None
+
+    def _open(self, interface: str | None, link: int, buffer: int) -> None:
+        """What can fail. A socket is bound once its filter keeps nothing, so nothing from before begin() can come."""
+        self._attach(NOTHING)
+        self._socket.setsockopt(SOL_PACKET, VERSION, TPACKET_V3)
+        # Ethernet's 14 bytes would have packets begin two bytes off a word.
+        self._socket.setsockopt(SOL_PACKET, RESERVE, 2 if link == ETHERNET else 0)
+        self._blocks = self._granted_blocks(max(buffer // BLOCK, LEAST_BLOCKS))
+        self._memory = mmap.mmap(self._socket.fileno(), self._blocks * BLOCK, mmap.MAP_SHARED)
+        self._octets = np.frombuffer(self._memory, np.uint8)
+        self._words = memoryview(self._memory).cast("I")
+        self._index = 0
+        if interface is not None:
+            self._socket.bind((interface, ALL_PROTOCOLS))
+            self._index = _index(interface)
+            self._check_error()
+            if self._error:
+                raise CaptureError(f"{self._error}: ip link set {interface} up")
+
+    @property
+    def granted(self) -> int:
+        """Bytes of the ring."""
+        return self._blocks * BLOCK
+
+    @property
+    def problem(self) -> str | None:
+        """See Tap."""
+        return self._error if self._error is not None and not self.left else None
+
+    @property
+    def left(self) -> bool:
+        """See Tap. The kernel has counted what it put into the ring."""
+        received, dropped = self.counters()
+        return self._taken < received - dropped
+
+    def fileno(self) -> int:
+        """See Tap."""
+        return self._socket.fileno()
+
+    def take(self) -> Taken | None:
+        """See Tap: a block."""
+        if self._held:
+            self._give_back()
+        base = self._turn * (BLOCK >> 2)
+        if not self._words[base + STATUS] & OURS:
+            self._check_error()
+            return None
+        self._held = True
+        count = self._words[base + COUNT]
+        if not count:
+            return None
+        self._taken += count
+        times, rows = made_into_blocks(self._octets, self._places(base, count), self._layout)
+        ends = rows[:, 1].cumsum(dtype=np.int64)
+        return Taken(count, int(ends[-1]), int(times[-1]), Pieces(rows, self), ends, times)
+
+    def _places(self, base: int, count: int) -> list[int]:
+        """Where packets of a block begin, in words: each tells where the next one does."""
+        words = self._words
+        at = base + (words[base + FIRST] >> 2)
+        found = []
+        for _ in range(count):
+            found.append(at)
+            at += words[at] >> 2
+        return found
+
+    def _give_back(self) -> None:
+        self._words[self._turn * (BLOCK >> 2) + STATUS] = 0
+        self._turn = (self._turn + 1) % self._blocks
+        self._held = False
+
+    def counters(self) -> tuple[int, int]:
+        """See Tap. Asking the kernel resets its own."""
+        received, dropped = struct.unpack("II", self._socket.getsockopt(SOL_PACKET, STATISTICS, 12)[:8])
+        self._received += received
+        self._dropped += dropped
+        return self._received, self._dropped
+
+    def begin(self) -> None:
+        """See Tap."""
+        while self.take() is not None:
+            pass
+        self._check_error()  # of while nobody listened; an interface that is up again is listened to again
+        vanished = self._index and self._index != _index(self._name)
+        self._error = f"{self._name} is gone" if vanished else None
+        self.counters()
+        self._taken = self._received = self._dropped = 0
+        self._attach(self._wanted)
+
+    def halt(self) -> None:
+        """See Tap."""
+        self._attach(NOTHING)
+
+    def close(self) -> None:
+        """See Tap. The memory goes when nobody looks at it any more."""
+        self._socket.close()
+
+    def _attach(self, program: Program) -> None:
+        code = np.frombuffer(classic_filter.packed(program), np.uint8)
+        self._socket.setsockopt(
+            socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HxxxxxxP", len(program), code.ctypes.data)
+        )
+
+    def _granted_blocks(self, blocks: int) -> int:
+        """Asks for a ring, for half of it if the kernel has no memory for it, and so on."""
+        while True:
+            request = struct.pack("7I", BLOCK, blocks, FRAME, blocks * (BLOCK // FRAME), RETIRE, 0, 0)
+            try:
+                self._socket.setsockopt(SOL_PACKET, RX_RING, request)
+                return blocks
+            except OSError as error:
+                if error.errno != errno.ENOMEM or blocks <= LEAST_BLOCKS:
+                    raise
+                blocks = max(blocks // 2, LEAST_BLOCKS)
+
+    def _be_promiscuous(self) -> None:
+        request = struct.pack("iHH8x", self._index, PROMISCUOUS, 0)
+        self._socket.setsockopt(SOL_PACKET, ADD_MEMBERSHIP, request)
+
+    def _check_error(self) -> None:
+        code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if not code:
+            return
+        if code != errno.ENETDOWN:
+            self._error = f"{self._name}: {os.strerror(code)}"
+        else:
+            self._error = f"{self._name} is {'down' if self._index == _index(self._name) else 'gone'}"
+
+
+def _index(interface: str) -> int:
+    """0 when there is none of that name."""
+    try:
+        return socket.if_nametoindex(interface)
+    except OSError:
+        return 0
+
+
+def hardware_type(interface: str) -> int:
+    """What kind of link an interface has, as Linux numbers them. Raises CaptureError when it is not there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            found = fcntl.ioctl(asking, HARDWARE_ADDRESS, struct.pack("16s24x", interface.encode()[:15]))
+        except OSError as error:
+            raise CaptureError(f"cannot capture on {interface}: {error.strerror or error}") from None
+    return int(struct.unpack_from("H", found, 16)[0])

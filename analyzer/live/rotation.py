@@ -1,0 +1,230 @@
+"""The files that a capture is written to: one, or a ring of them.
+
+Theory. Each file is whole by itself: a header with all interfaces, packets, and at its end what the interfaces counted.
+Packets go to it in whole blocks, so it can be read at any moment. A ring begins another file when the next packet would
+make this one too large, or is one too many; and when the first one in it is so old, whether another comes or not. So
+whoever follows gets what there is in time, and a night without traffic does not push a day's out of the ring. A file
+too many stays a second longer, however fast they follow each other: whoever follows must have had time to open it.
+Packets of two processors change places by microseconds; those that are that little older than the last one belong to
+the file before, so that files in the order of time have packets in the order of time.
+
+A file that cannot be written any further is cut back to its last whole block.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture.errors import CaptureError
+from analyzer.capture.pcapng_writer import Description, header, statistics
+from analyzer.live.asked import Bounds
+from analyzer.live.channel import Began, Gone, Line
+from analyzer.live.pieces import write_all
+from analyzer.live.taps import Taken
+
+STATISTICS = 10.0
+"""Seconds after which counters are written in the middle of a file, too, when more packets were dropped meanwhile."""
+
+GRACE = 1.0
+"""Seconds that a file stays in the ring after its end."""
+
+SWAPPED = 1_000_000
+"""Nanoseconds by which a packet may be older than one before it without the clock having been set back."""
+
+Counters = Callable[[], Sequence[tuple[int, int]]]
+
+
+class Rotation:
+    """Files named `path`, or in a ring as dumpcap names its own: trace_00001_20261122124225.pcapng.
+
+    interfaces: in the order of their numbers. ring, until: see Asked; bounds of `until` other than packets, size and
+    files are not its business. tell: hears of files. counters: (received, dropped) of each interface.
+
+    packets, size: written in all (bytes of packets and headers). over: a bound of `until` is reached. Methods raise
+    CaptureError, with a sentence for the user, when a file cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        interfaces: Sequence[Description],
+        ring: Bounds,
+        until: Bounds,
+        tell: Callable[[Line], None],
+        counters: Counters,
+    ) -> None:
+        self._path, self._ring, self._until = path, ring, until
+        self._head = header(interfaces)
+        self._tell, self._counters = tell, counters
+        self._since = time.time_ns()
+        self._files: deque[str] = deque()
+        self._surplus: deque[tuple[float, str]] = deque()
+        self._latest = 0
+        self._begun = self.packets = self.size = self._dropped = 0
+        self._old = self._count_again = 0.0
+        self._out = -1
+        self.over = False
+        self._next()
+
+    def write(self, taken: Taken) -> None:
+        """As much of it as the bounds allow."""
+        ends = np.asarray(taken.ends, np.int64)
+        begin = 0
+        while begin < taken.packets and not self.over:
+            before = int(ends[begin - 1]) if begin else 0
+            some = taken.packets - begin
+            if self._until.packets:
+                some = min(some, self._until.packets - self.packets)
+            if self._until.size:
+                some = min(some, _fitting(ends, begin, self._until.size - self.size + before))
+            if not some:
+                self.over = True
+                return
+            fits = min(some, max(self._ring.packets - self._packets, 0)) if self._ring.packets else some
+            if self._ring.size:
+                fits = min(fits, _fitting(ends, begin, self._ring.size - self._size + before))
+            if not fits and self._packets and not (fits := self._belated(taken.part(begin, begin + some))):
+                self._rotate()
+                continue
+            some = max(fits, 1)
+            self._append(taken.part(begin, begin + some))
+            begin += some
+        self.over |= bool(self._until.packets) and self.packets >= self._until.packets
+
+    @property
+    def deadline(self) -> float | None:
+        """When tick() has something to do, by time.monotonic()."""
+        found = [self._old] if self._ring.seconds and self._packets else []
+        return min((*found, *(moment for moment, _ in self._surplus)), default=None)
+
+    def tick(self, now: float) -> None:
+        """What time brings: another file, counters, files that go. now: time.monotonic()."""
+        self._drop_surplus(now)
+        if self._ring.seconds and self._packets and now >= self._old:
+            self._rotate()
+        elif now >= self._count_again:
+            self._count_again = now + STATISTICS
+            self._write_statistics(changed=True)
+
+    def finish(self) -> None:
+        """Makes the last file whole and closes it; what the ring has too many of goes, at once or in a moment."""
+        self._end_file()
+        while self._surplus:
+            time.sleep(max(self._surplus[-1][0] - time.monotonic(), 0))
+            self._drop_surplus(time.monotonic())
+
+    def _end_file(self) -> None:
+        if self._out < 0:
+            return
+        try:
+            self._write_statistics()
+        finally:
+            self._close()
+
+    def _rotate(self) -> None:
+        self._end_file()
+        if self._until.files and self._begun >= self._until.files:
+            self.over = True
+            return
+        self._next()
+
+    def _next(self) -> None:
+        """Begins a file."""
+        self._begun += 1
+        path = numbered(self._path, self._begun, time.time()) if self._ring else self._path
+        try:
+            self._out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise CaptureError(f"cannot write {path}: {error.strerror}{self._kept()}") from None
+        self._files.append(path)
+        self._size = self._packets = self._latest = 0
+        self._count_again = time.monotonic() + STATISTICS
+        self._add(self._head)
+        self._tell(Began(path))
+        if self._ring.files and len(self._files) > self._ring.files:
+            self._surplus.append((time.monotonic() + GRACE, self._files.popleft()))
+        self._drop_surplus(time.monotonic())
+
+    def _drop_surplus(self, now: float) -> None:
+        """Takes files away that are too many, when their time has come."""
+        while self._surplus and self._surplus[0][0] <= now:
+            _, oldest = self._surplus.popleft()
+            with suppress(OSError):
+                os.unlink(oldest)
+            self._tell(Gone(oldest))
+
+    def _belated(self, following: Taken) -> int:
+        """How many of the packets that come next belong to this file for their time."""
+        if (times := following.times) is None:
+            return 0
+        late = np.flatnonzero((times < self._latest) & (times > self._latest - SWAPPED))
+        return int(late[-1]) + 1 if len(late) else 0
+
+    def _append(self, taken: Taken) -> None:
+        if not self._packets:
+            self._old = time.monotonic() + self._ring.seconds
+        try:
+            taken.write(self._out)
+        except OSError as error:
+            self._cut_back(np.asarray(taken.ends, np.int64), error)
+        self._count(taken.packets, taken.size)
+        newest = taken.last if taken.times is None else int(taken.times.max())
+        self._latest = max(self._latest, newest)
+
+    def _count(self, packets: int, size: int) -> None:
+        self._packets += packets
+        self.packets += packets
+        self._size += size
+        self.size += size
+
+    def _write_statistics(self, changed: bool = False) -> None:
+        found = self._counters()
+        dropped = sum(lost for _, lost in found)
+        if changed and dropped == self._dropped:
+            return
+        self._dropped = dropped
+        now = time.time_ns()
+        self._add(b"".join(statistics(number, now, *each, self._since) for number, each in enumerate(found)))
+
+    def _add(self, data: bytes) -> None:
+        try:
+            write_all(self._out, data)
+        except OSError as error:
+            self._cut_back(np.zeros(0, np.int64), error)
+        self._count(0, len(data))
+
+    def _cut_back(self, ends: NDArray[np.int64], error: OSError) -> None:
+        """Keeps what was written of blocks that end at `ends`, as far as they are whole; raises CaptureError."""
+        with suppress(OSError):  # a pipe or a device has no place to go back to
+            whole = _fitting(ends, 0, os.lseek(self._out, 0, os.SEEK_CUR) - self._size)
+            self._count(whole, int(ends[whole - 1]) if whole else 0)
+            os.ftruncate(self._out, self._size)
+        self._close()
+        raise CaptureError(f"cannot write {self._files[-1]}: {error.strerror}{self._kept()}") from None
+
+    def _kept(self) -> str:
+        return f"; the {self.packets:,} packets before are kept" if self.packets else ""
+
+    def _close(self) -> None:
+        if self._out >= 0:
+            os.close(self._out)
+        self._out = -1
+
+
+def numbered(path: str, number: int, moment: float) -> str:
+    """The name of a ring's file, begun at a moment (seconds since 1970)."""
+    name, begun = Path(path), time.strftime("%Y%m%d%H%M%S", time.localtime(moment))
+    return str(name.with_name(f"{name.stem}_{number:05}_{begun}{name.suffix}"))
+
+
+def _fitting(ends: NDArray[np.int64], begin: int, room: int) -> int:
+    """How many packets from `begin` on end within `room` bytes, counted from where `ends` are."""
+    return int(np.searchsorted(ends[begin:], room, side="right"))

@@ -1,0 +1,160 @@
+"""scapy's sockets as a tap: for systems without Linux's ring.
+
+Theory. One packet is one call and one object, which is slow, and the only thing that is the same everywhere. No call
+that is the same everywhere has a socket keep nothing, either. So begin() throws away what there is until there is
+nothing, and after halt() we take what there is until there is nothing, both a bounded number of times. Times say what
+else came before begin(); alone they are of little use, for a packet may be given the time at which it is read.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+import struct
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from analyzer.capture.errors import CaptureError
+from analyzer.capture.pcapng_writer import Description, packet
+from analyzer.live.classic_filter import LONGEST, reason
+from analyzer.live.interfaces import Interface
+from analyzer.live.taps import Taken
+
+BATCH = 256
+"""Packets that are taken before others get their turn."""
+
+MICROSECOND = 1000
+LAST_BATCHES = 1024
+"""Batches that are taken after halt(): traffic itself may never end."""
+
+SOL_PACKET, PACKET_STATISTICS, SO_RCVBUFFORCE = 263, 6, 33
+LINUX = sys.platform.startswith("linux")
+
+
+class ScapyTap:
+    """A Tap; number: of the interface in the file. buffer: bytes. Raises CaptureError."""
+
+    def __init__(
+        self, number: int, interface: Interface, expression: str, snaplen: int, buffer: int, promiscuous: bool
+    ) -> None:
+        self._number, self._snaplen = number, snaplen
+        self.description = Description(interface.name, interface.link, snaplen, expression)
+        self.problem: str | None = None
+        self._socket = opened(interface, expression, promiscuous)
+        if LINUX:
+            enlarge(self._socket.ins, buffer)
+        self._error: str | None = None
+        self._since = self._received = self._dropped = 0
+        self._batches = LAST_BATCHES
+        self._halted = True
+
+    @property
+    def left(self) -> bool:
+        """See Tap. Nothing, once there was nothing."""
+        return False
+
+    def fileno(self) -> int:
+        """See Tap."""
+        return int(self._socket.fileno())
+
+    def take(self) -> Taken | None:
+        """See Tap.
+
+        Times have passed through a float (scapy's), so they are rounded to microseconds, of which it is sure.
+        """
+        blocks: list[bytes] = []
+        times: list[int] = []
+        if self._halted:
+            self._batches -= 1
+        for _ in range(BATCH if self._batches >= 0 else 0):
+            found = self._one()
+            if found is None:
+                break
+            moment, data = found
+            if moment >= self._since:
+                blocks.append(packet(self._number, moment, data[: self._snaplen or None], len(data)))
+                times.append(moment)
+        if not blocks:
+            return None
+        self._received += len(blocks)
+        ends = np.cumsum([len(each) for each in blocks], dtype=np.int64)
+        return Taken(len(blocks), int(ends[-1]), times[-1], b"".join(blocks), ends, np.array(times, np.int64))
+
+    def _one(self) -> tuple[int, bytes] | None:
+        """A packet that is there now, and its time in ns."""
+        try:
+            while select.select([self._socket], [], [], 0)[0]:
+                _, data, stamp = self._socket.recv_raw(LONGEST)
+                if data:
+                    return round(stamp * 1e6) * MICROSECOND, data
+        except OSError as error:
+            # It comes before the packets that wait, and once.
+            self._error = f"{self.description.name}: {error.strerror or error}"
+            return None
+        self.problem = self._error
+        return None
+
+    def counters(self) -> tuple[int, int]:
+        """See Tap. Linux's own are reset by asking; scapy does not ask on others but those with BPF devices."""
+        if LINUX:
+            found = struct.unpack("II", self._socket.ins.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
+            self._dropped += found[1]
+        elif hasattr(self._socket, "get_stats"):
+            self._dropped = self._socket.get_stats()[1] or 0
+        return self._received + self._dropped, self._dropped
+
+    def begin(self) -> None:
+        """See Tap."""
+        for _ in range(LAST_BATCHES * BATCH):
+            if self._one() is None:
+                break
+        self.counters()
+        self._received = self._dropped = 0
+        self._error = self.problem = None
+        # A microsecond may be lost in rounding.
+        self._since = time.time_ns() - MICROSECOND
+        self._batches, self._halted = LAST_BATCHES, False
+
+    def halt(self) -> None:
+        """See Tap."""
+        self._halted = True
+
+    def close(self) -> None:
+        """See Tap."""
+        self._socket.close()
+
+
+def opened(interface: Interface, expression: str, promiscuous: bool) -> Any:
+    """A socket of scapy's behind a filter. Raises CaptureError."""
+    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it would warn of link types that we know
+    import scapy.arch  # noqa: F401 (fills conf with what this system has)
+    from scapy.arch import common
+    from scapy.config import conf
+    from scapy.error import Scapy_Exception
+
+    # A compiled filter says how much of a packet is kept; scapy compiles it for this many bytes.
+    common.MTU = LONGEST  # type: ignore[attr-defined] # it is imported there, and read when a filter is compiled
+    # Each packet of a loopback interface comes by twice; only scapy's sending socket leaves out the copies that go out.
+    kind = conf.L2socket if interface.loopback and LINUX else conf.L2listen
+    try:
+        return kind(iface=interface.name, filter=expression or None, promisc=promiscuous)
+    except PermissionError:
+        raise CaptureError(f"capturing on {interface.name} needs a right that this user lacks") from None
+    except (Scapy_Exception, ImportError) as error:
+        raise CaptureError(f"-f {expression}: {reason(str(error))}") from None
+    except OSError as error:
+        raise CaptureError(f"cannot capture on {interface.name}: {error.strerror or error}") from None
+
+
+def enlarge(opened: socket.socket, size: int) -> None:
+    """What the kernel may keep for us, where it lets us have that much."""
+    for option in (SO_RCVBUFFORCE, socket.SO_RCVBUF):
+        try:
+            opened.setsockopt(socket.SOL_SOCKET, option, size)
+            return
+        except OSError:
+            continue

@@ -1,0 +1,188 @@
+"""The process that captures: interfaces in, pcapng files out. It decodes nothing.
+
+Theory. Capturing needs a privilege and must not wait for anybody; decoding needs neither. So they are two processes,
+and what connects them is a file: this one writes it, the other follows it. What they tell each other is in channel.py.
+
+The privilege goes as soon as interfaces are open, before a file or a line is touched that somebody else gave us. From
+then on there is one loop: it sleeps until a tap, its standard input or a signal has something, or until a time has
+come. It ends with its standard input, so it never outlives who started it, and with SIGTERM; the signals of a terminal
+are not for it. In both cases what the kernel held by then is written first.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from types import FrameType
+
+from analyzer.capture.errors import CaptureError
+from analyzer.live.asked import Asked
+from analyzer.live.channel import Failed, Ready, Start, Stop, Stopped
+from analyzer.live.opening import open_taps
+from analyzer.live.run import Run
+from analyzer.live.taps import Tap
+from analyzer.live.telling import Hearing, Telling
+
+PATIENCE = 1.0
+"""Seconds for the last lines to be taken, when whoever reads them does not."""
+
+LAST = 2.0
+"""Seconds for the kernel to hand over what it holds, at the end: it takes some hundredths of one."""
+
+AT_ONCE = 8
+"""Takes of one tap before the next one gets its turn."""
+
+OF_THE_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGHUP")
+
+
+class Sniffer:
+    """Takes packets when it is told to, until its standard input ends, or it is told to end."""
+
+    def __init__(self, taps: Sequence[Tap], asked: Asked, hearing: Hearing, telling: Telling) -> None:
+        self._taps, self._asked, self._hearing, self._telling = taps, asked, hearing, telling
+        self._run: Run | None = None
+        self._ended = False
+        self._spool: list[str] = []
+        self._poll = select.poll()
+        self._poll.register(hearing, select.POLLIN)
+
+    def end(self, *_: int | FrameType | None) -> None:
+        """Lets work() end after what is at hand; a signal handler."""
+        self._ended = True
+
+    def work(self, awake: int) -> None:
+        """Until the end. awake: a descriptor that can be read when there was a signal."""
+        self._poll.register(awake, select.POLLIN)
+        while not self._ended:
+            ready = self._wait()
+            if awake in ready:
+                os.read(awake, 1)
+            if self._hearing.fileno() in ready:
+                self._hear()
+            if self._run is not None:
+                self._turn(self._run, ready)
+        if self._run is not None:
+            self._stop(self._run)
+        self._remove_spool()
+
+    def _wait(self) -> set[int]:
+        """Descriptors that have something, once any has or the run has something to do."""
+        if self._telling.waiting:
+            self._poll.register(self._telling, select.POLLOUT)
+        deadline = self._run.deadline if self._run is not None else None
+        # Rounded up: a wait that is a little short would be followed by another, and another.
+        wait = None if deadline is None else max(int((deadline - time.monotonic()) * 1000) + 1, 0)
+        ready = {found for found, _ in self._poll.poll(wait)}
+        if self._telling.waiting:
+            self._poll.unregister(self._telling)
+            self._telling.flush()
+        return ready
+
+    def _hear(self) -> None:
+        for line in self._hearing.lines():
+            if isinstance(line, Start) and self._run is None:
+                self._start(line)
+            elif isinstance(line, Stop) and self._run is not None:
+                self._stop(self._run)
+        self._ended |= self._hearing.ended
+
+    def _start(self, line: Start) -> None:
+        try:
+            run = Run(line.path, self._taps, self._asked, self._telling, self._spool if line.spool else None)
+        except CaptureError as error:
+            self._telling(Stopped(0, 0, 0, str(error)))
+            return
+        for tap in self._taps:
+            self._poll.register(tap, select.POLLIN)
+        self._run = run
+        if run.over:
+            self._stop(run)
+
+    def _turn(self, run: Run, ready: set[int]) -> None:
+        """What there is to take and to do now; ends the run where that is the end of it."""
+        try:
+            for tap in [tap for tap in run.taps if tap.fileno() in ready]:
+                for _ in range(AT_ONCE):
+                    if run.over or not run.take(tap):
+                        break
+                if tap.problem is not None:
+                    self._poll.unregister(tap)
+                    run.lose(tap)
+            run.tick(time.monotonic())
+        except CaptureError as error:
+            self._finish(run, str(error))
+            return
+        if run.over or not run.taps:
+            self._stop(run)
+
+    def _stop(self, run: Run) -> None:
+        """Writes what the kernel holds at this moment, and ends the run."""
+        run.halt()
+        end = time.monotonic() + LAST
+        try:
+            while run.take_rest() and time.monotonic() < end:
+                select.select(run.taps, [], [], 0.005)
+            run.finish()
+        except CaptureError as error:
+            self._finish(run, str(error))
+            return
+        self._finish(run, run.problem)
+
+    def _finish(self, run: Run, problem: str | None) -> None:
+        run.halt()
+        for tap in run.taps:
+            self._poll.unregister(tap)
+        self._telling(run.stopped(problem))
+        self._run = None
+
+    def _remove_spool(self) -> None:
+        """What nobody keeps; whoever follows it may have taken the names already."""
+        for path in self._spool:
+            with suppress(OSError):
+                os.unlink(path)
+        for folder in {os.path.dirname(path) for path in self._spool}:
+            with suppress(OSError):
+                os.rmdir(folder)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """arguments: Asked as JSON and, perhaps, where packets come from (see open_taps). Returns an exit status."""
+    for name in OF_THE_TERMINAL:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    telling = Telling(sys.stdout.fileno())
+    try:
+        taps, notes = open_taps(Asked.from_json(arguments[0]), *arguments[1:])
+    except CaptureError as error:
+        return _fail(telling, str(error))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        return _fail(telling, f"what is asked for cannot be read: {error}")
+    return _sniff(Asked.from_json(arguments[0]), taps, notes, telling)
+
+
+def _sniff(asked: Asked, taps: Sequence[Tap], notes: Sequence[str], telling: Telling) -> int:
+    sniffer = Sniffer(taps, asked, Hearing(sys.stdin.fileno()), telling)
+    awake, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    signal.signal(signal.SIGTERM, sniffer.end)
+    telling(Ready(tuple(tap.description.name for tap in taps), tuple(notes)))
+    sniffer.work(awake)
+    for tap in taps:
+        tap.close()
+    telling.finish(PATIENCE)
+    return 0
+
+
+def _fail(telling: Telling, text: str) -> int:
+    telling(Failed(text))
+    telling.finish(PATIENCE)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

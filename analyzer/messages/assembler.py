@@ -1,0 +1,153 @@
+"""From bytes in order to rows: which protocol, which messages, who answers whom.
+
+Until the protocol is known, bytes are kept; then two framers cut messages, and the conversation pairs them. A row
+closes with the packet that completes its message; what is unfinished closes with FIN, RST or the end of the capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import chain
+
+from analyzer.messages.connection import Connection, Row
+from analyzer.messages.framing import Frame, Framer, Reader
+from analyzer.messages.index import Mark, marks_of
+from analyzer.messages.recognise import Seen, recognise
+from analyzer.tcp.reassembly import GAP, Piece
+from dissectors.api import HEADLESS, PREFIX, SURE, Outcome, Role, State
+from dissectors.registry import Ports
+
+RAW = Outcome(HEADLESS)
+
+
+class MessageAssembler:
+    """Takes the pieces of a connection's half-streams. `serial` numbers the messages as they are cut out."""
+
+    def __init__(self, reader: Reader, known: Ports, serial: Callable[[], int]) -> None:
+        self._reader = reader
+        self._known = known
+        self._serial = serial
+
+    def flush(self, connection: Connection, side: int, closed: int) -> list[Row]:
+        """A side has ended: what no message has claimed becomes rows."""
+        if connection.framers is None:
+            return []
+        frames = connection.framers[side].flush(connection.dissector, self._reader)
+        return [self._row(connection, side, frame, closed) for frame in frames]
+
+    def take(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[Row]:
+        """The next pieces of a side, in order; `closed` is the packet that made them ready."""
+        rows: list[Row] = []
+        for piece in pieces:
+            if connection.framers is None:
+                connection.undecided.append((side, piece))
+                rows += self.decide(connection, closed, final=False)
+            else:
+                rows += self._frame(connection, side, piece, closed)
+        return rows
+
+    def _frame(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[Row]:
+        assert connection.framers is not None
+        if piece.lost and connection.conversation is not None:
+            connection.conversation.lost(side == connection.client)
+        frames = connection.framers[side].feed(piece, connection.dissector, self._reader)
+        return [self._row(connection, side, frame, closed) for frame in frames]
+
+    def decide(self, connection: Connection, closed: int, final: bool) -> list[Row]:
+        """Finds out the protocol, if what is kept is enough or no more will come; then what was kept becomes rows."""
+        if connection.framers is not None or not connection.undecided:
+            return []
+        held = connection.undecided
+        first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
+        prefixes = (self._beginning(first), self._beginning(second))
+        late = not any(half.by_syn for half in connection.halves)
+        later = (self._later(first), self._later(second))
+        seen = Seen(prefixes, len(held), connection.ports, connection.client, final, late, connection.order, later)
+        decision = recognise(seen, self._known)
+        if decision is None:
+            return []
+        connection.decision, connection.dissector = decision, decision.dissector
+        connection.client = decision.client
+        if decision.dissector is not None:
+            connection.conversation = decision.dissector.conversation()
+        opened = self._opened(connection, prefixes[decision.client])
+        connection.framers = (self._framer(connection, 0, opened), self._framer(connection, 1, opened))
+        connection.undecided = []
+        return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
+
+    def _beginning(self, pieces: list[Piece]) -> bytes:
+        """The first bytes of a side; where they are lost, those of a later segment that begin with a message."""
+        if not pieces or not pieces[0].lost:
+            return self._first_bytes(pieces, PREFIX)
+        for index in range(1, len(pieces)):
+            found = self._first_bytes(pieces[index:], PREFIX)
+            if any(dissector.probe(found, None) >= SURE for dissector in self._known.dissectors):
+                return found
+        return b""
+
+    def _later(self, pieces: list[Piece]) -> list[bytes]:
+        """What each segment of a side behind its first one begins with."""
+        return [self._first_bytes(pieces[index:], PREFIX) for index in range(1, len(pieces))]
+
+    def _opened(self, connection: Connection, prefix: bytes) -> bool:
+        """Whether the client's first bytes in a capture without SYN say that they are its first of all."""
+        dissector, decision = connection.dissector, connection.decision
+        if dissector is None or decision is None or decision.preamble:
+            return False
+        opens = dissector.opens
+        return opens is not None and not any(half.by_syn for half in connection.halves) and opens(prefix)
+
+    def _framer(self, connection: Connection, side: int, opened: bool) -> Framer:
+        """In step from the start only where the start was seen."""
+        from_client, dissector = side == connection.client, connection.dissector
+        synced = connection.halves[side].by_syn or opened
+        measure = dissector.measure(from_client, True) if dissector is not None and synced else None
+        preamble = connection.decision.preamble if connection.decision is not None and from_client else 0
+        return Framer(from_client, synced, measure, preamble, connection.conversation)
+
+    def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
+        serial = self._serial()
+        marks = marks_of(frame.pieces)
+        brought = ((piece.packet, piece.time) for piece in frame.pieces if piece.at != GAP)
+        latest = max(chain((connection.latest[side],), brought))
+        connection.latest[side] = latest
+        outcome, ours = RAW, False
+        dissector, conversation = connection.dissector, connection.conversation
+        if not frame.raw and dissector is not None and conversation is not None:
+            from_client = side == connection.client
+            outcome = conversation.step(serial, self._first_bytes(frame.pieces, dissector.prefix), from_client)
+            ours = outcome.header.role is not Role.RAW or outcome.header.state is State.COMPLETE
+            if frame.cut or marks:
+                outcome, ours = partial(outcome, from_client), True
+        if conversation is not None:
+            outcome = named(outcome, conversation.client)
+        if not outcome.owed:
+            marks |= Mark.NOTHING_OWED
+        return Row(serial, side, frame, outcome, ours, marks, *latest, closed)
+
+    def _first_bytes(self, pieces: Iterable[Piece], left: int) -> bytes:
+        """The first `left` bytes, as far as they are unbroken."""
+        parts: list[bytes] = []
+        for piece in pieces:
+            if piece.lost or left <= 0:
+                break
+            parts.append(self._reader.read(piece.at, min(piece.length, left)))
+            left -= len(parts[-1])
+        return b"".join(parts)
+
+
+def named(outcome: Outcome, client: str | None) -> Outcome:
+    """A message that names no client has that of its conversation."""
+    if client is None or outcome.header.client is not None:
+        return outcome
+    return replace(outcome, header=replace(outcome.header, client=client))
+
+
+def partial(outcome: Outcome, from_client: bool) -> Outcome:
+    """A message of which bytes are missing; the header may be too short to tell the role."""
+    header = outcome.header
+    role = header.role
+    if role is Role.RAW:
+        role = Role.REQUEST if from_client else Role.RESPONSE
+    return replace(outcome, header=replace(header, role=role, state=State.PARTIAL))

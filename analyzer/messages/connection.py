@@ -1,0 +1,132 @@
+"""The state of one TCP connection between two packets, and what goes in and comes out: packets and rows.
+
+It is carried from block to block, and to another process: plain data, but for the dissector, which pickles by its
+class.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from analyzer.messages.decode_as import Order
+from analyzer.messages.framing import Frame, Framer
+from analyzer.messages.index import Mark
+from analyzer.messages.recognise import Decision
+from analyzer.tcp.reassembly import HalfStream, Piece
+from dissectors.api import Conversation, Dissector, Outcome
+
+AT_END = 1 << 62
+"""Closing packet of what only the end of the capture closes."""
+
+NO_FIN = [None, None]
+
+
+class Packet(NamedTuple):
+    """One packet of the connection; columns of PacketBlock."""
+
+    number: int
+    time: int
+    side: int
+    seq: int
+    ack: int
+    flags: int
+    at: int
+    length: int
+    captured: int
+
+
+class Row(NamedTuple):
+    """One message on its way into the index. `closed` is the packet that closed it; `partner` a serial or None."""
+
+    serial: int
+    side: int
+    frame: Frame
+    outcome: Outcome
+    ours: bool
+    marks: Mark
+    last: int
+    time: int
+    closed: int
+
+
+class Early(NamedTuple):
+    """A piece whose packet acknowledged the other side up to `needed`; ready at `time`, which was tick `tick`."""
+
+    needed: int
+    piece: Piece
+    time: int
+    tick: int
+
+
+@dataclass(slots=True)
+class Connection:
+    """Carried from block to block; plain data, except `dissector`, which pickles as a reference to its class.
+
+    order: what the user says of this connection.
+    """
+
+    number: int
+    ports: tuple[int, int]
+    client: int
+    halves: tuple[HalfStream, HalfStream] = field(default_factory=lambda: (HalfStream(), HalfStream()))
+    framers: tuple[Framer, Framer] | None = None
+    dissector: Dissector | None = None
+    order: Order | None = None
+    decision: Decision | None = None
+    conversation: Conversation | None = None
+    undecided: list[tuple[int, Piece]] = field(default_factory=list)
+    fin: list[int | None] = field(default_factory=lambda: [None, None])
+    fin_seen: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
+    latest: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
+    early: tuple[deque[Early], deque[Early]] = field(default_factory=lambda: (deque(), deque()))
+    needs: dict[int, int] = field(default_factory=dict)
+    ticks: int = 0
+
+    @property
+    def steady(self) -> bool:
+        """Both directions open, in order, in step and not at their end: the bulk road may take over."""
+        return (
+            self.fin == NO_FIN
+            and not self.early[0]
+            and not self.early[1]
+            and self.framers is not None
+            and self.dissector is not None
+            and self.halves[0].in_order
+            and self.halves[1].in_order
+            and self.framers[0].settled
+            and self.framers[1].settled
+        )
+
+    @property
+    def over(self) -> bool:
+        """Both sides have sent their FIN and all before it was handed on."""
+        return self.finished(0) and self.finished(1)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is unfinished: if no further packet came, nothing more would be said of it."""
+        return (
+            not self.undecided
+            and not any(half.held for half in self.halves)
+            and not any(self.early)
+            and not any(framer.pieces for framer in self.framers or ())
+            and all(fin is None or self.halves[side].next >= fin for side, fin in enumerate(self.fin))
+        )
+
+    def finished(self, side: int) -> bool:
+        """This side has sent its FIN, and all before it was handed on."""
+        fin = self.fin[side]
+        return fin is not None and self.halves[side].next >= fin and not self.early[side]
+
+    def reached(self, side: int, needed: int) -> bool:
+        """Whether all bytes of a side before offset `needed` were handed on, and read; its FIN counts as one."""
+        early = self.early[side]
+        came = (early[0].piece.offset if early else self.halves[side].next) >= needed
+        return (came and not self.hunting_before(side, needed)) or self.finished(side)
+
+    def hunting_before(self, side: int, needed: int) -> bool:
+        """Whether a side's framer looks for the next message and has not passed offset `needed`."""
+        framer = None if self.framers is None or self.dissector is None else self.framers[side]
+        return framer is not None and not framer.synced and bool(framer.pieces) and framer.position < needed

@@ -1,0 +1,367 @@
+"""Blocks of packets in, rows out: the one road that files, pipes, live captures and Spark partitions share.
+
+Theory. Each block is taken in rounds. A connection that is steady (both directions open, in order, in step) goes
+through analyzer.messages.fast_path as far as its packets stay clean; the packet that breaks the peace, and all packets
+of connections that are not steady, go through analyzer.messages.slow_path one by one. What is carried from block to
+block is the same state for both roads, so the rows depend neither on where blocks are cut nor on which road they took.
+
+Rows are numbered in the order in which they close. While a block is under way its messages carry serials, given as
+they are cut out; at its end they are sorted by closing packet and appended, and partners are translated from serials
+to rows.
+
+What is over is forgotten at once, and so is a connection behind which another has begun on the same addresses, where
+nothing of it is unfinished: no packet of it can come, and the end of the input would add nothing. What more is
+forgotten where the input may never end is told in analyzer.messages.eviction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+
+from analyzer.capture.packets import FlowTable, PacketBlock
+from analyzer.capture.store import Store
+from analyzer.columns.arrays import Array, Columns, Ints, Names, runs
+from analyzer.errors import UserError
+from analyzer.messages import fast_path
+from analyzer.messages.chunk import Chunk
+from analyzer.messages.connection import Connection, Packet, Row
+from analyzer.messages.decode_as import Orders
+from analyzer.messages.fast_path import Work
+from analyzer.messages.fast_rows import FastRows
+from analyzer.messages.index import MOST_ROWS, NO_PROTOCOL, Mark, Messages, Pieces, Repeats, Serials
+from analyzer.messages.lengths import lengths_of
+from analyzer.messages.slow_path import SlowPath
+from analyzer.messages.stream_findings import StreamFindings
+from analyzer.tcp.streams import SPARSE, Memory, StreamAssigner, Streams
+from dissectors.api import Dissector
+from dissectors.registry import Ports
+from dissectors.wire.bulk import NULL, twin_of
+
+WORTH_A_ROUND = 192
+"""Clean packets in all connections of a protocol together below which a bulk round costs more than it saves."""
+
+WORTH_A_RUN = 3
+"""The same for one connection, in a round that others make worth it."""
+
+STEPS, MOST_STEPS = 8, 4096
+"""Packets of one connection that the plain road takes from the columns at once."""
+
+
+MOST_PLAIN = 4096
+"""Rows that stay objects before they become columns."""
+
+
+class Over(Columns):
+    """For each stream up to the last one that is over, whether it is: what still comes of it is nothing new."""
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"over": np.bool_}
+    PAGED: ClassVar[int] = SPARSE
+
+    def add(self, stream: int) -> None:
+        """This stream is over."""
+        if stream >= len(self):
+            self.append(stream + 1 - len(self), {"over": False})
+        self.column("over")[stream] = True
+
+    def of(self, streams: Ints) -> list[bool]:
+        """Whether each is over."""
+        over = self.column("over")
+        known = streams < len(over)
+        found = np.zeros(len(streams), bool)
+        found[known] = over[streams[known]]
+        return found.tolist()
+
+
+class Engine:
+    """`feed` blocks, then `finish`; the tables grow with each call.
+
+    orders: what the user said of single connections. `use_bulk` off: the plain road alone, for tests.
+    """
+
+    def __init__(
+        self, store: Store, flows: FlowTable, known: Ports, *, orders: Orders | None = None, use_bulk: bool = True
+    ) -> None:
+        self._orders = orders
+        self.store, self.flows, self.known = store, flows, known
+        self.streams, self.rows, self.pieces, self.repeats = Streams(), Messages(), Pieces(), Repeats()
+        self.names = Names()
+        self.extras: list[Mapping[str, str]] = []
+        self.stream_findings = StreamFindings(store, self.repeats)
+        self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
+        self.assigner = StreamAssigner(self.streams)
+        self.over = Over()
+        self.serial_rows = Serials()
+        self.packet = self.time = 0
+        """Of the last packet that was taken."""
+        self._connections: dict[int, Connection] = {}
+        self._serial = 0
+        self._slow_path = SlowPath(store, known, self._next_serial)
+        self._use_bulk = use_bulk
+        self._protocols = {dissector.name: number for number, dissector in enumerate(known.dissectors)}
+
+    def feed(self, block: PacketBlock) -> range:
+        """Takes the next packets of the timeline; returns the rows that they closed."""
+        stream, order = self.assigner.assign(block)
+        if len(block):
+            self.packet, self.time = int(block.number[-1]), int(block.time[-1])
+        begin, end = runs(stream[order])
+        numbers = stream[order[begin]]
+        works = [
+            Work(self._connection(number), order[first:last])
+            for number, first, last, over in zip(
+                numbers.tolist(), begin.tolist(), end.tolist(), self.over.of(numbers), strict=True
+            )
+            if not over
+        ]
+        chunk = Chunk(self)
+        todo = works
+        while todo := [work for work in todo if work.left]:
+            if steady := self._walk_round(block, todo, chunk):
+                self._bulk_round(block, steady, chunk)
+        self._settle([work.connection for work in works])
+        return self._append(chunk)
+
+    def finish(self, streams: Iterable[int] | None = None) -> range:
+        """The input has ended, or these streams have: what is unfinished becomes rows."""
+        chunk = Chunk(self)
+        known = self._connections
+        for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
+            self._keep(connection, self._slow_path.end(connection), chunk)
+        self._describe([*known.values()])
+        return self._append(chunk)
+
+    def current(self, flow: int) -> tuple[int, Memory]:
+        """A flow's current stream, and what is remembered of the flow."""
+        return self.assigner.current(flow), self.assigner.memory(flow)
+
+    def connection(self, stream: int) -> Connection | None:
+        """The state of a stream; None where it is over."""
+        return self._connections.get(stream)
+
+    def rows_of(self, serials: Sequence[int]) -> Ints:
+        """The rows of messages by their serials, of none that has left."""
+        return self.serial_rows.column("row")[np.array(serials, np.int64)].astype(np.int64) - 1
+
+    def resume(self, flow: int, memory: Memory, cells: Mapping[str, int] | None, connection: Connection | None) -> int:
+        """Goes on where another engine left a flow; before its first packet. Returns its stream, -1 where it is closed.
+
+        cells: see StreamAssigner.resume. connection: None where the stream is over.
+        """
+        stream = self.assigner.resume(flow, memory, cells)
+        if connection is not None:
+            connection.number = stream
+            self._connections[stream] = connection
+        elif stream >= 0:
+            self.over.add(stream)
+        return stream
+
+    @property
+    def connections(self) -> Mapping[int, Connection]:
+        """The state of all streams that may still say something, by their numbers."""
+        return self._connections
+
+    def drop(self, stream: int) -> None:
+        """Forgets the state of a stream; what is unfinished in it is lost."""
+        del self._connections[stream]
+
+    def take_back(self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints) -> tuple[int, list[int]]:
+        """Rows that another engine made, with their pieces; returns the first one's number, and serials.
+
+        In `rows`, `partner` (NULL for none) and `pieces` count from 0 here. asked: rows that get a serial, rising.
+        """
+        partner = rows["partner"]
+        shifted = {
+            "partner": np.where(partner == NULL, NULL, partner + len(self.rows)),
+            "pieces": rows["pieces"] + len(self.pieces),
+        }
+        self.pieces.append(len(pieces["at"]), pieces)
+        first = self.rows.append(len(partner), {**rows, **shifted})
+        serials = self.serials(len(asked))
+        if len(asked):
+            self._learn(serials, asked + first)
+        return first, serials.tolist()
+
+    def dissector(self, protocol: int) -> Dissector | None:
+        """The dissector of a row's or stream's protocol number."""
+        return None if protocol == NO_PROTOCOL else self.known.dissectors[protocol]
+
+    def _connection(self, number: int) -> Connection:
+        found = self._connections.get(number)
+        if found is None:
+            flow = self.streams.cell("flow", number)
+            ports = (self.flows.port(flow, 0), self.flows.port(flow, 1))
+            found = self._connections[number] = Connection(number, ports, self.streams.cell("client", number))
+            if self._orders:
+                ends = (self.flows.endpoint(flow, 0), self.flows.endpoint(flow, 1))
+                found.order = self._orders.of(number, ends, self.streams.cell("reuse", number))
+        return found
+
+    def _settle(self, connections: Sequence[Connection]) -> None:
+        """At the end of a block: what the streams' rows should say, and what has to be carried on."""
+        self._describe(connections)
+        for connection in connections:
+            if connection.over:
+                self.over.add(connection.number)
+                self.drop(connection.number)
+        for stream in self.assigner.superseded:
+            left = self._connections.get(stream)
+            if left is not None and left.idle:
+                self.drop(stream)
+
+    def _describe(self, connections: Sequence[Connection]) -> None:
+        """What is known of connections now, into their streams' rows."""
+        client, protocol = self.streams.column("client"), self.streams.column("protocol")
+        for connection in connections:
+            client[connection.number] = connection.client
+            protocol[connection.number] = self.protocol(connection.dissector)
+
+    def name(self, text: str | None) -> int:
+        """The number of an operation's or client's name."""
+        return self.names.number(text)
+
+    def text(self, number: int) -> str | None:
+        """The name of a number."""
+        return self.names.text(number)
+
+    def extra(self, extra: Mapping[str, str] | None) -> int:
+        """The number of an extra context; there are few different ones."""
+        if not extra:
+            return NULL
+        number = self._extra_numbers.setdefault(tuple(sorted(extra.items())), len(self.extras))
+        if number == len(self.extras):
+            self.extras.append(dict(extra))
+        return number
+
+    def protocol(self, dissector: Dissector | None) -> int:
+        """The number of a dissector."""
+        return NO_PROTOCOL if dissector is None else self._protocols[dissector.name]
+
+    def serials(self, count: int) -> Ints:
+        """Takes `count` serials at once."""
+        first, self._serial = self._serial, self._serial + count
+        return np.arange(first, self._serial)
+
+    def _next_serial(self) -> int:
+        self._serial += 1
+        return self._serial - 1
+
+    def _walk_round(self, block: PacketBlock, todo: Sequence[Work], chunk: Chunk) -> list[Work]:
+        """Takes the next packets of what is not steady one by one; returns what is steady then.
+
+        The packets of all connections are taken out of the columns together: many have only a few to be walked.
+        """
+        restless = [work for work in todo if work.patience > 0 or not self._steady(work.connection)]
+        counts = [min(work.left, max(min(work.patience, MOST_STEPS), STEPS)) for work in restless]
+        if restless:
+            some = np.concatenate(
+                [work.packets[work.at :][:count] for work, count in zip(restless, counts, strict=True)]
+            )
+            columns = (block.number, block.time, block.direction, block.seq, block.ack, block.flags, block.at)
+            lists = (column[some].tolist() for column in (*columns, block.length, block.captured))
+            packets = map(Packet._make, zip(*lists, strict=True))
+            for work, count in zip(restless, counts, strict=True):
+                self._walk(work, list(islice(packets, count)), chunk)
+        return [work for work in todo if work.left and work.patience <= 0 and self._steady(work.connection)]
+
+    def _walk(self, work: Work, packets: Sequence[Packet], chunk: Chunk) -> None:
+        """Takes packets until patience is used up and the connection is steady."""
+        connection, rows = work.connection, []
+        for packet in packets:
+            rows += self._slow_path.packet(connection, packet)
+            work.at += 1
+            work.patience -= 1
+            if len(rows) > MOST_PLAIN:
+                self._keep(connection, rows, chunk)
+                rows = []
+            if work.patience <= 0 and self._steady(connection):
+                break
+        self._keep(connection, rows, chunk)
+
+    def _keep(self, connection: Connection, rows: list[Row], chunk: Chunk) -> None:
+        chunk.plain += [(connection, row) for row in rows]
+        if len(chunk.plain) > MOST_PLAIN:
+            chunk.add_plain()
+        self.stream_findings.of(connection, rows)
+
+    def _steady(self, connection: Connection) -> bool:
+        return (
+            self._use_bulk
+            and connection.steady
+            and connection.dissector is not None
+            and bool(connection.dissector.bulk)
+            and not (connection.conversation is not None and connection.conversation.beginning)
+        )
+
+    def _bulk_round(self, block: PacketBlock, todo: Sequence[Work], chunk: Chunk) -> None:
+        """Takes what is clean through the bulk road; what is not gets the patience to be walked."""
+        by_protocol: dict[str, list[tuple[Work, int]]] = {}
+        for work, length in zip(todo, fast_path.clean_runs(block, todo), strict=True):
+            work.patience = length + 1
+            if length >= WORTH_A_RUN and work.connection.dissector is not None:
+                by_protocol.setdefault(work.connection.dissector.name, []).append((work, length))
+        worth = [taken for taken in by_protocol.values() if sum(length for _, length in taken) >= WORTH_A_ROUND]
+        for work in todo if not worth else [work for taken in by_protocol.values() for work, _ in taken]:
+            work.patience = work.left
+        for taken in worth:
+            for work, _ in taken:
+                work.patience = 1
+            self._take(block, taken, chunk)
+
+    def _take(self, block: PacketBlock, taken: list[tuple[Work, int]], chunk: Chunk) -> None:
+        """The bulk road for connections of one protocol."""
+        dissector = taken[0][0].connection.dissector
+        assert dissector is not None
+        twin = twin_of(dissector)
+        assert twin is not None
+        parts = fast_path.segments(block, taken)
+        clients = [work.connection.client for work, _ in taken]
+        cutting, refused = fast_path.cut(parts, lengths_of(dissector, twin, self.store), self.store, clients)
+        if refused:
+            for half in refused:
+                taken[half // 2][0].patience = taken[half // 2][1]
+            good = [each for index, each in enumerate(taken) if not {2 * index, 2 * index + 1} & refused]
+            if good:
+                self._take(block, good, chunk)
+            return
+        FastRows(self, dissector, twin, taken, parts, cutting).add_to(chunk)
+        fast_path.settle(block, taken, parts, cutting)
+        for work, count in taken:
+            work.at += count
+
+    def _append(self, chunk: Chunk) -> range:
+        asked, rows = chunk.append_to(self.rows, self.pieces, self._learn)
+        if len(self.rows) > MOST_ROWS:
+            raise UserError(
+                f"there are more than {MOST_ROWS:,} messages, and no more have numbers: what was captured is in its"
+                " files, open them a few at a time; to go on live, begin again"
+            )
+        pairs = np.flatnonzero(asked >= 0)
+        request = self.serial_rows.column("row")[asked[pairs]] - 1
+        here = request >= self.rows.first
+        if not here.all():
+            self.rows.column("marks")[pairs[~here] + rows.start] |= np.uint8(Mark.PARTNER_LEFT)
+            pairs, request = pairs[here], request[here]
+        answer = pairs + rows.start
+        partner = self.rows.column("partner")
+        partner[answer] = request
+        first = np.flatnonzero(partner[request] == NULL)[::-1]  # where a request has two answers, the first stays
+        partner[request[first]] = answer[first]
+        self._tell_clients(request, answer)
+        return rows
+
+    def _tell_clients(self, request: Ints, answer: Ints) -> None:
+        """A client that is named by the answer to its first request (ZooKeeper's session) is the request's too."""
+        client, marks = self.rows.column("client"), self.rows.column("marks")
+        told = (client[request] == NULL) & (client[answer] != NULL)
+        client[request[told]] = client[answer[told]]
+        marks[request[told]] |= np.uint8(Mark.CLIENT_TOLD_LATER)
+
+    def _learn(self, serial: Ints, row: Ints) -> None:
+        missing = int(serial.max()) + 1 - len(self.serial_rows)
+        if missing > 0:
+            self.serial_rows.append(missing, {"row": 0})
+        self.serial_rows.column("row")[serial] = row + 1

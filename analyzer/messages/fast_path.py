@@ -1,0 +1,398 @@
+"""Many steady connections at once: the fast road from clean packets to rows.
+
+Theory. Most packets of most captures are dull: the next bytes of an open connection, all there. For them sequence
+numbers are checked with one cumulative sum for each half-stream, and messages are cut by a guess: that each segment
+begins a message, and perhaps holds more of them; lengths are read for all segments at once. Only half-streams where
+the guess fails somewhere are walked, a step for each place where it does. Bytes are never joined; a message is a run
+of pieces.
+Offsets of all half-streams lie on one line here (`line`), one half-stream after the other, so that one searchsorted
+serves all of them.
+
+The plain twin is analyzer.messages.slow_path; tests/analyzer/messages/test_engine.py holds the two equal.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.capture.packets import PacketBlock
+from analyzer.columns.arrays import Array, Bools, Ints, order_by, ranks, runs
+from analyzer.messages.connection import Connection
+from analyzer.messages.framing import Framer
+from analyzer.messages.lengths import Bytes, Lengths
+from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
+from analyzer.tcp.streams import ACK, FIN, RST, SYN
+from dissectors.slotted import slotted
+
+MASK = 0xFFFFFFFF
+NOTHING = -(1 << 62)
+
+WORTH_A_LOOK = 16
+"""Segments that hold one message more below which looking at them together costs more than one by one."""
+
+
+@slotted(frozen=False)
+class Work:
+    """Packets of one connection in this block: `packets[at:]` are still to do, `patience` of them one by one."""
+
+    connection: Connection
+    packets: Ints
+    at: int = 0
+    patience: int = 0
+
+    @property
+    def left(self) -> int:
+        """Packets still to do."""
+        return len(self.packets) - self.at
+
+
+class Segments(NamedTuple):
+    """n segments, sorted by half-stream (`half` = 2 * work + side) and in order within; `line` is each one's begin."""
+
+    half: Ints
+    line: Ints
+    offset: Ints
+    at: Ints
+    length: Ints
+    packet: Ints
+    time: Ints
+
+    @property
+    def line_end(self) -> Ints:
+        """Where each segment ends on the line."""
+        return self.line + self.length
+
+
+class Messages(NamedTuple):
+    """m messages in order of half-stream and offset: where on the line, and which segments hold them (inclusive)."""
+
+    line: Ints
+    length: Ints
+    first: Ints
+    last: Ints
+
+
+def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
+    """For each work how many packets from its `at` on are dull: in order, complete, without SYN, FIN or RST.
+
+    Nor may one with payload acknowledge more of the other side than has come, if all before it is clean.
+    """
+    counts = np.array([work.left for work in works], np.int64)
+    start = np.cumsum(counts) - counts
+    packets = np.concatenate([work.packets[work.at :] for work in works])
+    length, flags = block.length[packets], block.flags[packets]
+    second = block.direction[packets] != 0
+    # In 32 bits that wrap, as sequence numbers do.
+    size = length.astype(np.uint32)
+    came = []
+    for each, sent in enumerate((size * ~second, size * second)):
+        before = np.cumsum(sent, dtype=np.uint32) - sent
+        expected = np.array([_next_seq(work.connection, each) for work in works], np.uint32)
+        came.append(before + np.repeat(expected - before[start], counts))
+    own, other = np.where(second, came[1], came[0]), np.where(second, came[0], came[1])
+    ahead = block.ack[packets] - other
+    bad = (block.seq[packets] != own) | (block.captured[packets] < length)
+    bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW)
+    bad &= length > 0
+    bad |= flags & (SYN | FIN | RST) != 0
+    places = np.append(np.flatnonzero(bad), len(packets))
+    first_bad = places[np.searchsorted(places, start)]
+    clean: list[int] = np.minimum(first_bad - start, counts).tolist()
+    return clean
+
+
+def _next_seq(connection: Connection, side: int) -> int:
+    half = connection.halves[side]
+    assert half.base is not None
+    return half.base + half.next & MASK
+
+
+def segments(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> Segments:
+    """The payload of the next packets of each work, behind what its framers have not claimed yet."""
+    packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
+    owner = np.repeat(np.arange(len(taken)), [count for _, count in taken])
+    filled = block.length[packets] > 0
+    packets, owner = packets[filled], owner[filled]
+    held = [
+        (2 * index + side, *piece)
+        for index, (work, _) in enumerate(taken)
+        for side in (0, 1)
+        for piece in _framer(work.connection, side).pieces
+    ]
+    half = owner * 2 + block.direction[packets]
+    columns: list[Array] = [block.at, block.length, block.number, block.time]
+    if held:
+        old = np.array(held, np.int64).T
+        half = np.concatenate((old[0], half))
+        packets = np.concatenate((np.arange(len(held)), packets + len(held)))
+        columns = [np.concatenate((before, column)) for before, column in zip(old[2:], columns, strict=True)]
+    by_half = order_by(half)
+    half, chosen = half[by_half], packets[by_half]
+    at, length, packet, time = (column[chosen] for column in columns)
+    length = length.astype(np.int64)
+    line = np.cumsum(length) - length
+    begin, end = runs(half)
+    origin = np.array([_origin(work.connection, side) for work, _ in taken for side in (0, 1)], np.int64)
+    offset = line - np.repeat(line[begin], end - begin) + origin[half]
+    return Segments(half, line, offset, at, length, packet, time)
+
+
+def _framer(connection: Connection, side: int) -> Framer:
+    assert connection.framers is not None
+    return connection.framers[side]
+
+
+def _origin(connection: Connection, side: int) -> int:
+    """Stream offset of the first byte that no message has claimed."""
+    framer = _framer(connection, side)
+    return framer.position if framer.pieces else connection.halves[side].next
+
+
+def cut(parts: Segments, lengths: Lengths, store: Bytes, clients: Sequence[int]) -> tuple[Messages, set[int]]:
+    """Cuts all half-streams into messages; returns also the half-streams where a length made no sense.
+
+    clients: for each connection the side that opened it.
+    """
+    begin, end = runs(parts.half)
+    from_client = np.array([side == client for client in clients for side in (0, 1)], bool)
+    guess = _guess(parts, lengths, from_client)
+    unlike = guess.end != parts.line_end
+    unlike |= guess.wrong
+    dull = ~np.logical_or.reduceat(unlike, begin) if len(begin) else np.empty(0, bool)
+    refused: set[int] = set()
+    walker = _LineWalker(parts, lengths, store, guess, np.repeat(dull, end - begin), np.flatnonzero(unlike))
+    for index in np.flatnonzero(~dull).tolist():
+        half = int(parts.half[begin[index]])
+        if not walker.walk(int(begin[index]), int(end[index]), bool(from_client[half])):
+            refused.add(half)
+    line, length = walker.messages(np.repeat(parts.line_end[end - 1], end - begin))
+    first = np.searchsorted(parts.line, line, "right") - 1
+    last = first.copy()
+    long = np.flatnonzero(line + length > parts.line_end[first])
+    last[long] = np.searchsorted(parts.line, line[long] + length[long] - 1, "right") - 1
+    return Messages(line, length, first, last), refused
+
+
+class _Guess(NamedTuple):
+    """If each of n segments began a message: where (`end`, on the line) the last one ends that begins in it.
+
+    found: segment, line and length of these messages, round by round. wrong: where a length made no sense.
+    """
+
+    end: Ints
+    wrong: Bools
+    found: list[tuple[Ints, Ints, Ints]]
+
+
+def _guess(parts: Segments, lengths: Lengths, from_client: Bools) -> _Guess:
+    """Reads the first message of all segments, then the second one of those that hold two, and so on."""
+    end, wrong = parts.line.copy(), np.zeros(len(parts.line), bool)
+    found: list[tuple[Ints, Ints, Ints]] = []
+    line_end = parts.line_end
+    some = np.flatnonzero(parts.length >= lengths.width)
+    while len(some) >= (WORTH_A_LOOK if found else 1):
+        here = end[some]
+        length = lengths.many(
+            parts.at[some] + here - parts.line[some], line_end[some] - here, from_client[parts.half[some]]
+        )
+        told = length > 0
+        if not told.all():
+            wrong[some[length == 0]] = True
+            some, here, length = some[told], here[told], length[told]
+        found.append((some, here, length))
+        end[some] += length
+        some = some[end[some] + lengths.width <= line_end[some]]
+    return _Guess(end, wrong, found)
+
+
+class _OnLine:
+    """A Window on the line, from `here` in segment `index` to before `stop`."""
+
+    def __init__(self, parts: Segments, store: Bytes, index: int, here: int, stop: int) -> None:
+        self._parts, self._store, self._index, self._here, self._stop = parts, store, index, here, stop
+
+    def __len__(self) -> int:
+        return self._stop - self._here
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where no more have come."""
+        parts, here = self._parts, self._here + offset
+        stop, index, found = min(here + length, self._stop), self._index, b""
+        if offset >= parts.line[index] + parts.length[index] - self._here:
+            index = int(np.searchsorted(parts.line, here, "right")) - 1
+        while here < stop:
+            inside = here - int(parts.line[index])
+            part = min(int(parts.length[index]) - inside, stop - here)
+            found += self._store.read(int(parts.at[index]) + inside, part)
+            here, index = here + part, index + 1
+        return found
+
+
+class _LineWalker:
+    """Finds the segments that begin a message, half-stream by half-stream, and messages that begin elsewhere.
+
+    used: the segments of which that is known, all of a half-stream but those passed over: from each `passed` up to
+    `passed_to`. odd: those whose messages do not end where they end.
+    """
+
+    def __init__(self, parts: Segments, lengths: Lengths, store: Bytes, guess: _Guess, used: Bools, odd: Ints) -> None:
+        self._parts, self._tell, self._store, self._guess, self._used = parts, lengths, store, guess, used
+        end = guess.end[odd]
+        next_one = np.searchsorted(parts.line, end)
+        starts = (np.append(parts.line, parts.line_end[-1:])[next_one] == end) & (end != parts.line[odd])
+        self._odd, self._wrong = odd.tolist(), guess.wrong[odd].tolist()
+        self._end, self._next, self._starts = end.tolist(), next_one.tolist(), starts.tolist()
+        self._next_odd = np.searchsorted(odd, next_one).tolist()
+        self._lines: list[int] = []
+        self._lengths: list[int] = []
+        self._passed: list[int] = []
+        self._passed_to: list[int] = []
+
+    def walk(self, first: int, last: int, from_client: bool) -> bool:
+        """Goes through segments `first` to `last` (exclusive) of one half-stream; False: out of step."""
+        stop = int(self._parts.line[last - 1] + self._parts.length[last - 1])
+        odds, place, beyond = self._odd, bisect_left(self._odd, first), bisect_left(self._odd, last)
+        self._used[first:last] = True
+        while place < beyond:
+            if self._wrong[place]:
+                return False
+            odd = odds[place]
+            if self._starts[place]:
+                index, place = self._next[place], self._next_odd[place]
+            else:
+                index = self._inside(self._end[place], stop, last, from_client)
+                if index < 0:
+                    return False
+                place = bisect_left(odds, index, place)
+            self._passed.append(odd + 1)
+            self._passed_to.append(min(index, last))
+        return True
+
+    def _inside(self, here: int, stop: int, last: int, from_client: bool) -> int:
+        """Message by message from a place within a segment to one that begins one; negative: out of step."""
+        line = self._parts.line
+        index = int(np.searchsorted(line, here, "right")) - 1
+        while here < stop:
+            length = self._tell.one(_OnLine(self._parts, self._store, index, here, stop), from_client)
+            if not length:
+                return -1
+            if not 0 < length <= stop - here:
+                break
+            self._lines.append(here)
+            self._lengths.append(length)
+            here += length
+            index = int(np.searchsorted(line, here, "right")) - 1
+            if line[index] == here:
+                return index
+        return last
+
+    def messages(self, stop: Ints) -> tuple[Ints, Ints]:
+        """Line and length of all messages, in order; `stop`: where the half-stream of each segment ends."""
+        passed, passed_to = np.array((self._passed, self._passed_to), np.int64)
+        count = passed_to - passed
+        self._used[np.repeat(passed, count) + ranks(count)] = False
+        lines, lengths = [], []
+        for segment, line, length in self._guess.found:
+            whole = self._used[segment] & (line + length <= stop[segment])
+            lines.append(line[whole])
+            lengths.append(length[whole])
+        lines.append(np.array(self._lines, np.int64))
+        lengths.append(np.array(self._lengths, np.int64))
+        line, length = np.concatenate(lines), np.concatenate(lengths)
+        if len(lines) == 2 and not self._lines:
+            return line, length
+        order = np.argsort(line, kind="stable")
+        return line[order], length[order]
+
+
+def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segments, cutting: Messages) -> None:
+    """Leaves each connection as the plain road would have: what is expected next, what no message has claimed yet."""
+    acknowledged = _acknowledged(block, taken)
+    halves = np.arange(2 * len(taken))
+    begin = np.searchsorted(parts.half, halves).tolist()
+    end = np.searchsorted(parts.half, halves, "right").tolist()
+    line_end = parts.line_end
+    claimed, closing = _claimed(parts, cutting, begin)
+    latest = [np.append(column, 0)[closing].tolist() for column in (parts.packet, parts.time)]
+    rest = np.minimum(np.searchsorted(line_end, claimed, "right"), end).tolist()
+    newest = _pieces(parts, np.maximum(begin, np.array(end) - REMEMBERED), end)
+    left = _pieces(parts, rest, end)
+    for half, (new, pieces) in enumerate(zip(newest, left, strict=True)):
+        connection, side = taken[half // 2][0].connection, half % 2
+        stream = connection.halves[side]
+        if new:
+            stream.recent.extend(new if new[0].offset >= stream.next else [p for p in new if p.offset >= stream.next])
+            stream.next = new[-1].end
+            if closing[half] >= 0:
+                connection.latest[side] = max(connection.latest[side], (latest[0][half], latest[1][half]))
+            framer = _framer(connection, side)
+            framer.pieces = pieces
+            if pieces:
+                inside = max(int(claimed[half]) - int(parts.line[rest[half]]), 0)
+                framer.pieces[0] = pieces[0].cut(pieces[0].offset + inside, pieces[0].end)
+                framer.wanted = framer.position
+        stream.acknowledged = max(stream.acknowledged, acknowledged[half])
+
+
+def _claimed(parts: Segments, cutting: Messages, begin: list[int]) -> tuple[Ints, Ints]:
+    """For each half-stream the place on the line where its last message ends, or its begin without any.
+
+    And the segment in which that message ends, or -1.
+    """
+    claimed = np.append(parts.line, 0)[begin] if len(parts.line) else np.zeros(len(begin), np.int64)
+    closing = np.full(len(begin), -1, np.int64)
+    if len(cutting.line):
+        message_half = parts.half[cutting.first]
+        _, stop = runs(message_half)
+        last, halves = stop - 1, message_half[stop - 1]
+        claimed[halves] = cutting.line[last] + cutting.length[last]
+        closing[halves] = cutting.last[last]
+    return claimed, closing
+
+
+def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list[int]:
+    """For each half-stream the highest offset that its other side acknowledged, -1 for none. Before it is settled."""
+    packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
+    counts = np.array([count for _, count in taken], np.int64)
+    first = np.cumsum(counts) - counts
+    acks, direction = block.ack[packets], block.direction[packets]
+    sent = block.flags[packets] & ACK != 0
+    found = []
+    for side in (0, 1):
+        expected = np.array([_next_seq(work.connection, side) for work, _ in taken], np.uint32)
+        here = np.array([work.connection.halves[side].next for work, _ in taken], np.int64)
+        ahead = (acks - np.repeat(expected, counts)).view(np.int32)  # both wrap, so this is between -2^31 and 2^31
+        highest = np.maximum.reduceat(np.where(sent & (direction != side), ahead, np.int64(NOTHING)), first)
+        found.append(np.where(highest == NOTHING, -1, here + highest))
+    both: list[int] = np.column_stack(found).reshape(-1).tolist()
+    return both
+
+
+def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | Ints) -> Iterator[list[Piece]]:
+    """The segments of several runs, each from `begin` to before `end`."""
+    first = np.asarray(begin, np.int64)
+    count = np.asarray(end, np.int64) - first
+    places = np.repeat(first, count) + ranks(count)
+    columns = (parts.offset, parts.at, parts.length, parts.packet, parts.time)
+    found = map(Piece, *(column[places].tolist() for column in columns))
+    return (list(islice(found, each)) for each in count.tolist())
+
+
+def pieces_of(parts: Segments, cutting: Messages) -> tuple[Ints, ...]:
+    """The pieces of all messages in order: count for each message, then the columns of Pieces."""
+    count = cutting.last - cutting.first + 1
+    segment = np.repeat(cutting.first, count) + ranks(count)
+    begin = np.maximum(parts.line[segment], np.repeat(cutting.line, count))
+    end = np.minimum(parts.line_end[segment], np.repeat(cutting.line + cutting.length, count))
+    return (
+        count,
+        parts.at[segment] + begin - parts.line[segment],
+        end - begin,
+        parts.packet[segment],
+        parts.time[segment],
+    )

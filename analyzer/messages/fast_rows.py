@@ -1,0 +1,191 @@
+"""From messages on the line to rows of the index, for many steady connections: headers, pairing, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Ints
+from analyzer.messages.assembler import named
+from analyzer.messages.chunk import Chunk, Numbers
+from analyzer.messages.fast_path import Messages, Segments, Work, pieces_of
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Mark
+from analyzer.messages.lengths import Bytes
+from analyzer.messages.pairing import Headers, pair
+from dissectors.api import Dissector, Role, State
+from dissectors.wire.bulk import NULL, Named, Twin, Wire
+
+
+class Desk(Numbers, Protocol):
+    """What the engine lends: bytes, names, serials."""
+
+    @property
+    def store(self) -> Bytes:
+        """Where bytes are read."""
+
+    def text(self, number: int) -> str | None:
+        """The name of a number."""
+
+    def serials(self, count: int) -> Ints:
+        """`count` new serials."""
+
+
+class FastRows:
+    """From messages on the line to rows of the index: headers, pairing, columns."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        dissector: Dissector,
+        twin: Twin,
+        taken: Sequence[tuple[Work, int]],
+        parts: Segments,
+        cutting: Messages,
+    ) -> None:
+        self._desk, self._dissector, self._twin = desk, dissector, twin
+        self._connections = [work.connection for work, _ in taken]
+        half = parts.half[cutting.first]
+        packet = parts.packet[cutting.last]
+        # Each half-stream is in order already, and a packet completes messages of one of them alone.
+        order = np.argsort((half // 2) * (int(packet.max(initial=0)) + 1) + packet, kind="stable")
+        self._parts = parts
+        self._cutting = Messages(*(column[order] for column in cutting))
+        half = half[order]
+        self._owner = half // 2
+        client = np.array([connection.client for connection in self._connections], np.int64)
+        self._from_client = half % 2 == client[self._owner]
+        self._inside = self._cutting.line - parts.line[self._cutting.first]
+
+    def add_to(self, chunk: Chunk) -> None:
+        """Leaves the rows in the chunk, and each conversation with what is still unanswered."""
+        if not len(self._owner):
+            return
+        desk, parts, cutting = self._desk, self._parts, self._cutting
+        headers, stepped = self._headers()
+        odd = pair(headers, self._connections, self._twin, desk.name, desk.text, stepped)
+        for owner in odd.tolist():
+            self._step(headers, owner)
+        self._note(headers, odd)
+        extra = np.full(len(self._owner), NULL, np.int32)
+        if headers.extras:
+            extra[list(headers.extras)] = [desk.extra(found) for found in headers.extras.values()]
+        marks = np.zeros(len(self._owner), np.uint8)
+        marks[headers.unowed] = Mark.NOTHING_OWED
+        raw = (headers.role == Role.RAW) & (headers.state != State.COMPLETE)
+        numbers = np.array([connection.number for connection in self._connections], np.int64)
+        protocol = desk.protocol(self._dissector)
+        last = parts.packet[cutting.last]
+        count, *pieces = pieces_of(parts, cutting)
+        rows = {
+            "stream": numbers[headers.owner],
+            "side": np.where(self._from_client, np.int8(FROM_CLIENT), np.int8(FROM_SERVER)),
+            "role": headers.role,
+            "state": headers.state,
+            "protocol": np.where(raw, np.int8(NO_PROTOCOL), np.int8(protocol)),
+            "marks": marks,
+            "operation": headers.operation,
+            "code": headers.code,
+            "version": headers.version,
+            "correlation": headers.correlation,
+            "scope": headers.scope,
+            "client": headers.client,
+            "extra": extra,
+            "offset": parts.offset[cutting.first] + self._inside,
+            "length": cutting.length,
+            "first": np.minimum.reduceat(pieces[2], np.cumsum(count) - count),
+            "last": last,
+            "time": parts.time[cutting.last],
+            "closed": last,
+            "serial": headers.serial + np.arange(len(raw)),
+            "ask": headers.partner,
+        }
+        chunk.add(rows, count, *pieces)
+
+    def _headers(self) -> tuple[Headers, Array]:
+        parts, cutting, desk = self._parts, self._cutting, self._desk
+        at = parts.at[cutting.first] + self._inside
+        available = np.minimum(parts.length[cutting.first] - self._inside, cutting.length)
+        view = desk.store.gather(at, self._twin.WIDTH)
+
+        def gather(rows: Array, offset: Array, width: int) -> Array:
+            return desk.store.gather(at[rows] + offset, width)
+
+        found = self._twin.headers(Wire(view, available, self._from_client, gather))
+        none = np.full(len(at), NULL, np.int32)
+        scope = none if found.scope is None else self._numbers(found.scope)
+        headers = Headers(
+            owner=self._owner,
+            from_client=self._from_client,
+            serial=int(desk.serials(len(at))[0]),
+            role=found.role,
+            state=found.state,
+            operation=self._numbers(found.operation),
+            code=found.code,
+            version=found.version,
+            correlation=found.correlation,
+            scope=scope,
+            client=self._numbers(found.client),
+            key=found.correlation.copy() if found.key is None else found.key,
+            kind=scope.copy() if found.kind is None else self._numbers(found.kind),
+            partner=np.full(len(at), -1, np.int64),
+            extras={},
+            unowed=[],
+        )
+        for row in np.flatnonzero(found.unsure).tolist():
+            look = self._twin.look(self._prefix(row), bool(self._from_client[row]))
+            headers.put_look(row, look, desk.name)
+            found.stepped[row] = look.stepped
+        self._name_clients(headers)
+        return headers, found.stepped
+
+    def _numbers(self, column: Named) -> Array:
+        """The engine's numbers of a column of names."""
+        numbers = np.array([*map(self._desk.name, column.names), NULL], np.int32)
+        return numbers[np.where(column.number == NULL, -1, column.number)]
+
+    def _name_clients(self, headers: Headers) -> None:
+        """The clients that conversations know, in all rows that name none."""
+        known = [None if each.conversation is None else each.conversation.client for each in self._connections]
+        if any(name is not None for name in known):
+            numbers = np.array([self._desk.name(name) for name in known], np.int32)
+            unnamed = headers.client == NULL
+            headers.client[unnamed] = numbers[headers.owner[unnamed]]
+
+    def _prefix(self, row: int) -> bytes:
+        """The first bytes of a message, over as many segments as it takes."""
+        parts, cutting = self._parts, self._cutting
+        begin, left = int(cutting.line[row]), min(int(cutting.length[row]), self._dissector.prefix)
+        found = b""
+        for segment in range(int(cutting.first[row]), int(cutting.last[row]) + 1):
+            inside = max(begin - int(parts.line[segment]), 0)
+            part = min(int(parts.length[segment]) - inside, left - len(found))
+            found += self._desk.store.read(int(parts.at[segment]) + inside, part)
+            if len(found) == left:
+                break
+        return found
+
+    def _step(self, headers: Headers, owner: int) -> None:
+        conversation = self._connections[owner].conversation
+        assert conversation is not None
+        first, last = np.searchsorted(headers.owner, [owner, owner + 1]).tolist()
+        for row in range(first, last):
+            outcome = conversation.step(headers.serial + row, self._prefix(row), bool(self._from_client[row]))
+            headers.put_outcome(row, named(outcome, conversation.client), self._desk.name)
+
+    def _note(self, headers: Headers, stepped: Ints) -> None:
+        """Lets the conversations that were paired in bulk see what decoding will need of their messages."""
+        if not self._twin.NOTED:
+            return
+        rows = np.flatnonzero(np.isin(headers.code, self._twin.NOTED))
+        rows = rows[~np.isin(headers.owner[rows], stepped)]
+        columns = (headers.owner[rows], rows, headers.role[rows], headers.code[rows])
+        by_owner: dict[int, list[tuple[int, int, int]]] = {}
+        for owner, *message in zip(*(column.tolist() for column in columns), strict=True):
+            by_owner.setdefault(owner, []).append((message[0], message[1], message[2]))
+        for owner, messages in by_owner.items():
+            conversation = self._connections[owner].conversation
+            assert conversation is not None
+            for row, extra in self._twin.notes(conversation, messages, self._prefix).items():
+                headers.extras[row] = extra

@@ -1,0 +1,440 @@
+"""One half-stream's bytes in order, cut into messages.
+
+Theory. While we are in step, a message says itself how long it is, and the next one begins behind it; a gap inside a
+message does no harm, for its end is known. We fall out of step when a length makes no sense or when a gap swallowed
+one: then we hunt for the next place where a message plausibly begins, and what was passed over is a raw run. A place
+counts when the dissector finds it plausible and what follows confirms it: other plausible beginnings behind the
+message, or an end where a segment ends. How many must follow depends on what they prove: two requests are enough,
+answers look like much. Some places claim more than has come, and may wait for long; behind such a rival a place counts
+only with a proof, not with an end; so does an answer to nothing that was asked, and, where other bytes stand at the
+beginning, a client's message that is little evidence. What never comes is no message: at a gap and at the end the
+places that still wait are given up, and the first of the others is taken.
+
+How long a message is says its length prefix, or the dissector's Measure where a protocol has none, or begins without.
+
+The bulk twin of the way in step is analyzer.messages.fast_path.cut; tests/analyzer/messages/test_engine.py holds them
+equal.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import NamedTuple, Protocol
+
+from analyzer.tcp.reassembly import Piece
+from dissectors.api import PREFIX, SURE, Conversation, Dissector, Measure
+
+HUNT_BYTES = 64 * 1024
+"""How far into an unbroken run every byte is tried; beyond, only the beginnings of segments are."""
+
+UNCONFIRMED_BYTES = 1 << 20
+"""A message found by hunting may not claim more than this before something confirms it."""
+
+JUDGED_BYTES = 16
+"""What a place must show before it is refused, unless its message is shorter or a gap follows: more may come."""
+
+
+PROOF = 100
+"""Evidence (Dissector.probe) that messages in a row must sum up to."""
+
+LEAST_EVIDENCE = 10
+"""What each plausible message adds to a proof: so that a proof is short."""
+
+
+class Reader(Protocol):
+    """Where bytes are read from: the capture room's Store."""
+
+    def read(self, location: int, length: int) -> bytes:
+        """`length` bytes at a location."""
+
+
+class Frame(NamedTuple):
+    """One message or raw run; `pieces` cover it, gaps included. `raw`: without framing, `cut`: its end is missing."""
+
+    offset: int
+    length: int
+    pieces: tuple[Piece, ...]
+    raw: bool = False
+    cut: bool = False
+
+
+@dataclass(slots=True)
+class Framer:
+    """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw.
+
+    preamble: bytes at the front that a proxy put before the conversation. measure: what says how long messages are
+    while we are in step; None: the dissector's framing. conversation: knows what was asked. While we hunt, `tried` is
+    the next place to look at, `open` are the places that wait for more bytes, `due` up to where; `opening` says that
+    the half-stream is seen from its first byte on, and that no message came yet.
+    """
+
+    from_client: bool
+    synced: bool = False
+    measure: Measure | None = None
+    preamble: int = 0
+    conversation: Conversation | None = None
+    pieces: list[Piece] = field(default_factory=list)
+    gaps: int = 0
+    wanted: int = 0
+    opening: bool = False
+    tried: int = 0
+    open: list[int] = field(default_factory=list)
+    due: list[tuple[int, int]] = field(default_factory=list)
+
+    def begin(self, dissector: Dissector) -> None:
+        """The half-stream is seen from its first byte on, which is still to come: in step, by its measure."""
+        self.synced, self.measure = True, dissector.measure(self.from_client, True)
+
+    @property
+    def settled(self) -> bool:
+        """In step, all that was lost is passed, and no message leaves anything to be remembered for the next one."""
+        return self.synced and not self.gaps and (self.measure is None or self.measure.settled)
+
+    @property
+    def position(self) -> int:
+        """Stream offset of the first unclaimed byte; meaningless while there is none."""
+        return self.pieces[0].offset
+
+    @property
+    def end(self) -> int:
+        """Stream offset behind the last unclaimed byte."""
+        return self.pieces[-1].end
+
+    def feed(self, piece: Piece, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
+        """Takes the next bytes or gap of the half-stream; yields what is complete now."""
+        if not self.pieces:
+            self.wanted = piece.offset
+            self._look_from(piece.offset)
+        self.pieces.append(piece)
+        self.gaps += piece.lost
+        if piece.end < self.wanted and self.synced:
+            return
+        if dissector is not None:
+            yield from self._ready(dissector, reader)
+        elif piece.lost:
+            yield from self.flush(None, reader)
+
+    def _ready(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+        """What is complete now."""
+        while self.pieces:
+            if self.preamble:
+                frame = self._behind_preamble()
+            else:
+                frame = self._in_step(dissector, reader) if self.synced else self._hunt(dissector, reader)
+            if frame is None:
+                break
+            if frame.length:
+                yield frame
+
+    def flush(self, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
+        """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
+        if dissector is not None and self.synced and self.measure is not None:
+            yield from self._last_measured(dissector, reader)
+        if dissector is not None and not self.synced:
+            yield from self._last_hunt(dissector, reader)
+        if dissector is not None and self.synced and self.pieces and not self.pieces[0].lost:
+            yield self._claim(self.end, cut=True)
+            self.synced = False  # should more come, it begins inside this message
+        while self.pieces:
+            if self.pieces[0].lost:
+                self._claim(self.pieces[0].end)
+            else:
+                yield self._until_gap() or self._claim(self.end, raw=True)
+
+    def _in_step(self, dissector: Dissector, reader: Reader) -> Frame | None:
+        """The next message, an empty frame when only the state changed, or None when more bytes are needed."""
+        if self.pieces[0].lost:
+            return self._fall_out()
+        size = self._size(dissector, reader)
+        if size < 0 and self.gaps:
+            size = self._across(dissector, reader)
+            if not size:
+                return self._until_gap(raw=False)
+        if size < 0:
+            return None
+        if size == 0:
+            return self._fall_out()
+        self.wanted = self.position + size
+        return self._claim(self.wanted) if self.end >= self.wanted else None
+
+    def _size(self, dissector: Dissector, reader: Reader, ended: bool = False) -> int:
+        """Length of the message at the front: 0 if none can be there, negative if more bytes are needed to tell."""
+        if self.measure is not None:
+            size = self.measure.length(Unclaimed(self, self.position, reader), ended)
+            if size is not None:
+                return size
+            self.measure = None
+        framing = dissector.framing
+        if framing is None:
+            return 0
+        head = self.peek(self.position, framing.width, reader)
+        return framing.size(head) if len(head) == framing.width else -framing.width
+
+    def _across(self, dissector: Dissector, reader: Reader, ended: bool = False) -> int:
+        """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
+        if self.measure is None:
+            return 0
+        gap = next(piece for piece in self.pieces if piece.lost)
+        lost = range(gap.offset - self.position, gap.end - self.position)
+        size = self.measure.across(Across(self, self.position, reader), lost, ended)
+        behind = self.position + size
+        if size > 0 and self.end >= behind + JUDGED_BYTES:
+            prefix = self.peek(behind, PREFIX, reader)
+            if len(prefix) >= JUDGED_BYTES and self._message(behind, prefix, dissector, reader) == -1:
+                return 0
+        return size
+
+    def _behind_preamble(self) -> Frame | None:
+        """What a proxy put first, as a raw run; None while it is not whole. A gap in it leaves nothing to go by."""
+        if self.gaps:
+            self.preamble, self.synced = 0, False
+            return self._fall_out() if self.pieces[0].lost else Frame(self.position, 0, ())
+        if self.end - self.position < self.preamble:
+            return None
+        size, self.preamble = self.preamble, 0
+        return self._claim(self.position + size, raw=True)
+
+    def _last_measured(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+        """At the end of the half-stream: messages that its end makes whole."""
+        while self.measure is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
+            size = self._size(dissector, reader, ended=not self.gaps)
+            if size < 0 and self.gaps:
+                size = self._across(dissector, reader, ended=True)
+                if size <= 0 and (frame := self._until_gap(raw=False)) is not None:
+                    yield frame  # where it ends will not be known any more
+                    self._fall_out()
+                    yield from self._ready(dissector, reader)
+                    continue
+            if size <= 0 or self.position + size > self.end:
+                break
+            yield self._claim(self.position + size)
+
+    def _fall_out(self) -> Frame:
+        """Out of step from here on; a gap at the front is passed over."""
+        self.opening = self.measure is not None and not self.position and not self.pieces[0].lost
+        self.synced, self.measure = False, None
+        empty = Frame(self.position, 0, ())
+        while self.pieces and self.pieces[0].lost:
+            self._claim(self.pieces[0].end)
+        self._look_from(self.position if self.pieces else 0)
+        return empty
+
+    def _look_from(self, place: int) -> None:
+        self.tried = place
+        self.open.clear()
+        self.due.clear()
+
+    def _hunt(self, dissector: Dissector, reader: Reader) -> Frame | None:
+        """Looks for a place to be in step again: the raw run before it, an empty frame, or None for more bytes."""
+        if self.pieces[0].lost:
+            return self._fall_out()
+        ended = bool(self.gaps)
+        for place in self._candidates(dissector, reader):
+            needed = self._needed(place, dissector, reader)
+            if not needed:
+                return self._sync(place, dissector, reader)
+            if needed > 0 and not ended:
+                insort(self.open, place)
+                heappush(self.due, (needed, place))
+        return self._given_up(dissector, reader) if ended else None
+
+    def _candidates(self, dissector: Dissector, reader: Reader) -> Iterator[int]:
+        """Places that have not been looked at, or that have what they waited for."""
+        ready = []
+        while self.due and self.due[0][0] <= self.end:
+            ready.append(heappop(self.due)[1])
+        for place in sorted(ready):
+            del self.open[bisect_left(self.open, place)]
+            yield place
+        yield from self._places(reader)
+        last = next((piece.offset for piece in self.pieces if piece.lost), self.end) if self.gaps else self.end
+        width = JUDGED_BYTES if dissector.framing is None else dissector.framing.width
+        self.tried = max(self.tried, last - width + 1)
+
+    def _given_up(self, dissector: Dissector, reader: Reader) -> Frame | None:
+        """Nothing more will come before the gap: the first place that needs nothing more, or all is a raw run."""
+        waiting = sorted(place for _, place in self.due)
+        self._look_from(self.tried)
+        for proof in (PROOF, 0):
+            for place in waiting:
+                if self._needed(place, dissector, reader, proof) == 0:
+                    return self._sync(place, dissector, reader)
+        return self._until_gap()
+
+    def _last_hunt(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+        """At the end of the half-stream."""
+        while self.pieces and not self.pieces[0].lost and not self.synced:
+            frame = self._given_up(dissector, reader)
+            if frame is None:
+                return
+            if frame.length:
+                yield frame
+        while self.pieces and self.synced and (frame := self._in_step(dissector, reader)) is not None:
+            if frame.length:
+                yield frame
+
+    def _sync(self, place: int, dissector: Dissector, reader: Reader) -> Frame:
+        begin, framing = self.position, dissector.framing
+        self.synced = True
+        measured = framing is None or not framing.size(self.peek(place, framing.width, reader))
+        self.measure = dissector.measure(self.from_client, self.opening) if measured else None
+        self.wanted = place
+        self._look_from(place)
+        return self._claim(place, raw=True) if place > begin else Frame(begin, 0, ())
+
+    def _until_gap(self, raw: bool = True) -> Frame | None:
+        """What a gap has ended can't grow any more: a raw run, or a message of which not even the length is there."""
+        if not self.gaps:
+            return None
+        lost = next(piece for piece in self.pieces if piece.lost)
+        return self._claim(lost.offset, raw=raw, cut=not raw)
+
+    def _index(self, offset: int) -> int:
+        """Which unclaimed piece holds a stream offset."""
+        return max(bisect_right(self.pieces, (offset + 1,)) - 1, 0)
+
+    def _places(self, reader: Reader) -> Iterator[int]:
+        """Where a message might begin, from `tried` to the next gap, in order."""
+        for index in range(self._index(self.tried), len(self.pieces)):
+            piece = self.pieces[index]
+            if piece.lost:
+                return
+            if piece.offset >= self.tried:
+                yield piece.offset
+            first = max(piece.offset + 1, self.tried)
+            last = min(piece.end, self.position + HUNT_BYTES)
+            if first >= last:
+                continue
+            data = reader.read(piece.at + first - piece.offset, last - first)
+            found = data.find(0)
+            while found >= 0:
+                yield first + found
+                found = data.find(0, found + 1)
+
+    def _needed(self, place: int, dissector: Dissector, reader: Reader, proof: int = PROOF) -> int:
+        """Whether a message begins at `place`: 0 yes, -1 no, else up to which offset bytes must come to tell."""
+        rival = bool(self.open) and self.open[0] < place
+        evidence, messages, at = 0, 0, place
+        while True:
+            prefix = self.peek(at, PREFIX, reader)
+            size = self._message(at, prefix, dissector, reader)
+            if size < 0:
+                return at - size if size < -1 else -1
+            evidence += max(dissector.probe(prefix[:size], self.from_client), LEAST_EVIDENCE)
+            rival |= not messages and (self._unasked(prefix[:size]) or self._is_vague(evidence))
+            if messages and evidence >= proof:
+                return 0
+            if at + size > self.end:
+                return at + size if at + size - self.end <= UNCONFIRMED_BYTES else -1
+            messages, at = messages + 1, at + size
+            if at == self.end or self._at_gap(at):
+                return self._needed_at_end(place, at, rival)
+
+    def _unasked(self, prefix: bytes) -> bool:
+        return self.conversation is not None and self.conversation.unasked(prefix, self.from_client)
+
+    def _is_vague(self, evidence: int) -> bool:
+        """Whether what would be a client's first message says too little to end other bytes at the beginning."""
+        return self.opening and self.from_client and evidence < SURE
+
+    def _needed_at_end(self, place: int, end: int, rival: bool) -> int:
+        """The same where the messages end with the bytes: at the end of a segment, or of all there is between gaps."""
+        last = self.pieces[self._index(end - 1)]
+        if last.lost:
+            return 0 if self.pieces[self._index(place)].offset == place else -1
+        return end + 1 if rival or last.end != end else 0
+
+    def _at_gap(self, offset: int) -> bool:
+        return self.gaps > 0 and self.pieces[self._index(offset)].lost
+
+    def _message(self, at: int, prefix: bytes, dissector: Dissector, reader: Reader) -> int:
+        """Length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
+        framing = dissector.framing
+        if framing is None:
+            return self._measured(at, prefix, dissector, reader)
+        if len(prefix) >= framing.width:
+            size = framing.size(prefix[: framing.width])
+            if not size:
+                return self._measured(at, prefix, dissector, reader)
+            if dissector.plausible(prefix[:size], self.from_client):
+                return size
+            enough = min(size, JUDGED_BYTES)
+        else:
+            enough = framing.width
+        return -enough if self._may_grow(at, enough) else -1
+
+    def _measured(self, at: int, prefix: bytes, dissector: Dissector, reader: Reader) -> int:
+        """The same where only a measure can tell."""
+        measure = dissector.measure(self.from_client, self.opening)
+        size = measure.length(Unclaimed(self, at, reader), False) if measure is not None else None
+        if not size:
+            return -1
+        if size > 0:
+            return size if dissector.plausible(prefix[:size], self.from_client) else -1
+        return min(size, -2) if self._may_grow(at, -size) else -1
+
+    def _may_grow(self, place: int, length: int) -> bool:
+        """Whether fewer than `length` bytes are known at `place`, and what cuts them is not a gap."""
+        return self.end - place < length and not any(piece.lost for piece in self.pieces[self._index(place) :])
+
+    def unbroken(self, offset: int) -> int:
+        """The stream offset up to which bytes have come from `offset` on, without a gap."""
+        if not self.gaps:
+            return self.end
+        return next((piece.offset for piece in self.pieces[self._index(offset) :] if piece.lost), self.end)
+
+    def peek(self, offset: int, length: int, reader: Reader, zeros: bool = False) -> bytes:
+        """Up to `length` bytes from a stream offset on, ending at the first gap; with `zeros` it reads as such."""
+        parts: list[bytes] = []
+        for index in range(self._index(offset), len(self.pieces)):
+            piece = self.pieces[index]
+            if (piece.lost and not zeros) or length <= 0 or piece.end <= offset:
+                break
+            begin = offset - piece.offset
+            size = min(length, piece.length - begin)
+            part = bytes(size) if piece.lost else reader.read(piece.at + begin, size)
+            parts.append(part)
+            offset += len(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def _claim(self, end: int, raw: bool = False, cut: bool = False) -> Frame:
+        """Takes the bytes up to stream offset `end` out of the unclaimed ones."""
+        begin = self.position
+        count = self._index(end - 1) + 1
+        taken = self.pieces[:count]
+        del self.pieces[:count]
+        if taken and taken[-1].end > end:
+            self.pieces.insert(0, taken[-1].cut(end, taken[-1].end))
+            taken[-1] = taken[-1].cut(taken[-1].offset, end)
+        if self.gaps:
+            self.gaps = sum(piece.lost for piece in self.pieces)
+        return Frame(begin, end - begin, tuple(taken), raw, cut)
+
+
+class Unclaimed:
+    """A Window on what no message has claimed yet, from stream offset `begin` to the next gap."""
+
+    def __init__(self, framer: Framer, begin: int, reader: Reader) -> None:
+        self._framer, self._begin, self._reader = framer, begin, reader
+
+    def __len__(self) -> int:
+        return self._framer.unbroken(self._begin) - self._begin
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer where no more have come."""
+        return self._framer.peek(self._begin + offset, length, self._reader)
+
+
+class Across(Unclaimed):
+    """The same on all of it: what is lost reads as zeros."""
+
+    def __len__(self) -> int:
+        return self._framer.end - self._begin
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See Unclaimed.read."""
+        return self._framer.peek(self._begin + offset, length, self._reader, zeros=True)

@@ -1,0 +1,125 @@
+"""The message index: columns, one row for each protocol message or raw run, in the order in which rows close.
+
+Bytes stay in the capture: a row points at its pieces, and a piece at a place in the Store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntFlag
+from typing import ClassVar
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Columns
+from analyzer.tcp.reassembly import SNAPPED, Piece
+from dissectors.api import State
+from dissectors.wire.bulk import NULL
+
+NO_PROTOCOL = -1
+FROM_CLIENT, FROM_SERVER = 0, 1
+
+
+class Mark(IntFlag):
+    """What the index knows of a row beyond its state."""
+
+    GAP = 1
+    SNAPPED = 2
+    CLIENT_TOLD_LATER = 4
+    """Its `client` is known only from its answer."""
+    PARTNER_LEFT = 8
+    """It had a partner, whose row has left."""
+    NOTHING_OWED = 16
+    """A request that may well have no answer."""
+
+
+MOST_ROWS = (1 << 31) - 2
+"""What `partner` and Serials can count to: five days at five thousand messages a second."""
+
+
+class Messages(Columns):
+    """`first`, `last` are packet numbers, `time` is that of `last` (ns), `partner` a row; NULL and NULL64 stand for
+    null.
+
+    `offset` counts from the half-stream's origin; `operation`, `client` and `extra` are numbers of the engine's Names;
+    `scope` is the number of the Name that stands before `correlation`, which is then any 64 bits, unsigned;
+    `protocol` is a number of its dissectors; `pieces` and `count` name rows of Pieces.
+    """
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
+        "stream": np.int32,
+        "side": np.int8,
+        "role": np.int8,
+        "state": np.int8,
+        "protocol": np.int8,
+        "marks": np.uint8,
+        "operation": np.int32,
+        "code": np.int32,
+        "version": np.int32,
+        "correlation": np.int64,
+        "scope": np.int32,
+        "client": np.int32,
+        "extra": np.int32,
+        "offset": np.int64,
+        "length": np.int64,
+        "first": np.int64,
+        "last": np.int64,
+        "time": np.int64,
+        "partner": np.int32,
+        "pieces": np.int64,
+        "count": np.int32,
+    }
+    NARROW: ClassVar[frozenset[str]] = frozenset({"correlation", "offset", "length", "first", "last", "pieces"})
+    USUAL: ClassVar[Mapping[str, int]] = {"scope": NULL, "extra": NULL, "count": 1, "state": State.COMPLETE}
+
+
+class Pieces(Columns):
+    """Where a message's bytes lie: `length` bytes at location `at` (negative: lost), brought by `packet` at `time`."""
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
+        "at": np.int64,
+        "length": np.int32,
+        "packet": np.int64,
+        "time": np.int64,
+    }
+    NARROW: ClassVar[frozenset[str]] = frozenset({"packet"})
+
+
+class Serials(Columns):
+    """The row of each message, by serial, counted from 1: 0 where there is none yet, and where it has left."""
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"row": np.int32}
+
+
+class Repeats(Columns):
+    """Retransmitted bytes: what came again at `offset` of a stream's direction (a flow's side) in `packet`."""
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
+        "stream": np.int32,
+        "side": np.int8,
+        "offset": np.int64,
+        "length": np.int32,
+        "packet": np.int64,
+        "time": np.int64,
+    }
+
+
+def unpaired(partner: Array, marks: Array) -> Bools:
+    """Which rows never had a partner, by these two columns: one that has left memory was one."""
+    found: Bools = (partner == NULL) & (marks & Mark.PARTNER_LEFT == 0)
+    return found
+
+
+def deprived(partner: Array, marks: Array) -> Bools:
+    """Those of them that should have had one, where they are requests or responses."""
+    found: Bools = unpaired(partner, marks) & (marks & Mark.NOTHING_OWED == 0)
+    return found
+
+
+def marks_of(pieces: tuple[Piece, ...]) -> Mark:
+    """Whether bytes are missing, and why."""
+    marks = Mark(0)
+    for piece in pieces:
+        if piece.lost:
+            marks |= Mark.SNAPPED if piece.at == SNAPPED else Mark.GAP
+    return marks

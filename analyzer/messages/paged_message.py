@@ -1,0 +1,35 @@
+"""A message that is too long to be held, read where its pieces lie."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.capture.store import Store
+from analyzer.columns.arrays import Ints
+
+LONG = 1 << 20
+"""Bytes of a message beyond which its dissector is asked to read it through a window."""
+
+
+class PagedMessage:
+    """A Window (dissectors.api) on pieces of a message, of which none is lost: `at` are their locations."""
+
+    def __init__(self, store: Store, at: Ints, length: Ints) -> None:
+        self._store, self._at, self._length = store, at, length.astype(np.int64)
+        self._ends: Ints = np.cumsum(self._length)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def read(self, offset: int, length: int) -> bytes:
+        """`length` bytes from `offset` on; fewer at the message's end."""
+        stop = min(offset + length, len(self))
+        if offset >= stop:
+            return b""
+        first, last = np.searchsorted(self._ends, (offset, stop - 1), "right").tolist()
+        at, size = self._at[first : last + 1].astype(np.int64), self._length[first : last + 1].copy()
+        before = offset - int(self._ends[first] - self._length[first])
+        at[0] += before
+        size[0] -= before
+        size[-1] -= int(self._ends[last]) - stop
+        return self._store.joined(at, size)

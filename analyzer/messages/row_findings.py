@@ -1,0 +1,145 @@
+"""What the index itself has to say of rows: one table, read for one row or for many.
+
+A new finding of this kind is a new entry of ROW_FINDINGS and a code in dissectors/finding.py; what needs the body is
+the dissector's to find. What is known of many rows at once is a number whose bits are the table's entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.messages.index import FROM_CLIENT, Mark, Messages, unpaired
+from analyzer.tcp.streams import UNKNOWN_SIDE, Streams
+from dissectors.api import Role, State
+from dissectors.finding import Finding, Severity
+from dissectors.wire.bulk import NULL
+
+
+class Facts(NamedTuple):
+    """Columns of n rows. `paired`: the partner is known, though it may have left; `latency`: ns of responses with one
+    that is there, else 0.
+
+    asking: requests, and what else is answered: a client's frames of the protocol's own that have no header.
+    left, deserted: who sent the first FIN or RST, if there was one: the sender of the row, the other side.
+    """
+
+    marks: Array
+    state: Array
+    role: Array
+    paired: Bools
+    latency: Ints
+    asking: Bools
+    left: Bools
+    deserted: Bools
+
+    @classmethod
+    def of(cls, index: Messages, streams: Streams, rows: Ints) -> Facts:
+        """The facts about some rows."""
+        names = ("marks", "state", "role", "partner", "time", "stream", "side")
+        take = {name: index.column(name)[rows] for name in names}
+        there = take["partner"] != NULL
+        paired = ~unpaired(take["partner"], take["marks"])
+        answers = there & (take["role"] == Role.RESPONSE)
+        asked = index.column("time")[take["partner"][answers]]
+        latency = np.zeros(len(rows), np.int64)
+        latency[answers] = take["time"][answers] - asked
+        client, closer = (streams.column(name)[take["stream"]] for name in ("client", "closer"))
+        sender = np.where(take["side"] == FROM_CLIENT, client, 1 - client)
+        closed = closer != UNKNOWN_SIDE
+        left, deserted = closed & (closer == sender), closed & (closer != sender)
+        token = (take["role"] == Role.RAW) & (take["state"] == State.COMPLETE) & (take["side"] == FROM_CLIENT)
+        asking = (take["role"] == Role.REQUEST) | token
+        return cls(take["marks"], take["state"], take["role"], paired, latency, asking, left, deserted)
+
+    @property
+    def unanswered(self) -> Bools:
+        """Requests without the answer in the capture that they should have."""
+        owed = self.marks & Mark.NOTHING_OWED == 0
+        found: Bools = self.asking & ~self.paired & owed & (self.state != State.PARTIAL)
+        return found
+
+
+class Remark(NamedTuple):
+    """A finding of the rows for which the condition holds.
+
+    late: only what comes behind a row can tell. alone: such rows are not written together with others, for their
+    latency is negative, or missing where others have one.
+    """
+
+    condition: Callable[[Facts], Bools]
+    finding: Finding
+    late: bool = False
+    alone: bool = False
+
+
+_LEFT = "no answer is in the capture, the side that asked closed the connection first"
+
+ROW_FINDINGS: tuple[Remark, ...] = (
+    Remark(
+        lambda facts: facts.marks & Mark.SNAPPED != 0,
+        Finding(Severity.WARNING, "cut-by-snaplen", "the capture kept only the beginning of packets"),
+    ),
+    Remark(
+        lambda facts: facts.marks & Mark.GAP != 0,
+        Finding(Severity.WARNING, "gap", "bytes of this message are missing from the capture"),
+    ),
+    Remark(
+        lambda facts: (facts.role == Role.RESPONSE) & ~facts.paired,
+        Finding(Severity.NOTE, "orphan-response", "its request is not in the capture"),
+        alone=True,
+    ),
+    Remark(
+        lambda facts: (facts.state == State.PARTIAL) & (facts.marks & (Mark.SNAPPED | Mark.GAP) == 0),
+        Finding(Severity.WARNING, "unfinished", "the stream ends before this message does"),
+    ),
+    Remark(
+        lambda facts: facts.latency < 0,
+        Finding(Severity.WARNING, "clock-went-back", "the clock went back since its request"),
+        alone=True,
+    ),
+    Remark(
+        lambda facts: facts.unanswered & facts.deserted,
+        Finding(
+            Severity.WARNING, "closed-unanswered", "the other side closed the connection, no answer is in the capture"
+        ),
+        late=True,
+    ),
+    Remark(
+        lambda facts: facts.unanswered & facts.left,
+        Finding(Severity.NOTE, "unanswered", _LEFT),
+        late=True,
+    ),
+    Remark(
+        lambda facts: facts.unanswered & ~facts.deserted & ~facts.left,
+        Finding(Severity.NOTE, "unanswered", "no answer is in the capture"),
+        late=True,
+    ),
+)
+
+
+def remarks(index: Messages, streams: Streams, rows: Ints, *, late: bool) -> Ints:
+    """For each of `rows` the findings of the table, as bits; of what only later packets can tell, where `late`."""
+    facts = Facts.of(index, streams, rows)
+    found = np.zeros(len(rows), np.int64)
+    for bit, remark in enumerate(ROW_FINDINGS):
+        if late or not remark.late:
+            found |= remark.condition(facts).astype(np.int64) << bit
+    return found
+
+
+LEFT = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.finding.text == _LEFT)
+"""The bit of requests whose sender did not wait for the answer, which may be usual; see Dissector.held."""
+
+ALONE = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.alone)
+"""The bits of what keeps a row from being written together with others."""
+
+
+@lru_cache(maxsize=256)
+def findings_of(bits: int) -> tuple[Finding, ...]:
+    """The findings that remarks() gave as bits."""
+    return tuple(remark.finding for bit, remark in enumerate(ROW_FINDINGS) if bits >> bit & 1)

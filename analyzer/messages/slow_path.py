@@ -1,0 +1,225 @@
+"""One TCP connection, packet by packet: the plain road from packets to rows.
+
+Theory. This is the definition of what the engine does with packets of one connection: two half-streams put them in
+order, assembler.py makes rows of what they hand on. analyzer.messages.fast_path does the same for many connections at
+once while nothing unusual happens, and leaves this state as this code would have.
+
+A capture may swap packets of the two directions. Whoever acknowledges a byte has read it; so what acknowledges bytes
+that the capture has not shown yet is early, and waits for them as it would wait for its own direction, and no longer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from analyzer.messages.assembler import MessageAssembler
+from analyzer.messages.connection import AT_END, NO_FIN, Connection, Early, Packet, Row
+from analyzer.messages.framing import Reader
+from analyzer.tcp.reassembly import GAP, HALF, HOLE_AGE_NS, HOLE_AGE_PACKETS, WINDOW, Piece
+from analyzer.tcp.streams import ACK, FIN, RST, SYN
+from dissectors.registry import Ports
+
+
+class SlowPath:
+    """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut out."""
+
+    def __init__(self, reader: Reader, known: Ports, serial: Callable[[], int]) -> None:
+        self._maker = MessageAssembler(reader, known, serial)
+
+    def packet(self, connection: Connection, packet: Packet) -> list[Row]:
+        """Takes the next packet; returns the rows that it closes."""
+        rows: list[Row] = []
+        if connection.fin != NO_FIN and connection.over:
+            return rows  # the engine forgets it at the end of the block; the rows may not depend on where that is
+        side, other, seq = packet.side, 1 - packet.side, packet.seq
+        half = connection.halves[side]
+        if packet.flags & SYN:
+            self._open(connection, packet)
+            seq = seq + 1 & 0xFFFFFFFF
+        if packet.flags & ACK and connection.halves[other].base is None:
+            self._open_by_ack(connection, packet)
+        if packet.flags & ACK and (ready := connection.halves[other].acknowledge(packet.ack)):
+            rows += self._hand_on(connection, other, ready, packet)
+        if packet.length:
+            self._note_need(connection, packet)
+            ready = half.accept(seq, packet.at, packet.length, packet.captured, packet.number, packet.time)
+            rows += self._hand_on(connection, side, ready, packet)
+        for each, waiting in enumerate(connection.halves):
+            if waiting.held and (ready := waiting.tick(packet.time)):
+                rows += self._hand_on(connection, each, ready, packet)
+        if packet.flags & FIN and half.base is not None:
+            ahead = (seq + packet.length - half.base - half.next + HALF & 0xFFFFFFFF) - HALF
+            if 0 <= ahead <= WINDOW:
+                connection.fin[side], connection.fin_seen[side] = half.next + ahead, (packet.number, packet.time)
+        if connection.needs or connection.early[0] or connection.early[1]:
+            rows += self._release(connection, packet)
+        if packet.flags & RST:
+            rows += self.end(connection, packet.number)
+        elif connection.fin != NO_FIN:
+            rows += self._finish_sides(connection, packet.number)
+        return rows
+
+    def _open(self, connection: Connection, packet: Packet) -> None:
+        """A SYN opens its side."""
+        half = connection.halves[packet.side]
+        if half.base is None:
+            half.open(packet.seq)
+        if connection.framers is not None and connection.dissector is not None:
+            # the other side's SYN brought enough to know the protocol
+            for framer, each in zip(connection.framers, connection.halves, strict=True):
+                if each.by_syn and not each.next and not framer.synced:
+                    framer.begin(connection.dissector)
+        if connection.client < 0:
+            connection.client = 1 - packet.side if packet.flags & ACK else packet.side
+
+    def _note_need(self, connection: Connection, packet: Packet) -> None:
+        """Remembers what a packet with payload acknowledges, if that is not there yet."""
+        other = connection.halves[1 - packet.side]
+        if packet.flags & ACK and other.base is not None:
+            ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
+            needed = other.next + ahead
+            held = connection.early[1 - packet.side] or connection.hunting_before(1 - packet.side, needed)
+            if 0 < ahead <= WINDOW or held:
+                connection.needs[packet.number] = needed
+
+    def _open_by_ack(self, connection: Connection, packet: Packet) -> None:
+        """What a side acknowledges between its SYN and its first byte is the other side's SYN."""
+        half, other = connection.halves[packet.side], connection.halves[1 - packet.side]
+        if half.by_syn and not half.next and not half.waiting and not other.unopened:
+            other.open(packet.ack - 1 & 0xFFFFFFFF)
+
+    def _hand_on(self, connection: Connection, side: int, ready: list[Piece], packet: Packet) -> list[Row]:
+        """Takes what is ready, up to the first piece that is early."""
+        early = connection.early[side]
+        if not early and not connection.needs:
+            return self._maker.take(connection, side, ready, packet.number)
+        for count, piece in enumerate(ready):
+            needed = _need(connection, piece)
+            if early or not connection.reached(1 - side, needed):
+                early.append(Early(needed, piece, packet.time, connection.ticks))
+                early += [
+                    Early(_need(connection, each), each, packet.time, connection.ticks) for each in ready[count + 1 :]
+                ]
+                return self._maker.take(connection, side, ready[:count], packet.number)
+        return self._maker.take(connection, side, ready, packet.number)
+
+    def _release(self, connection: Connection, packet: Packet) -> list[Row]:
+        """Takes what is early no longer, or has waited long enough.
+
+        What has waited long enough goes piece by piece, and only where nothing is reached: each may be what the other
+        side has waited for. The rest of a message that it acknowledged is lost then.
+        """
+        rows: list[Row] = []
+        connection.ticks += 1
+        while (side := self._next_early(connection, packet)) is not None:
+            if lost := _lost_rest(connection, 1 - side, connection.early[side][0]):
+                rows += self._hand_on(connection, 1 - side, lost, packet)
+                continue
+            rows += self._maker.take(connection, side, [connection.early[side].popleft().piece], packet.number)
+        if not (
+            connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
+        ):
+            connection.needs.clear()  # of packets that brought nothing new
+        return rows
+
+    def _next_early(self, connection: Connection, packet: Packet) -> int | None:
+        """The side whose first early piece is to be taken now; None while all have to wait."""
+        impatient = None
+        for side in (0, 1):
+            early = connection.early[side]
+            if not early:
+                continue
+            needed, _, time, tick = early[0]
+            if connection.reached(1 - side, needed):
+                return side
+            if packet.time - time > HOLE_AGE_NS or connection.ticks - tick > HOLE_AGE_PACKETS:
+                impatient = side if impatient is None else impatient
+        if impatient is None and self._deadlocked(connection):
+            return connection.client
+        return impatient
+
+    def _deadlocked(self, connection: Connection) -> bool:
+        """Both sides wait for each other, since a segment sent again may acknowledge more: then requests go first."""
+        first, second = connection.early
+        if not first or not second or connection.client < 0:
+            return False
+        return all(connection.halves[1 - side].next >= early[0].needed for side, early in enumerate(connection.early))
+
+    def end(self, connection: Connection, closed: int = AT_END) -> list[Row]:
+        """RST or the end of the capture: everything that is held back becomes rows."""
+        rows: list[Row] = []
+        left = [_arrivals(connection, side) for side in (0, 1)]
+        while left[0] or left[1]:
+            side = _next_left(connection, left)
+            if not left[1 - side]:
+                lost = _lost_rest(connection, 1 - side, left[side][0])
+                rows += self._maker.take(connection, 1 - side, lost, closed)
+                if connection.hunting_before(1 - side, left[side][0].needed):
+                    rows += self._maker.flush(connection, 1 - side, closed)
+            rows += self._maker.take(connection, side, [left[side].popleft().piece], closed)
+        connection.needs.clear()
+        rows += self._maker.decide(connection, closed, final=True)
+        for side in (0, 1):
+            rows += self._maker.flush(connection, side, closed)
+        return rows
+
+    def _finish_sides(self, connection: Connection, closed: int) -> list[Row]:
+        rows: list[Row] = []
+        for side in (0, 1):
+            if connection.finished(side):
+                if connection.framers is None and all(end is not None for end in connection.fin):
+                    rows += self._maker.decide(connection, closed, final=True)
+                rows += self._maker.flush(connection, side, closed)
+        return rows
+
+
+class _Arrival(NamedTuple):
+    """A piece that is left at the end; by packet `latest` it and all before it had come."""
+
+    latest: int
+    needed: int
+    piece: Piece
+
+
+def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
+    """The side that goes on at the end: that of the earlier packet, unless it waits for bytes that the other has."""
+    first, second = left
+    if not first or not second:
+        return 0 if first else 1
+    side = 0 if first[0].latest <= second[0].latest else 1
+    own, other = left[side][0], left[1 - side][0]
+    waits = other.piece.offset < own.needed or connection.hunting_before(1 - side, own.needed)
+    return 1 - side if waits and own.piece.offset >= other.needed else side
+
+
+def _lost_rest(connection: Connection, side: int, answer: Early | _Arrival) -> list[Piece]:
+    """What a side lost of a message that has begun, where `answer` acknowledges it, and what came behind it."""
+    framer = None if connection.framers is None or connection.dissector is None else connection.framers[side]
+    if framer is None or not framer.synced or not framer.pieces or connection.early[side]:
+        return []
+    fin = connection.fin[side]  # which is acknowledged, too, and is no byte
+    end = answer.needed if fin is None else min(answer.needed, fin)
+    return connection.halves[side].lose(end, answer.piece.packet, answer.piece.time)
+
+
+def _need(connection: Connection, piece: Piece) -> int:
+    """Up to where the packet of a piece acknowledged what had not come, once; a gap has come in no packet."""
+    return 0 if piece.at == GAP else connection.needs.pop(piece.packet, 0)
+
+
+def _arrivals(connection: Connection, side: int) -> deque[_Arrival]:
+    """What one side still holds, in order, with its gaps."""
+    half, early, fin = connection.halves[side], connection.early[side], connection.fin[side]
+    pieces = [(each.piece, each.needed) for each in early]
+    pieces += [(piece, _need(connection, piece)) for piece in half.end()]
+    if fin is not None:
+        pieces += [(piece, 0) for piece in half.lost_before(fin, *connection.fin_seen[side])]
+    early.clear()
+    latest = 0
+    found: deque[_Arrival] = deque()
+    for piece, needed in pieces:
+        latest = max(latest, piece.packet)
+        found.append(_Arrival(latest, needed, piece))
+    return found

@@ -1,0 +1,290 @@
+"""Findings about streams rather than messages: gaps, conflicting retransmissions, bytes passed over, foreign protocols.
+
+Theory. There is one for each occurrence, and a capture of a broken network has millions. So they are kept as columns,
+and become sentences when somebody reads: people the first MOST of each kind in the order of packets, wherever blocks
+were cut, and how many more there are; programs all of them (`said`), in words that do not depend on what numbers
+packets and streams have in this reading.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Columns, Ints
+from analyzer.messages import defects
+from analyzer.messages.connection import Connection, Row
+from analyzer.messages.framing import Reader
+from analyzer.messages.index import Repeats
+from analyzer.tcp.reassembly import Piece, Repeat
+from dissectors.finding import Finding, Severity
+from dissectors.foreign import Foreign, foreign
+
+MOST = 1000
+COMPARED_BYTES = 1 << 16
+
+_BEGINNING = 64
+"""Bytes of a raw run that may tell what it is."""
+
+_OF_STREAM = 200
+"""Bytes of an entry that counts, about."""
+
+
+Located = tuple[Finding, int | None]
+"""A finding without a row, and the stream that it is about; None where it is about none, or about several."""
+
+
+class _Kind(NamedTuple):
+    """A sentence with places for numbers: `told` is for people, `said` has no number of a packet."""
+
+    code: str
+    severity: Severity
+    told: str
+    said: str
+
+
+GAP = _Kind(
+    "gap",
+    Severity.WARNING,
+    "{length} bytes are missing at offset {offset}, before packet {packet}",
+    "{length} bytes are missing at offset {offset}",
+)
+CONFLICT = _Kind(
+    "conflicting-overlap",
+    Severity.WARNING,
+    "{length} bytes at offset {offset} came again in packet {packet} with other contents; those of packet {other} "
+    "are kept",
+    "{length} bytes at offset {offset} came again with other contents; those that came first are kept",
+)
+
+
+def _kind(code: str, severity: Severity, text: str) -> _Kind:
+    return _Kind(code, severity, text, text)
+
+
+SKIPPED = _kind(
+    "bytes-skipped",
+    Severity.WARNING,
+    "{length} bytes at offset {offset} were passed over: no message begins in them",
+)
+
+
+def _refused(what: str) -> _Kind:
+    text = f"{{length}} bytes at offset {{offset}} were passed over: they begin with {_plain(what)}"
+    return _kind("oversized-frame", Severity.WARNING, text)
+
+
+def _foreign(connection: Connection, other: Foreign, expected: str) -> _Kind:
+    """What came instead of a protocol of ours, of bytes of which only those of the other side tell it."""
+    where = f"on port {connection.ports[1 - connection.client]}, which usually is that of {expected}"
+    text = f"{{length}} bytes at offset {{offset}} are not read, {where}: {_plain(other.elsewhere)}; {other.advice}"
+    return _kind("wrong-protocol", Severity.NOTE, text)
+
+
+class _Remarks(Columns):
+    """`kind` is a number of the kinds met; `sender` 0 for the client; `other` a packet that is named, too."""
+
+    TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
+        "packet": np.int64,
+        "stream": np.int32,
+        "side": np.int8,
+        "offset": np.int64,
+        "kind": np.int32,
+        "sender": np.int8,
+        "length": np.int64,
+        "other": np.int64,
+    }
+    NARROW: ClassVar[frozenset[str]] = frozenset({"packet", "offset", "length", "other"})
+
+
+class StreamFindings:
+    """Collects findings and retransmissions as connections are walked."""
+
+    def __init__(self, reader: Reader, repeats: Repeats) -> None:
+        self._reader, self._repeats = reader, repeats
+        self._kept = _Remarks()
+        self._kinds: dict[_Kind, int] = {}
+        self._left: Counter[str] = Counter()
+        self.of_streams: Counter[tuple[str, int]] = Counter()
+        """How many there are of each code in each stream, of those that have not left."""
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def held(self) -> int:
+        """Bytes that they take."""
+        return self._kept.held + len(self.of_streams) * _OF_STREAM
+
+    def leave(self, packet: int) -> None:
+        """Those about what was before a packet leave; how many there were is still told."""
+        here = self._kept.column("packet")[self._kept.first :] >= packet
+        before = self._kept.first + (int(here.argmax()) if here.any() else len(here))
+        kinds = [kind.code for kind in self._kinds]
+        leaving = {name: self._kept.column(name)[self._kept.first : before].tolist() for name in ("kind", "stream")}
+        for kind, stream in zip(leaving["kind"], leaving["stream"], strict=True):
+            self._left[kinds[kind]] += 1
+            self.of_streams[kinds[kind], stream] -= 1
+            if not self.of_streams[kinds[kind], stream]:
+                del self.of_streams[kinds[kind], stream]
+        self._kept.forget(before)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found, and one line for each kind of which there was more."""
+        return [finding for finding, _ in self.located]
+
+    @property
+    def located(self) -> list[Located]:
+        """The same with the stream of each."""
+        kinds = list(self._kinds)
+        names = [kind.code for kind in kinds]
+        codes = np.array([names.index(name) for name in names], np.int64)[self._kept.column("kind")[self._kept.first :]]
+        order = self._in_order(kinds)
+        listed, more = [], list[Located]()
+        numbers = [names.index(code) for code in dict.fromkeys(names) if self._left[code]]
+        for code in dict.fromkeys([*codes.tolist(), *numbers]):
+            places = np.flatnonzero(codes[order] == code)
+            listed.append(places[:MOST])
+            unlisted = max(len(places) - MOST, 0) + self._left[names[code]]
+            if unlisted:
+                text = f"{unlisted} more of this kind are not listed"
+                more.append((Finding(Severity.NOTE, names[code], text), None))
+        rows = order[np.sort(np.concatenate(listed))] + self._kept.first if listed else np.zeros(0, np.int64)
+        streams = self._kept.column("stream")[rows].tolist()
+        every = zip(rows.tolist(), streams, strict=True)
+        return [*((self._finding(kinds, row, people=True), stream) for row, stream in every), *more]
+
+    def _in_order(self, kinds: list[_Kind]) -> Ints:
+        """All of them as they are told; 0 is the first that has not left."""
+        rank = np.empty(len(kinds), np.int64)
+        rank[sorted(range(len(kinds)), key=kinds.__getitem__)] = np.arange(len(kinds))
+        first = self._kept.first
+        keys = [self._kept.column(name)[first:] for name in ("offset", "side", "stream", "packet")]
+        return np.lexsort([rank[self._kept.column("kind")[first:]], *keys])
+
+    def said(self, places: Ints) -> tuple[Ints, list[Finding]]:
+        """Those at some places from 0 to len(self), as they came: their streams, and what is to be said of each."""
+        kinds = list(self._kinds)
+        stream = self._kept.column("stream")[places].astype(np.int64)
+        return stream, [self._finding(kinds, row, people=False) for row in places.tolist()]
+
+    def _finding(self, kinds: list[_Kind], row: int, *, people: bool) -> Finding:
+        cell = {name: self._kept.cell(name, row) for name in _Remarks.TYPES}
+        kind = kinds[cell["kind"]]
+        sender, text = ("client", "server")[cell["sender"]], kind.told if people else kind.said
+        whose = f"stream {cell['stream']}, from the {sender}" if people else f"from the {sender}"
+        return Finding(kind.severity, kind.code, f"{whose}: {text.format_map(cell)}")
+
+    def of(self, connection: Connection, rows: list[Row]) -> None:
+        """Takes what a connection's walk left behind; its rows tell of raw runs."""
+        if connection.framers is None:
+            return  # whose bytes these are, and of which protocol, is not decided yet
+        for side, half in enumerate(connection.halves):
+            for gap in half.gaps:
+                self._gap(connection, side, gap)
+            for repeat in half.repeats:
+                self._repeat(connection, side, repeat)
+            half.gaps.clear()
+            half.repeats.clear()
+        ours = connection.dissector is not None
+        if rows and ours and connection.decision is not None and connection.decision.expected is not None:
+            self._unexpected(connection, rows[0], connection.decision.expected)
+            connection.decision = connection.decision._replace(expected=None)
+        if rows and connection.decision is not None and connection.decision.against is not None:
+            self._forced(connection, rows[0], connection.decision.against)
+            connection.decision = connection.decision._replace(against=None)
+        for row in rows:
+            if row.frame.raw:
+                self._raw(connection, row)
+
+    def _unexpected(self, connection: Connection, row: Row, expected: str) -> None:
+        assert connection.dissector is not None
+        port = connection.ports[1 - connection.client]
+        text = f"{connection.dissector.name} is spoken on port {port}, which usually is that of {expected}"
+        self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
+
+    def _forced(self, connection: Connection, row: Row, against: str) -> None:
+        assert connection.dissector is not None
+        text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
+        self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
+
+    def _gap(self, connection: Connection, side: int, gap: Piece) -> None:
+        self._add(GAP, connection, side, gap)
+
+    def _repeat(self, connection: Connection, side: int, repeat: Repeat) -> None:
+        new, old = repeat
+        self._repeats.append(
+            1,
+            {
+                "stream": connection.number,
+                "side": side,
+                "offset": new.offset,
+                "length": new.length,
+                "packet": new.packet,
+                "time": new.time,
+            },
+        )
+        if old is None or old.lost or new.lost:
+            return
+        length = min(new.length, COMPARED_BYTES)
+        if self._reader.read(new.at, length) != self._reader.read(old.at, length):
+            self._add(CONFLICT, connection, side, new, old.packet)
+
+    def _raw(self, connection: Connection, row: Row) -> None:
+        beginning, decision = self._beginning(row), connection.decision
+        if foreign(beginning) is not None:
+            return  # the row says so itself: see analyzer.decode.raw
+        if decision is not None and decision.other is not None:
+            if decision.expected is not None:
+                self._add_row(_foreign(connection, decision.other, decision.expected), connection, row)
+        elif connection.dissector is not None:
+            refused, from_client = connection.dissector.refused, row.side == connection.client
+            what = None if refused is None else defects.asked(partial(refused, beginning, from_client), None)
+            kind = SKIPPED if what is None else _refused(what)
+            self._add_row(kind, connection, row)
+
+    def _beginning(self, row: Row) -> bytes:
+        """The first bytes of a raw run."""
+        found = b""
+        for piece in row.frame.pieces:
+            if piece.lost or len(found) >= _BEGINNING:
+                break
+            found += self._reader.read(piece.at, min(piece.length, _BEGINNING - len(found)))
+        return found
+
+    def _add_row(self, kind: _Kind, connection: Connection, row: Row) -> None:
+        self._add(kind, connection, row.side, _Place(row.frame.offset, row.frame.length, row.last))
+
+    def _add(self, kind: _Kind, connection: Connection, side: int, place: Piece | _Place, other: int = 0) -> None:
+        self.of_streams[kind.code, connection.number] += 1
+        self._kept.append(
+            1,
+            {
+                "packet": place.packet,
+                "stream": connection.number,
+                "side": side,
+                "offset": place.offset,
+                "kind": self._kinds.setdefault(kind, len(self._kinds)),
+                "sender": int(side != connection.client),
+                "length": place.length,
+                "other": other,
+            },
+        )
+
+
+class _Place(NamedTuple):
+    """Where bytes are, as a Piece says it."""
+
+    offset: int
+    length: int
+    packet: int
+
+
+def _plain(text: str) -> str:
+    """A text that has no places for numbers."""
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,212 @@
+"""Values of body fields for many rows, each message decoded once, and of it only what is asked.
+
+Theory. Rows of one kind (protocol, operation, role, version, what earlier messages told) are read alike: which paths
+they may have, and what reads just these (Dissector.projection), is asked once for all. What was read is kept until
+forget(), for an expression asks for one field after the other, each for the rows that the last one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.group_keys import packed, parts
+from analyzer.decode import raw
+from analyzer.decode.bodies import add_row_findings
+from analyzer.decode.content import make_context, read_contents
+from analyzer.decode.multi_segment import placed
+from analyzer.decode.request_fields import add_request
+from analyzer.decode.rows import Rows, chunks
+from analyzer.messages import defects
+from analyzer.messages.row_findings import findings_of
+from analyzer.query.fields.gathered import Gathered, Gathering, Values
+from analyzer.query.fields.getting import getter
+from analyzer.query.fields.keys import OF_BODY
+from analyzer.query.fields.leaves import texts_in
+from analyzer.query.fields.path import AliasField, BodyField, FieldPath, Key, SharedField
+from analyzer.query.fields.walked import Walkable, layout_of, walk_fields, walkable
+from dissectors.api import Body, Context, Dissector, Pick, Role, State, Window
+
+WORTH = 16
+"""Rows of a kind below which each is read for itself."""
+
+_NOTHING: Sequence[Any] = ()
+_Get = Callable[[Mapping[str, Any]], Sequence[Any]]
+_Whole = Callable[[Body, Sequence[Any]], Sequence[Any]]
+
+_KIND = ("protocol", "role", "code", "version", "extra", "operation")
+"""Columns of the index in which rows are alike that are read alike."""
+
+
+class _Plan(NamedTuple):
+    """How rows of one kind are read. get: of each field, from values; whole: fields that need all of the body.
+
+    walk: what walks to the fields of many rows together, where their layout allows it.
+    """
+
+    dissector: Dissector | None
+    context: Context
+    pick: Pick | None
+    get: Sequence[_Get | None]
+    whole: Sequence[_Whole | None]
+    walk: Walkable | None
+
+
+class Bodies:
+    """Reads the fields that need messages. Of shorts and aliases what a message says itself."""
+
+    def __init__(self, reader: Rows, fields: Sequence[FieldPath]) -> None:
+        self._reader, self._session = reader, reader.session
+        self._fields = list(dict.fromkeys(fields))
+        self._wants_whole = any(isinstance(field.origin, Key) and field.origin.name in OF_BODY for field in fields)
+        self._plans: dict[tuple[int, ...], _Plan] = {}
+        self._known = Gathered(len(self._fields))
+
+    def forget(self) -> None:
+        """Lets go of what was read."""
+        self._known = Gathered(len(self._fields))
+
+    def of(self, field: FieldPath, rows: Ints) -> Values:
+        """The values of a field: of `rows[n]` with n rising; `rows` rise and none is there twice."""
+        missing = self._known.missing(rows)
+        if len(missing):
+            self._read(missing)
+        return self._known.of(self._fields.index(field), rows)
+
+    def _read(self, rows: Ints) -> None:
+        """Reads rows, those of a kind together."""
+        table = self._session.rows
+        columns = [table.column(name)[rows] for name in _KIND]
+        columns.append(self._reader.remarks(rows) if self._wants_whole else np.zeros(len(rows), np.int64))
+        new = Gathering(len(self._fields))
+        kinds, keys = packed(columns)
+        for key, places in parts(keys):
+            kind = tuple(int(column[key]) for column in kinds)
+            plan, mine = self._plan(kind[:-1]), rows[places]
+            if not any(plan.get) and not any(plan.whole):
+                continue
+            if plan.walk is not None and len(mine) >= WORTH:
+                mine = self._walked(plan.walk, mine, new)
+            for part in chunks(self._session, mine):
+                self._read_alike(plan, part, kind[-1], new)
+        self._known.add(rows, new)
+
+    def _walked(self, walk: Walkable, rows: Ints, new: Gathering) -> Ints:
+        """Walks to the fields of rows of a kind; gives those that must be read one by one."""
+        session, table = self._session, self._session.rows
+        left = np.ones(len(rows), bool)
+        whole = np.flatnonzero(table.column("state")[rows] == State.COMPLETE)
+        for mine, source, at in placed(session, rows[whole], WORTH):
+            places = whole[mine]
+            those = rows[places]
+            good, found = walk_fields(walk, source, at, table.column("length")[those].astype(np.int64))
+            left[places[good]] = False
+            for place, each in enumerate(found):
+                new.add(place, Values(those[each.rows], each.values))
+        return rows[left]
+
+    def _read_alike(self, plan: _Plan, rows: Ints, remarks: int, new: Gathering) -> None:
+        messages, get, dissector = read_contents(self._session, rows), plan.get, plan.dissector
+        if any(plan.whole) or dissector is None:
+            for row, message in zip(rows.tolist(), messages, strict=True):
+                new.note(row, self._of_whole(plan, row, message, remarks))
+            return
+        pick = plan.pick
+        for row, message in zip(rows.tolist(), messages, strict=True):
+            values = None if pick is None else pick(defects.whole(message))
+            if values is None:
+                values = defects.values(dissector, message, plan.context).values
+            new.note(row, [_NOTHING if each is None else each(values) for each in get])
+
+    def _of_whole(self, plan: _Plan, row: int, message: bytes | Window, remarks: int) -> Sequence[Sequence[Any]]:
+        session, dissector = self._session, plan.dissector
+        body = (
+            raw.body(session, row, message) if dissector is None else defects.values(dissector, message, plan.context)
+        )
+        if remarks:
+            body = add_row_findings(session, row, body, findings_of(remarks))
+        info: list[Any] = []
+        if any(whole in (_info, _text) for whole in plan.whole):
+            if dissector is None:
+                info.append(raw.line(session, row, message, body))
+            else:
+                seen = add_request(session, row, body, dissector, plan.context)
+                info.append(defects.info(dissector, seen, plan.context))
+        return [
+            whole(body, info) if whole is not None else _NOTHING if get is None else get(body.values)
+            for get, whole in zip(plan.get, plan.whole, strict=True)
+        ]
+
+    def _plan(self, kind: tuple[int, ...]) -> _Plan:
+        found = self._plans.get(kind)
+        if found is None:
+            found = self._plans[kind] = self._made(*kind)
+        return found
+
+    def _made(self, protocol: int, role: int, code: int, version: int, extra: int, operation: int) -> _Plan:
+        session = self._session
+        dissector = session.engine.dissector(protocol)
+        context = make_context(session, role, code, version, extra)
+        name = session.engine.names.text(operation)
+        found = [getter(field, dissector, context, name) for field in self._fields]
+        whole = [_WHOLE.get(field.origin.name) if isinstance(field.origin, Key) else None for field in self._fields]
+        every = frozenset(path for each in found if each is not None for path in each.paths)
+        get = [None if each is None else each.get for each in found]
+        if dissector is None or not every or any(whole):
+            return _Plan(dissector, context, None, get, whole, None)
+        layout = layout_of(dissector, context) if all(each is None or each.is_plain for each in found) else None
+        walk = None if layout is None else walkable(layout, [() if each is None else each.paths for each in found])
+        return _Plan(dissector, context, defects.picker(dissector, context, every), get, whole, walk)
+
+    def may_have(self, field: FieldPath, rows: Ints) -> Bools:
+        """Which rows can have a value of a field, as far as the index tells."""
+        origin = field.origin
+        if isinstance(origin, Key):
+            return np.ones(len(rows), bool)
+        found: Bools
+        if isinstance(origin, SharedField):
+            found = np.logical_or.reduce([self.may_have(each, rows) for each in origin.fields])
+            return found
+        found = self._reader.take("protocol", rows) == self._number(origin.protocol)
+        if isinstance(origin, BodyField):
+            if origin.operation is not None:
+                found &= self._reader.take("operation", rows) == self._session.engine.names.known(origin.operation)
+            if origin.roles is not None:
+                found &= _one_of(self._reader.take("role", rows), origin.roles)
+        if isinstance(origin, AliasField) and origin.alias.roles is not None:
+            found &= _one_of(self._reader.take("role", rows), origin.alias.roles)
+        return found
+
+    def _number(self, protocol: str) -> int:
+        dissectors = self._session.engine.known.dissectors
+        return next((number for number, each in enumerate(dissectors) if each.name == protocol), len(dissectors))
+
+
+def _one_of(column: Array, roles: Iterable[Role]) -> Bools:
+    found: Bools = np.logical_or.reduce([column == int(role) for role in roles])
+    return found
+
+
+def _info(body: Body, info: Sequence[Any]) -> Sequence[Any]:
+    return info
+
+
+def _text(body: Body, info: Sequence[Any]) -> Sequence[Any]:
+    return (*info, *texts_in(body.values))
+
+
+def _findings(part: Callable[[Any], str]) -> Callable[[Body, Sequence[Any]], Iterator[str] | list[str]]:
+    return lambda body, info: [part(finding) for finding in body.findings]
+
+
+_WHOLE: Mapping[str, Any] = {
+    "info": _info,
+    "text": _text,
+    "findings": _findings(lambda finding: finding.code),
+    "findings.severity": _findings(lambda finding: finding.severity.name.lower()),
+    "findings.text": _findings(lambda finding: finding.text),
+}
+assert set(_WHOLE) == OF_BODY

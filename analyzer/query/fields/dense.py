@@ -1,0 +1,84 @@
+"""Values of rows as columns of numbers: one value or none in each row, and no Python object for any of them.
+
+Theory. What the index tells is compared a column at a time. A text, a flag or an address is one of few: it is judged
+once, and the rows take its verdict by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools
+
+
+class Numbers(NamedTuple):
+    """An integer in each row that `null` does not mark."""
+
+    numbers: Array
+    null: Bools | None = None
+
+
+class Choices:
+    """What each of a few small numbers stands for; None is no value. Of equal `source` they stand for the same."""
+
+    def __init__(self, value: Callable[[int], Any], source: object = None) -> None:
+        self.value, self.source = value, source
+
+    def verdicts(self, judge: Callable[[Any], bool]) -> Verdicts:
+        """What a judge says of each of them."""
+        return Verdicts(lambda number: _judged(self.value(number), judge), self.source)
+
+
+class Chosen(NamedTuple):
+    """One of few values in each row, by number; a number below zero is no value."""
+
+    choices: Choices
+    numbers: Array
+
+    def values(self) -> list[Any]:
+        """The values of all rows."""
+        numbers = self.numbers.tolist()
+        known = {number: self.choices.value(number) if number >= 0 else None for number in set(numbers)}
+        return [known[number] for number in numbers]
+
+
+Dense: TypeAlias = Numbers | Chosen
+
+_FEW = 3
+"""Numbers that are sooner compared with than looked up."""
+
+
+class Verdicts:
+    """Yes or no for each of a few small numbers, each asked for once."""
+
+    def __init__(self, ask: Callable[[int], bool], source: object) -> None:
+        self._ask, self.source = ask, source
+        self._known = np.zeros(0, bool)
+        self._yes: list[int] = []
+
+    def of(self, numbers: Array) -> Bools:
+        """The verdict on each of many; no for those below zero."""
+        most = int(numbers.max(initial=-1)) + 1
+        if most > len(self._known):
+            new = range(len(self._known), most)
+            said = np.fromiter(map(self._ask, new), bool, len(new))
+            self._known = np.concatenate((self._known, said))
+            self._yes = np.flatnonzero(self._known).tolist()
+        found: Bools
+        if len(self._yes) <= _FEW:
+            found = np.zeros(len(numbers), bool)
+            for number in self._yes:
+                found |= numbers == number
+            return found
+        if int(numbers.min(initial=0)) >= 0:
+            found = self._known.take(numbers)
+            return found
+        found = self._known.take(np.maximum(numbers, 0))
+        return found & (numbers >= 0)
+
+
+def _judged(value: Any, judge: Callable[[Any], bool]) -> bool:
+    return value is not None and judge(value)

@@ -1,0 +1,104 @@
+"""What takes a field's values out of a decoded body, found once for all messages of a context.
+
+Theory. Most fields stand at paths, and what is there is their value. A short may also stand where another field of the
+same struct says that it does (a coordinator's key is a group's name if its type says so), and in the place of its name
+there may be a number that another message of the connection explained: such a value is kept with what was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from analyzer.messages import defects
+from analyzer.query.fields.leaves import leaves
+from analyzer.query.fields.path import BodyField, FieldPath, Key, SharedField, ShortField
+from dissectors.api import Context, Dissector
+from dissectors.catalog import Place
+from dissectors.lesson import Reference
+from dissectors.message import Path
+
+_Get = Callable[[Mapping[str, Any]], Sequence[Any]]
+
+
+class Numbered(NamedTuple):
+    """A number in the place of a name, that counts in a scope (dissectors.lesson)."""
+
+    scope: str
+    number: Any
+
+
+class Getter(NamedTuple):
+    """paths: all that it reads. is_plain: whether its values are just those at the paths, in their order."""
+
+    get: _Get
+    paths: Sequence[Path]
+    is_plain: bool = True
+
+
+def getter(field: FieldPath, dissector: Dissector | None, context: Context, operation: str | None) -> Getter | None:
+    """What takes a field out of messages of a context; None where they do not have it."""
+    origin = field.origin
+    if dissector is None or isinstance(origin, Key | SharedField) or origin.protocol != dissector.name:
+        return None
+    if isinstance(origin, BodyField):
+        fits = origin.operation == operation and (origin.roles is None or context.role in origin.roles)
+        return _plain((origin.path,) if fits and origin.path else ())
+    if isinstance(origin, ShortField):
+        short = origin.short
+        said = defects.told(partial(short.paths, context))
+        places = () if short.places is None else defects.told(partial(short.places, context))
+        return _of_short(tuple(said), tuple(places), _references(dissector, context, short.kind))
+    ask = origin.alias.paths
+    return None if ask is None else _plain(tuple(defects.told(partial(ask, context))))
+
+
+def _references(dissector: Dissector, context: Context, kind: str | None) -> list[Reference]:
+    """Where there are ids of a kind."""
+    if kind is None:
+        return []
+    return [each for each in defects.references(dissector, context) if each.kind == kind]
+
+
+def _of_short(said: Sequence[Path], places: Sequence[Place], ids: Iterable[Reference]) -> Getter | None:
+    counted = [(each.scope, each.path) for each in ids if each.scope is not None]
+    plain = _plain((*said, *(each.path for each in ids if each.scope is None)))
+    if not places and not counted:
+        return plain
+    gets = [] if plain is None else [plain.get]
+    gets += [partial(_at_place, place=place) for place in places]
+    gets += [partial(_numbered, scope=scope, path=path) for scope, path in counted]
+    beside = [path for place in places for path in (place.path, place.tells)]
+    paths = (*(() if plain is None else plain.paths), *beside, *(path for _, path in counted))
+    return Getter(partial(_of_all, gets=gets), paths, is_plain=False)
+
+
+def _plain(paths: Sequence[Path]) -> Getter | None:
+    if not paths:
+        return None
+    get = partial(leaves, path=paths[0]) if len(paths) == 1 else partial(_leaves_of, paths=paths)
+    return Getter(get, paths)
+
+
+def _leaves_of(values: Mapping[str, Any], paths: Sequence[Path]) -> Sequence[Any]:
+    return [leaf for path in paths for leaf in leaves(values, path)]
+
+
+def _of_all(values: Mapping[str, Any], gets: Sequence[_Get]) -> Sequence[Any]:
+    return [value for get in gets for value in get(values)]
+
+
+def _numbered(values: Mapping[str, Any], scope: str, path: Path) -> Sequence[Any]:
+    return [Numbered(scope, leaf) for leaf in leaves(values, path)]
+
+
+def _at_place(values: Mapping[str, Any], place: Place) -> Sequence[Any]:
+    *around, name = place.path
+    structs = leaves(values, tuple(around)) if around else [values]
+    return [
+        leaf
+        for struct in structs
+        if isinstance(struct, Mapping) and struct.get(place.beside) == place.number
+        for leaf in leaves(struct, (name,))
+    ]

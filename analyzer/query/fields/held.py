@@ -1,0 +1,185 @@
+"""What one session of a connection holds (dissectors.session_state), as its requests see it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints, runs
+from analyzer.query.fields.gathered import Values, listed
+from dissectors.session_state import Partition, SessionChange
+
+MOST = 100_000
+"""Partitions that are remembered of a session."""
+
+MOST_UNANSWERED = 64
+"""Changes of a session that can be taken back if the broker refuses them."""
+
+
+MOST_OPENINGS = 8
+"""Requests of a connection that may have opened a session which was not used yet."""
+
+Key: TypeAlias = tuple[Hashable, ...]
+"""What identifies a session within its connection."""
+
+
+class Asked(NamedTuple):
+    """Topics and partition numbers that a request asks for because its session holds them, each once."""
+
+    topics: tuple[str, ...] = ()
+    partitions: tuple[int, ...] = ()
+
+
+NOTHING = Asked()
+
+
+class Session:
+    """Partitions in the order in which they were added."""
+
+    def __init__(self, held: Iterable[Partition] = ()) -> None:
+        self._held: dict[Partition, None] = {}
+        self._topics: Counter[str] = Counter()
+        self._numbers: Counter[int] = Counter()
+        self._asked: Asked | None = None
+        self._unanswered: deque[tuple[int, SessionChange]] = deque(maxlen=MOST_UNANSWERED)
+        self._add(held)
+
+    @property
+    def held(self) -> tuple[Partition, ...]:
+        """All partitions."""
+        return tuple(self._held)
+
+    @property
+    def asked(self) -> Asked:
+        """What a request of this session asks for; the same object until that changes."""
+        if self._asked is None:
+            self._asked = Asked(tuple(self._topics), tuple(self._numbers))
+        return self._asked
+
+    @property
+    def unanswered(self) -> list[int]:
+        """The rows of requests whose changes may still be refused."""
+        return [row for row, _ in self._unanswered]
+
+    def apply(self, row: int, change: SessionChange) -> None:
+        """Adds and removes partitions, as the request in this row says."""
+        added = self._add(change.added)
+        removed = self._remove(change.removed)
+        if added or removed:
+            undone = tuple(each for each in removed if each not in added)
+            self._unanswered.append((row, SessionChange(undone, tuple(added))))
+
+    def settle(self, row: int, *, failed: bool) -> None:
+        """The request in this row has been answered; takes its change back if it failed."""
+        for each in self._unanswered:
+            if each[0] == row:
+                self._unanswered.remove(each)
+                if failed:
+                    self._remove(each[1].removed)
+                    self._add(each[1].added)
+                return
+
+    def renumber(self, number: Callable[[int], int]) -> None:
+        """Rows have other numbers from now on."""
+        self._unanswered = deque(((number(row), change) for row, change in self._unanswered), MOST_UNANSWERED)
+
+    def _add(self, partitions: Iterable[Partition]) -> dict[Partition, None]:
+        """Adds partitions; those that were not there."""
+        new: dict[Partition, None] = {}
+        for each in partitions:
+            if each not in self._held and len(self._held) < MOST:
+                self._held[each] = new[each] = None
+                self._count(each, 1)
+        return new
+
+    def _remove(self, partitions: Iterable[Partition]) -> list[Partition]:
+        """Removes partitions; those that were there."""
+        gone = [each for each in dict.fromkeys(partitions) if each in self._held]
+        for each in gone:
+            del self._held[each]
+            self._count(each, -1)
+        return gone
+
+    def _count(self, partition: Partition, by: int) -> None:
+        topic, number = partition
+        before = len(self._topics), len(self._numbers)
+        self._topics[topic] += by
+        self._numbers[number] += by
+        if not self._topics[topic]:
+            del self._topics[topic]
+        if not self._numbers[number]:
+            del self._numbers[number]
+        if before != (len(self._topics), len(self._numbers)):
+            self._asked = None
+
+
+@dataclass(slots=True)
+class Following:
+    """The requests of one operation on one connection.
+
+    openings: requests that may have opened a session which was not used yet. rows, asked: the history; from each of
+    these rows (rising) on requests ask for that.
+    """
+
+    sessions: dict[Key, Session] = field(default_factory=dict)
+    openings: deque[tuple[int, Key]] = field(default_factory=partial(deque, maxlen=MOST_OPENINGS))
+    rows: list[int] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+
+    def at(self, row: int) -> Asked:
+        """What the request in a row asks for because of its session."""
+        place = bisect_right(self.rows, row) - 1
+        return self.asked[place] if place >= 0 else NOTHING
+
+    def forget(self, before: int) -> None:
+        """Drops what no row from `before` on needs."""
+        gone = max(bisect_right(self.rows, before) - 1, 0)
+        del self.rows[:gone], self.asked[:gone]
+
+    def renumber(self, number: Callable[[int], int]) -> None:
+        """Rows have other numbers from now on."""
+        self.openings = deque(((number(row), key) for row, key in self.openings), MOST_OPENINGS)
+        self.rows = [*map(number, self.rows)]
+        for session in self.sessions.values():
+            session.renumber(number)
+
+
+class Reach(NamedTuple):
+    """Of n rows the number of what each asks for in `lists`; 0, the empty one, where it has no session."""
+
+    numbers: Ints
+    lists: Sequence[tuple[Any, ...]]
+
+    def spread(self) -> Values:
+        """The same as values by row."""
+        return _spread(self.numbers, self.lists)
+
+
+def with_held(found: Values, reach: Reach) -> Values:
+    """What rows say themselves, and behind it what they ask for besides; of neither is a value there twice."""
+    lists, numbers = list(reach.lists), reach.numbers.copy()
+    known: dict[tuple[Any, ...], int] = {}
+    values = listed(found.values)
+    begins, ends = runs(found.rows)
+    rows = found.rows[begins]
+    for row, held, begin, end in zip(*(each.tolist() for each in (rows, numbers[rows], begins, ends)), strict=True):
+        own = values[begin] if end - begin == 1 else tuple(values[begin:end])
+        number = known.get((own, held))
+        if number is None:
+            said = values[begin:end]
+            lists.append((*said, *(each for each in lists[held] if each not in said)))
+            number = known[own, held] = len(lists) - 1
+        numbers[row] = number
+    return _spread(numbers, lists)
+
+
+def _spread(numbers: Ints, lists: Sequence[tuple[Any, ...]]) -> Values:
+    counts = np.array([len(each) for each in lists])[numbers]
+    values = [value for number in numbers.tolist() for value in lists[number]]
+    return Values(np.repeat(np.arange(len(numbers)), counts), values)

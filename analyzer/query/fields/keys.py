@@ -1,0 +1,197 @@
+"""The fields that every row has: the keys of OUTPUT.md, and what is made of them.
+
+Theory. Most are columns of the index and are compared as columns. A few need the message: what it says of an error,
+the line about it, its bytes. A new one is an entry of FIELDS, and one of FROM_INDEX where the index tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.columns.values import Column, Flags, Integers, Picked, Times
+from analyzer.decode.packets import retransmissions
+from analyzer.decode.rows import KEYS, ROLES, STATES, Rows
+from analyzer.query.fields.dense import Choices, Chosen, Dense, Numbers
+from analyzer.query.fields.path import Kind
+
+
+class RowField(NamedTuple):
+    """A field of every row. also: other names, tshark's among them. among: all values it can have, where few."""
+
+    kind: Kind
+    about: str
+    repeated: bool = False
+    also: tuple[str, ...] = ()
+    among: Sequence[str] = ()
+
+
+N, T, B = Kind.NUMBER, Kind.TEXT, Kind.BYTES
+
+FIELDS: Mapping[str, RowField] = {
+    "number": RowField(N, "number of the row, from 1"),
+    "id": RowField(T, "stream_id/c/OFFSET or /s/OFFSET"),
+    "stream_id": RowField(T, "CLIENT>SERVER, #n for the n-th reuse of the addresses", also=("connection",)),
+    "partner_id": RowField(T, "id of the other half of the exchange"),
+    "time": RowField(
+        Kind.TIME, "of the packet that completed the message, UTC", also=("frame.time", "_ws.col.Time", "_ws.col.time")
+    ),
+    "time_ns": RowField(N, "the same as nanoseconds since 1970, as tables have it"),
+    "stream": RowField(N, "number of the TCP connection, from 0", also=("tcp.stream",)),
+    "protocol": RowField(T, "kafka, zookeeper, pulsar, rocketmq, ...; unknown for bytes without framing"),
+    "source": RowField(T, "ADDRESS:PORT of the sender"),
+    "destination": RowField(T, "ADDRESS:PORT of the receiver"),
+    "from_client": RowField(Kind.FLAG, "whether the side that opened the connection sent it"),
+    "role": RowField(T, ", ".join(ROLES), among=ROLES),
+    "operation": RowField(T, "the protocol's name of what is done; of a response its request's"),
+    "code": RowField(N, "the operation's number"),
+    "version": RowField(N, "Kafka's api version"),
+    "correlation": RowField(Kind.ANY, "correlation id, xid, opaque; of Pulsar a text with its scope"),
+    "client": RowField(T, "Kafka's client id, ZooKeeper's session, Pulsar's client version, RocketMQ's language"),
+    "length": RowField(N, "bytes on the wire, length prefix included"),
+    "offset": RowField(N, "of its first byte in its direction"),
+    "first_packet": RowField(N, "the packet that brought its first byte"),
+    "last_packet": RowField(N, "the packet that completed it"),
+    "partner": RowField(N, "number of the other half of the exchange"),
+    "latency_ns": RowField(Kind.DURATION, "of a response: time since its request", also=("latency",)),
+    "packets": RowField(N, "each packet that has bytes of it", True, also=("frame.number",)),
+    "state": RowField(T, ", ".join(STATES), among=STATES),
+    "error": RowField(Kind.ANY, "the first error that the message reports, by name or code"),
+    "error.code": RowField(N, "its number"),
+    "error.name": RowField(T, "its name"),
+    "info": RowField(T, "the line for people", also=("_ws.col.Info", "_ws.col.info")),
+    "findings": RowField(T, "codes of what there is to say of the message", True, also=("findings.code",)),
+    "findings.severity": RowField(T, "error, warning, note", True),
+    "findings.text": RowField(T, "their sentences", True),
+    "source.ip": RowField(Kind.ADDRESS, "address of the sender", also=("ip.src", "ipv6.src")),
+    "source.port": RowField(N, "port of the sender", also=("tcp.srcport",)),
+    "destination.ip": RowField(Kind.ADDRESS, "address of the receiver", also=("ip.dst", "ipv6.dst")),
+    "destination.port": RowField(N, "port of the receiver", also=("tcp.dstport",)),
+    "ip": RowField(Kind.ADDRESS, "address of either side", True, also=("ip.addr", "ipv6.addr")),
+    "port": RowField(N, "port of either side", True, also=("tcp.port",)),
+    "source.name": RowField(T, "what the capture calls the sender's address"),
+    "destination.name": RowField(T, "what the capture calls the receiver's address"),
+    "name": RowField(T, "what the capture calls the address of either side", True),
+    "retransmissions": RowField(N, "how many times bytes of it came again; nothing where they came once"),
+    "comment": RowField(T, "comments on its packets, of a pcapng", True, also=("frame.comment", "pkt_comment")),
+    "bytes": RowField(B, "the message as it is on the wire", also=("frame", "tcp.payload")),
+    "text": RowField(T, "all that the decoded message says, with its info line: for searching"),
+}
+
+NAMES: Mapping[str, str] = {
+    **{name: name for name in FIELDS},
+    **{also: name for name, field in FIELDS.items() for also in field.also},
+}
+"""The field of each name."""
+
+OF_ERROR = frozenset({"error", "error.code", "error.name"})
+"""What is told by the error that a message reports: hardly one has to be decoded for it."""
+
+OF_BODY = frozenset({"info", "findings", "findings.severity", "findings.text", "text"})
+"""What is told by the whole of a decoded message."""
+
+APART = frozenset({"bytes", "comment", "packets"})
+"""What is read neither as columns nor out of the body: see Reading."""
+
+NEEDS_MESSAGE = OF_ERROR | OF_BODY | {"bytes"}
+
+LARGE = OF_BODY | {"bytes"}
+"""What may be as large as a message."""
+
+_Read = Callable[[Rows, Ints], Sequence[Dense]]
+
+
+def read(reader: Rows, name: str, rows: Ints) -> Sequence[Dense] | list[Any]:
+    """A field that the index tells: columns of which a row has the values, or one value for each row."""
+    special = FROM_INDEX.get(name)
+    return _dense(reader.column(name, rows)) if special is None else special(reader, rows)
+
+
+def _dense(column: Column) -> Sequence[Dense] | list[Any]:
+    if isinstance(column, Integers):
+        return (Numbers(column.numbers, column.null),)
+    if isinstance(column, Times):
+        return (Numbers(column.times),)
+    if isinstance(column, Picked):
+        return (_named(column),)
+    if isinstance(column, Flags):
+        return (Chosen(_FLAGS, column.flags.view(np.int8)),)
+    return column.values()
+
+
+def _retransmissions(reader: Rows, rows: Ints) -> Sequence[Dense]:
+    counts = retransmissions(reader.session, rows, streaming=reader.streaming)
+    return (Numbers(counts, counts == 0),)
+
+
+_FLAGS = Choices(bool)
+
+
+def _named(column: Picked) -> Chosen:
+    return Chosen(Choices(column.texts.value, column.texts), column.numbers)
+
+
+def _names(*senders: bool) -> _Read:
+    return lambda reader, rows: tuple(_named(reader.session.hosts.names(rows, sender)) for sender in senders)
+
+
+def _sides(part: Callable[[str], Any], *senders: bool) -> _Read:
+    """A part of the endpoint of the sender (True), the receiver (False), or of each."""
+
+    def read_them(reader: Rows, rows: Ints) -> Sequence[Dense]:
+        return tuple(_part(reader.endpoints(rows, sender), part) for sender in senders)
+
+    return read_them
+
+
+def _part(endpoints: Picked, part: Callable[[str], Any]) -> Chosen:
+    texts = endpoints.texts
+    return Chosen(Choices(lambda number: part(texts.value(number) or ""), texts), endpoints.numbers)
+
+
+def address(endpoint: str) -> str:
+    """`10.0.0.1` of `10.0.0.1:9092`, `::1` of `[::1]:2181`."""
+    return endpoint.rpartition(":")[0].strip("[]")
+
+
+def port(endpoint: str) -> int:
+    """9092 of `10.0.0.1:9092`."""
+    return int(endpoint.rpartition(":")[2])
+
+
+def _operations(reader: Rows, rows: Ints) -> Sequence[Dense]:
+    names = reader.session.engine.names
+    return (Chosen(Choices(names.texts.__getitem__, names), reader.take("operation", rows)),)
+
+
+def _clients(reader: Rows, rows: Ints) -> Sequence[Dense]:
+    names = reader.session.engine.names
+    if reader.streaming:
+        return (_named(reader.clients(rows)),)
+    return (Chosen(Choices(names.texts.__getitem__, names), reader.take("client", rows)),)
+
+
+def _times(reader: Rows, rows: Ints) -> Sequence[Dense]:
+    return (Numbers(reader.take("time", rows)),)
+
+
+FROM_INDEX: Mapping[str, _Read] = {
+    "time_ns": _times,
+    "operation": _operations,
+    "client": _clients,
+    "retransmissions": _retransmissions,
+    "source.ip": _sides(address, True),
+    "source.port": _sides(port, True),
+    "destination.ip": _sides(address, False),
+    "destination.port": _sides(port, False),
+    "source.name": _names(True),
+    "destination.name": _names(False),
+    "name": _names(True, False),
+    "ip": _sides(address, True, False),
+    "port": _sides(port, True, False),
+}
+
+assert set(FIELDS) == set(KEYS) | OF_ERROR | OF_BODY | APART | set(FROM_INDEX)

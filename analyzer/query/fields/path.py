@@ -1,0 +1,155 @@
+"""What a field path means: the name as it was asked, what kind of values it has, and where they come from.
+
+Theory. Four things have values in a row: its keys, of which the index tells most; the fields of its body; what people
+ask of any message of a protocol wherever it stands (a topic, a group); and what other programs call these things. A
+name without a protocol in front stands for what all protocols call so. A path names one of them and is checked before
+any row is read, so a slip of the pen is an error and no empty answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import Enum
+from functools import lru_cache
+from typing import TypeAlias
+
+from dissectors.api import Role
+from dissectors.catalog import Alias, Short
+from dissectors.message import Path
+from dissectors.slotted import slotted
+from dissectors.wire.times import milliseconds, timestamp
+
+
+class Kind(Enum):
+    """What may be asked of a value; the word is for people. ANY: only the values tell."""
+
+    NUMBER = "number"
+    DURATION = "duration"
+    TIME = "time"
+    TEXT = "text"
+    FLAG = "true or false"
+    BYTES = "bytes"
+    ADDRESS = "address"
+    STRUCT = "struct"
+    ANY = "any"
+    PRESENCE = "presence"
+
+
+@slotted
+class Key:
+    """A key of a row, or what is made of one: an entry of analyzer.query.fields.keys."""
+
+    name: str
+
+
+@slotted
+class BodyField:
+    """A field in the bodies of an operation; roles: those whose layout has it. At an empty path the message itself."""
+
+    protocol: str
+    operation: str | None
+    roles: frozenset[Role] | None
+    path: Path
+
+
+@slotted
+class ShortField:
+    """What is asked of any message of a protocol."""
+
+    protocol: str
+    short: Short
+
+
+@slotted
+class AliasField:
+    """What another program calls it."""
+
+    protocol: str
+    alias: Alias
+
+
+@slotted
+class SharedField:
+    """What several protocols call by one name, as `topic`: the field of each protocol that has one."""
+
+    fields: tuple[FieldPath, ...]
+
+
+Origin: TypeAlias = Key | BodyField | ShortField | AliasField | SharedField
+Label: TypeAlias = Callable[[int], str | None]
+
+
+@slotted
+class FieldPath:
+    """A checked path. repeated: a row may have several values. label: of numbers that have names.
+
+    scale: nanoseconds of one unit of a number that counts time; None where it does not. A TIME with a scale counts
+    from 1970. is_cheap: the index alone tells
+    its values, no message is read. is_large: a value may be as large as a message, or is seen only by decoding one.
+    """
+
+    name: str
+    kind: Kind
+    origin: Origin
+    repeated: bool = False
+    label: Label | None = None
+    about: str | None = None
+    scale: int | None = None
+    is_cheap: bool = False
+    is_large: bool = False
+
+
+def fields_in(field: FieldPath) -> tuple[FieldPath, ...]:
+    """The fields whose values a field has: those of each protocol for a shared one, else the field itself."""
+    return field.origin.fields if isinstance(field.origin, SharedField) else (field,)
+
+
+_KINDS = {
+    **dict.fromkeys(("boolean", "bool", "json_boolean"), Kind.FLAG),
+    **dict.fromkeys(("bytes", "buffer", "records", "undecoded", "gap"), Kind.BYTES),
+    **dict.fromkeys(("struct", "map", "array", "message", "json_object", "json_array"), Kind.STRUCT),
+    **dict.fromkeys(("float", "float32", "float64", "double", "long", "int", "short", "byte"), Kind.NUMBER),
+    **dict.fromkeys(("varint", "varlong", "uvarint", "json_number"), Kind.NUMBER),
+    **dict.fromkeys(("string", "ustring", "uuid", "text", "json_string"), Kind.TEXT),
+}
+_UNITS = {"Ms": 10**6, "_ms": 10**6, "Millis": 10**6, "_millis": 10**6, "MilliSec": 10**6}
+
+
+def kind_of(type_: str) -> Kind:
+    """The kind of a protocol's type; ANY for one that this table does not know."""
+    plain = type_.removeprefix("compact_").removeprefix("nullable_")
+    found = _KINDS.get(plain)
+    if found is None and plain.removeprefix("u").removeprefix("s").startswith(("int", "fixed")):
+        return Kind.NUMBER
+    return Kind.ANY if found is None else found
+
+
+def scale_of(name: str) -> int | None:
+    """Nanoseconds that a number called so counts in, where its name says that it is a time."""
+    return next((scale for suffix, scale in _UNITS.items() if name.endswith(suffix)), None)
+
+
+def is_time(label: Label | None) -> bool:
+    """Whether a number's label is a time or a duration in ms: then it is no name of the number."""
+    return label in (timestamp, milliseconds)
+
+
+@lru_cache(maxsize=256)
+def names_of(label: Label | None) -> frozenset[str] | None:
+    """The names that a label gives to numbers; None where these are not a table of names."""
+    if label is None:
+        return None
+    table = getattr(label, "__self__", None)
+    if isinstance(table, dict):
+        return frozenset(table.values())
+    nobody = label(_NOBODY)
+    if nobody is not None and not _UNKNOWN.fullmatch(nobody):
+        return None
+    named = (label(number) for number in range(-_MOST_NAMED, _MOST_NAMED))
+    return frozenset(name for name in named if name is not None and not _UNKNOWN.fullmatch(name))
+
+
+_NOBODY, _MOST_NAMED = 32_749, 2048
+_UNKNOWN = re.compile("UNKNOWN_-?[0-9]+")
+"""What a label says that has a name for every number."""

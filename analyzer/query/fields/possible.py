@@ -1,0 +1,51 @@
+"""The values that a field can have, where these are few and known before a packet is read.
+
+Theory. A value that a field can never have is a slip of the pen. Operations and errors are those of all protocols; a
+plug-in that does not list its own leaves them open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from analyzer.query.fields.keys import FIELDS
+from analyzer.query.fields.path import FieldPath, Key, Kind, names_of
+from dissectors import registry
+from dissectors.finding import CODES, Severity
+
+
+def possible_values(field: FieldPath) -> Sequence[str]:
+    """The texts that a field can have, in the order in which people expect them; none where they are not known."""
+    if field.kind is Kind.FLAG:
+        return ("true", "false")
+    if not isinstance(field.origin, Key):
+        return sorted(names_of(field.label) or ())
+    name = field.origin.name
+    if name == "protocol":
+        return (*registry.names(), "unknown")
+    if name == "operation":
+        return _operations()
+    if name in ("error", "error.name"):
+        return _errors()
+    if name == "findings":
+        return tuple(CODES)
+    if name == "findings.severity":
+        return tuple(severity.name.lower() for severity in Severity)
+    return FIELDS[name].among
+
+
+@cache
+def _operations() -> tuple[str, ...]:
+    catalogs = [registry.by_name(name).catalog for name in registry.names()]
+    known = [layout.operation for catalog in catalogs if catalog is not None for layout in catalog.layouts()]
+    return () if None in catalogs else tuple(dict.fromkeys(known))
+
+
+@cache
+def _errors() -> tuple[str, ...]:
+    catalogs = [registry.by_name(name).catalog for name in registry.names()]
+    known = [catalog.errors() for catalog in catalogs if catalog is not None]
+    if None in catalogs or None in known:
+        return ()
+    return tuple(dict.fromkeys(name for names in known for name in names or ()))

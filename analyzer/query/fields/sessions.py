@@ -1,0 +1,239 @@
+"""What requests ask for that name only what has changed: the sessions of all connections, in the order of rows.
+
+Theory. A dissector describes its sessions (dissectors.session_state). The requests of each connection are applied in
+the order of rows, each once, when somebody first asks for topics or partitions. A request sees the changes of all
+requests before it, and its own. A change is taken back if an answer before the next request refuses it, so a row says
+the same in a stream and in a file. What a request opened is looked up when the session is first used, so requests of
+clients without sessions are never decoded. Of a session that began before the capture only later changes are known.
+
+Of each connection a history is kept, with an entry only where topics or partition numbers become others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode.content import read_undecoded
+from analyzer.decode.request_fields import read_fields
+from analyzer.messages import defects
+from analyzer.query.fields.held import NOTHING, Asked, Following, Reach, Session
+from analyzer.query.fields.session_columns import SessionColumns, Use
+from analyzer.session import Analysis
+from dissectors.api import Dissector, Role
+from dissectors.session_state import SessionKind
+from dissectors.wire.bulk import NULL
+
+MOST_SESSIONS = 1000
+"""Sessions of a connection that are remembered; then the oldest is forgotten."""
+
+MOST_KEPT = 4_000_000
+"""Topics and partition numbers in all histories, beyond which no changes are noted."""
+
+WINDOW = 1 << 16
+"""Rows that are read together."""
+
+
+def follow_sessions(session: Analysis) -> Sessions:
+    """Who follows the sessions of an analysis, from the first time on that somebody asks."""
+    found = session.eviction.followers.get(Sessions)
+    if not isinstance(found, Sessions):
+        found = session.eviction.followers[Sessions] = Sessions(session)
+    return found
+
+
+class Sessions:
+    """Follows the sessions of an analysis. Several threads may ask."""
+
+    def __init__(self, session: Analysis) -> None:
+        self._session, self._lock = session, Lock()
+        self._read = 0
+        self._kinds: list[tuple[int, Dissector, SessionKind]] = [
+            (number, dissector, kind)
+            for number, dissector in enumerate(session.engine.known.dissectors)
+            for kind in defects.sessions(dissector)
+        ]
+        self._columns: dict[int, SessionColumns] = {}
+        self._following: dict[tuple[int, int], Following] = {}
+        self._resumed: dict[int, int] = {}
+        self._known: dict[Asked, Asked] = {}
+        self._kept = 0
+
+    # ---- asking
+
+    def reach(self, part: str, rows: Ints, until: int) -> Reach:
+        """Of the requests in `rows` (-1: none) what they ask for because of their sessions: `topics` or `partitions`.
+
+        until: the row before which requests are read.
+        """
+        with self._lock:
+            self._learn(until)
+            numbers = np.zeros(len(rows), np.int64)
+            lists: dict[tuple[Any, ...], int] = {(): 0}
+            for place, found in self._asked(rows):
+                wanted = found.topics if part == "topics" else found.partitions
+                numbers[place] = lists.setdefault(wanted, len(lists))
+        return Reach(numbers, list(lists))
+
+    def _asked(self, rows: Ints) -> Iterator[tuple[int, Asked]]:
+        """Places of rows whose request has a session."""
+        if not self._following:
+            return
+        table, places = self._session.rows, np.flatnonzero(rows >= 0)
+        codes = table.column("code")[rows[places]]
+        for code in {code for _, code in self._following}:
+            mine = places[codes == code]
+            streams = table.column("stream")[rows[mine]].tolist()
+            for place, row, stream in zip(mine.tolist(), rows[mine].tolist(), streams, strict=True):
+                following = self._following.get((stream, code))
+                if following is not None and (found := following.at(row)) is not NOTHING:
+                    yield place, found
+
+    # ---- learning
+
+    def _learn(self, until: int) -> None:
+        first = max(self._read, self._session.rows.first)
+        self._read = max(self._read, until)
+        for begin in range(first, until, WINDOW):
+            self._learn_window(begin, min(begin + WINDOW, until))
+
+    def _learn_window(self, first: int, last: int) -> None:
+        table = self._session.rows
+        protocol, code, role = (table.column(name)[first:last] for name in ("protocol", "code", "role"))
+        for number, dissector, kind in self._kinds:
+            rows = np.flatnonzero((protocol == number) & (code == kind.code) & (role == Role.REQUEST)) + first
+            rows = self._new(rows)
+            for use in self._columns_of(dissector, kind).uses(rows) if len(rows) else ():
+                following = self._following.get((use.stream, kind.code))
+                if following is None:
+                    if use.epoch < 0:
+                        continue  # a connection that has used no session yet
+                    following = self._following[use.stream, kind.code] = Following()
+                self._follow(following, kind, use)
+
+    def _new(self, rows: Ints) -> Ints:
+        """Without those that were applied before their connection was suspended."""
+        if not self._resumed:
+            return rows
+        streams = self._session.rows.column("stream")[rows].tolist()
+        begins = np.array([self._resumed.get(stream, 0) for stream in streams], np.int64)
+        return rows[rows >= begins]
+
+    def _columns_of(self, dissector: Dissector, kind: SessionKind) -> SessionColumns:
+        found = self._columns.get(kind.code)
+        if found is None:
+            found = self._columns[kind.code] = SessionColumns(self._session, dissector, kind)
+        return found
+
+    def _follow(self, following: Following, kind: SessionKind, use: Use) -> None:
+        """Applies a request, and notes what it asks for."""
+        session = following.sessions.get(use.key)
+        if session is None and all(use.key):
+            session = self._opened(following, kind, use)
+        if session is None or use.epoch <= 0:
+            following.sessions.pop(use.key, None)
+            if use.epoch == 0:
+                following.openings.append((use.row, use.key))
+            is_bare = use.epoch < 0 and not use.named  # it only closes the session, and is about what that held
+            self._note(following, use.row, session.asked if session is not None and is_bare else NOTHING)
+            return
+        if use.key not in following.sessions:
+            while len(following.sessions) >= MOST_SESSIONS:
+                del following.sessions[next(iter(following.sessions))]
+            following.sessions[use.key] = session
+        self._settle(session, kind, use.row)
+        if use.change is not None:
+            session.apply(use.row, use.change)
+        self._note(following, use.row, session.asked)
+
+    def _settle(self, session: Session, kind: SessionKind, before: int) -> None:
+        """Looks for the answers to what a session's requests changed."""
+        for row in session.unanswered:
+            answer = self._answer(kind, row, before)
+            if answer is not None:
+                session.settle(row, failed=bool(defects.asked(partial(kind.failed, answer), False)))
+
+    def _opened(self, following: Following, kind: SessionKind, use: Use) -> Session:
+        """A session that is used for the first time, with what its opening request named, where that is known."""
+        for row, key in reversed(following.openings):
+            if row < self._session.rows.first:
+                break
+            answer = self._answer(kind, row, use.row)
+            if defects.asked(partial(kind.opens, key, answer), None) == use.key:
+                following.openings.remove((row, key))
+                return Session(self._columns[kind.code].whole(row).added)
+        return Session()
+
+    def _answer(self, kind: SessionKind, row: int, before: int) -> Mapping[str, Any] | None:
+        """The answer to a request, if it came before a row and both are there."""
+        if row < self._session.rows.first:
+            return None
+        answer = self._session.rows.cell("partner", row)
+        if answer == NULL or not self._session.rows.first <= answer < before:
+            return None
+        return read_fields(read_undecoded(self._session, np.array([answer]))[0], kind.answered)
+
+    def _note(self, following: Following, row: int, asked: Asked) -> None:
+        last = following.asked[-1] if following.asked else NOTHING
+        if asked is last or asked == last:
+            return
+        known = self._known.get(asked)
+        if known is None:
+            known = asked if self._kept < MOST_KEPT and asked != NOTHING else NOTHING
+            self._keep(known)
+        following.rows.append(row)
+        following.asked.append(known)
+
+    def _keep(self, asked: Asked) -> None:
+        self._known[asked] = asked
+        self._kept += len(asked.topics) + len(asked.partitions)
+
+    # ---- leaving, and going on elsewhere
+
+    def leave(self, before: int, streams: Bools) -> None:
+        """Rows before one are about to leave. streams: those that stay; if nobody has asked, nothing is followed."""
+        if not self._read:
+            return
+        with self._lock:
+            self._learn(before)
+            self._following = {key: each for key, each in self._following.items() if streams[key[0]]}
+            self._known, self._kept = {}, 0
+            for following in self._following.values():
+                following.forget(before)
+                for asked in following.asked:
+                    if asked not in self._known:
+                        self._keep(asked)
+
+    def carried(self, stream: int) -> list[int]:
+        """The rows of requests that may have opened a session which is used later, when all rows have been read."""
+        with self._lock:
+            self._learn(len(self._session.rows))
+        return [row for _, following in self._of(stream) for row, _ in following.openings]
+
+    def suspended(self, stream: int, rows: Ints) -> Mapping[int, Following]:
+        """By code what is known of a connection, to go on with elsewhere; its rows count among `rows`. Asked once."""
+        until = len(self._session.rows)
+        for code, following in self._of(stream):
+            for session in following.sessions.values():
+                self._settle(session, self._kind(code), until)
+            following.forget(int(rows[0]) if len(rows) else until)
+            following.renumber(lambda row: int(np.searchsorted(rows, row)))
+        return dict(self._of(stream))
+
+    def resume(self, stream: int, known: Mapping[int, Following], first: int, until: int) -> None:
+        """Goes on with what was suspended; its rows are now those from `first` to before `until`."""
+        for code, following in known.items():
+            following.renumber(lambda row: row + first)
+            self._following[stream, code] = following
+        self._resumed[stream] = until
+
+    def _kind(self, code: int) -> SessionKind:
+        return next(kind for _, _, kind in self._kinds if kind.code == code)
+
+    def _of(self, stream: int) -> list[tuple[int, Following]]:
+        return [(code, each) for (other, code), each in self._following.items() if other == stream]

@@ -1,0 +1,180 @@
+"""Fields of alike messages as columns, by walking their layout (analyzer.query.projection), for those whose fields
+allow it.
+
+Theory. Numbers and texts stand in a message as they are; what stands otherwise (records, structures in bytes, secrets)
+only decoding gives. So a field is walked to if its path leads to one primitive value in the plan, and a message that
+has anything unusual on the way is left to the decoder; tests/analyzer/query/fields hold the two equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.query.fields.gathered import Values, chosen, joined
+from analyzer.query.projection import Bytestore, number, walked
+from dissectors.api import Context, Dissector
+from dissectors.message import Path
+from dissectors.wire.bulk import Layout, twin_of
+from dissectors.wire.dialect import Sized
+from dissectors.wire.plan import Array as Many
+from dissectors.wire.plan import Keyed, Leaf, Step, Struct, Tags, When, inside
+from dissectors.wire.primitive import Fixed
+
+INTEGERS = frozenset("bhiqBHI")
+"""Codes of numbers that 64 bits hold."""
+
+
+class Walkable(NamedTuple):
+    """A layout, and the leaves of the paths of each field that is wanted; none where this version has no such field."""
+
+    layout: Layout
+    leaves: Sequence[Sequence[Leaf]]
+
+
+def layout_of(dissector: Dissector, context: Context) -> Layout | None:
+    """How messages of a context are laid out, where a walk may tell."""
+    twin = twin_of(dissector)
+    return None if twin is None else twin.layout(context)
+
+
+def walkable(layout: Layout, paths: Sequence[Sequence[Path]]) -> Walkable | None:
+    """What a walk can tell of each field at its paths; None where it can't of one of them."""
+    found: list[list[Leaf]] = []
+    for mine in paths:
+        leaves: list[Leaf] = []
+        for path in mine:
+            at_end = list(_at(layout.steps, path))
+            if not all(isinstance(leaf, Leaf) and _is_plain(leaf) for leaf in at_end):
+                return None
+            leaves += [leaf for leaf in at_end if isinstance(leaf, Leaf)]
+        found.append(leaves)
+    return Walkable(layout, found)
+
+
+def _at(steps: Sequence[Step], path: Path) -> Iterator[Leaf | None]:
+    """What stands at a path in a layout: leaves, None for anything else, nothing where there is no such field."""
+    for step in steps:
+        if isinstance(step, Tags | When | Keyed):
+            yield from _at(inside(step), path)
+        elif isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
+            yield None
+        elif step.spec.name == path[0]:
+            inner = step.element if isinstance(step, Many) else step
+            if len(path) > 1:
+                yield from _at(inner.steps, path[1:]) if isinstance(inner, Struct) else iter((None,))
+            else:
+                yield step if isinstance(step, Leaf) else None
+
+
+def _is_plain(leaf: Leaf) -> bool:
+    primitive = leaf.primitive
+    if leaf.spec.secret or leaf.secret_by is not None:
+        return False
+    if isinstance(primitive, Sized):
+        return primitive.convert is bytes.decode
+    return isinstance(primitive, Fixed)
+
+
+def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[Bools, list[Values]]:
+    """Which of n messages are as usual, and of these the values of each field; `source` reads texts, too."""
+    notes = _Notes({id(leaf) for mine in wanted.leaves for leaf in mine})
+    good = walked(wanted.layout, source, at, length, notes)
+    texts = {id(leaf): leaf for mine in wanted.leaves for leaf in mine if isinstance(leaf.primitive, Sized)}
+    read: dict[int, Values] = {}
+    for key in texts:
+        rows, places, size = notes.of(key)
+        said, values = _texts(source, rows, places, size, good)
+        read[key] = Values(said, values)
+    found = [
+        [read.get(id(leaf)) or _numbers(source, leaf, *notes.of(id(leaf))) for leaf in mine] for mine in wanted.leaves
+    ]
+    return good, [_merged(mine, good) for mine in found]
+
+
+class _Notes:
+    """Notes where fields stand."""
+
+    def __init__(self, wanted: set[int]) -> None:
+        self._wanted = wanted
+        self._noted: dict[int, list[tuple[Ints, Ints, Ints | None]]] = {key: [] for key in wanted}
+
+    def wants(self, leaf: Leaf) -> bool:
+        """See Eye."""
+        return id(leaf) in self._wanted
+
+    def see(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
+        """See Eye."""
+        self._noted[id(leaf)].append((rows, at, size))
+
+    def of(self, key: int) -> tuple[Ints, Ints, Ints]:
+        """Messages, rising, places in them, and sizes (0 for what has a fixed one) of a field; nulls left out."""
+        noted = self._noted[key]
+        none = np.zeros(0, np.int64)
+        rows = np.concatenate([none, *(rows for rows, _, _ in noted)])
+        at = np.concatenate([none, *(at for _, at, _ in noted)])
+        size = np.concatenate(
+            [none, *(np.zeros(len(rows), np.int64) if size is None else size for rows, _, size in noted)]
+        )
+        if len(noted) > 1:
+            order = np.argsort(rows, kind="stable")
+            rows, at, size = rows[order], at[order], size[order]
+        there = size >= 0
+        return (rows, at, size) if there.all() else (rows[there], at[there], size[there])
+
+
+def _texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> tuple[Ints, list[Any]]:
+    """The texts of messages that are good; one with a text that is no UTF-8 is good no more."""
+    mine = good[rows]
+    rows, at, size = rows[mine], at[mine], size[mine]
+    known = _Decoded()
+    texts = list(map(known.__getitem__, source.read_many(at, size)))
+    if None not in known.values():
+        return rows, texts
+    good[rows[[text is None for text in texts]]] = False
+    still = good[rows]
+    return rows[still], [text for text, kept in zip(texts, still.tolist(), strict=True) if kept]
+
+
+class _Decoded(dict[bytes, Any]):
+    """Texts by their bytes, None for what is no UTF-8; each decoded once."""
+
+    def __missing__(self, data: bytes) -> str | None:
+        found = self[data] = _decoded(data)
+        return found
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _numbers(source: Bytestore, leaf: Leaf, rows: Ints, at: Ints, _: Ints) -> Values:
+    primitive = leaf.primitive
+    assert isinstance(primitive, Fixed)
+    there = source.gather(at, primitive.size)
+    if primitive.convert is None and primitive.code in INTEGERS:
+        return Values(rows, number(there, primitive.code))
+    return Values(rows, [_plain(primitive, row.tobytes()) for row in there])
+
+
+@lru_cache(maxsize=8192)
+def _plain(primitive: Fixed, data: bytes) -> Any:
+    (value,) = primitive.layout.unpack(data)
+    return value if primitive.convert is None else primitive.convert(value)
+
+
+def _merged(found: Sequence[Values], good: Bools) -> Values:
+    """The values of several leaves, message by message: those of the first leaf before those of the second."""
+    return joined([_kept(each, good) for each in found])
+
+
+def _kept(found: Values, good: Bools) -> Values:
+    mine = good[found.rows]
+    return found if mine.all() else chosen(found, np.flatnonzero(mine))

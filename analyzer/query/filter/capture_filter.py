@@ -1,0 +1,41 @@
+"""Capture filters (tcpdump's language) and display filters, where one is written in place of the other."""
+
+from __future__ import annotations
+
+import re
+
+from analyzer.query.filter.operators import OPERATORS, SYMBOLS
+
+_WORDS = "|".join(map(re.escape, (*OPERATORS, "in", "not", "and", "or")))
+_PRIMITIVE = re.compile(
+    rf"(?<![\w.])(?:(?:tcp|ip6?)\s+)?(?:(src|dst)\s+)?(port|host|net)\s+(?!(?:{_WORDS})\b)([\w.:/-]+)"
+)
+_ANY_TCP = re.compile(r"(?<![\w.])(?:tcp|ip6?)\s+and\s+(?=[\w(])")
+_FIELDS = {
+    ("port", None): "tcp.port",
+    ("port", "src"): "tcp.srcport",
+    ("port", "dst"): "tcp.dstport",
+    ("host", None): "ip.addr",
+    ("host", "src"): "ip.src",
+    ("host", "dst"): "ip.dst",
+}
+_SIGNS = "|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True)))
+_COMPARISON = re.compile(
+    rf"(?<![\w.\]])(?!len\b)[A-Za-z_]\w*(?:\.\w+)*\s*(?:(?:{_SIGNS})|(?:contains|matches)\b|in\s*\{{)"
+)
+
+
+def as_display_filter(text: str) -> str | None:
+    """What a capture filter means as a display filter; None if the text is not like a capture filter."""
+    translated, count = _PRIMITIVE.subn(_translated, text)
+    return _ANY_TCP.sub("", translated) if count else None
+
+
+def _translated(match: re.Match[str]) -> str:
+    kind = "host" if match[2] == "net" else match[2]
+    return f"{_FIELDS[kind, match[1]]} == {match[3]}"
+
+
+def is_display_filter(text: str) -> bool:
+    """Whether a text compares fields by name, as display filters do; capture filters compare bytes and lengths."""
+    return _COMPARISON.search(text) is not None

@@ -1,0 +1,107 @@
+"""A filter as a tree: what was written, and where; no name in it has been looked up."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from analyzer.query.filter.errors import Span
+from dissectors.slotted import slotted
+
+
+@slotted
+class Literal:
+    """A value as it was written. text: what it says; data: the same as bytes; raw: as a pattern has it."""
+
+    text: str
+    data: bytes
+    raw: str
+    quoted: bool
+    span: Span
+
+
+@slotted
+class Range:
+    """`low..high` in a set, both ends included."""
+
+    low: Literal
+    high: Literal
+
+
+@slotted
+class Name:
+    """A field."""
+
+    name: str
+    span: Span
+
+
+@slotted
+class Cut:
+    """One range of a slice: `length` bytes or characters from `start` on, None for all; negative: from the end."""
+
+    start: int
+    length: int | None
+
+
+@slotted
+class Slice:
+    """Parts of a value, put together."""
+
+    value: Value
+    cuts: tuple[Cut, ...]
+    span: Span
+
+
+@slotted
+class Call:
+    """A function of a value."""
+
+    function: str
+    value: Value
+    span: Span
+
+
+Value: TypeAlias = Name | Slice | Call
+
+
+@slotted
+class Comparison:
+    """A value and what it is compared with; without an operator: whether it is there.
+
+    operator: its name in analyzer.query.filter.operators. every: whether all values must fulfil it; None: as the
+    operator has it.
+    """
+
+    value: Value
+    operator: str | None
+    operands: tuple[Literal | Range, ...]
+    every: bool | None
+    span: Span
+
+
+@slotted
+class Not:
+    """The other rows."""
+
+    part: Node
+
+
+@slotted
+class Joined:
+    """Several parts by `and`, `or` or `xor`."""
+
+    word: str
+    parts: tuple[Node, ...]
+
+
+@slotted
+class Named:
+    """A named filter, unfolded: where it is named, and the text that its own spans are of."""
+
+    name: str
+    part: Node
+    text: str
+    span: Span
+
+
+Node: TypeAlias = Comparison | Not | Joined | Named

@@ -1,0 +1,78 @@
+"""Filters for messages that have something in common with one: its operation, stream, client, error, topic ...
+
+Theory. What the index tells of a row comes first, then what its protocol calls by a short name wherever it stands.
+Each filter is asked of the row itself before it is offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.decode.content import find_dissector, read_cell, read_header
+from analyzer.decode.rows import Rows
+from analyzer.query.fields import Kind, Reading, find
+from analyzer.query.filter.alike import keeps
+from analyzer.query.filter.literals import comparisons, quoted
+from analyzer.session import Session
+from dissectors.wire.secret import Secret
+
+MOST_VALUES = 5
+"""Values of one short name that are offered: a message may name a thousand topics."""
+
+MOST_SHOWN = 1 << 20
+"""Bytes of a message from which on nothing is read of its body for this."""
+
+_KEYS = ("operation", "client", "error.name", "state", "role", "source.ip", "destination.ip", "version")
+
+
+class Offered(NamedTuple):
+    """A filter, and what it is about."""
+
+    about: str
+    text: str
+
+
+def filters_of_row(session: Session, row: int) -> list[Offered]:
+    """What may be asked with regard to a row; each holds for it."""
+    reader, rows = Rows(session), np.array([row])
+    found = {offered.text: offered for offered in _asked(session, reader, rows)}
+    return [offered for offered in found.values() if keeps(offered.text, reader, rows)]
+
+
+def _asked(session: Session, reader: Rows, rows: Any) -> Iterator[Offered]:
+    row = int(rows[0])
+    dissector, header = find_dissector(session, row), read_header(session, row)
+    if dissector is not None and header.operation is not None:
+        yield Offered("this operation of this protocol", f"{dissector.name}.{header.operation}")
+    yield Offered("this stream", f"stream == {session.rows.cell('stream', row)}")
+    partner = read_cell(session, "partner", row)
+    if partner is not None:
+        yield Offered("this exchange", f"number in {{{min(row, partner) + 1}, {max(row, partner) + 1}}}")
+    reading = Reading(reader, [find(key) for key in _KEYS])
+    for key in _KEYS:
+        for value in _values(reading, key, rows):
+            if isinstance(value, str) and find(key).kind is Kind.TEXT:
+                yield Offered(f"this {key}", f"{key} == {value if value.isidentifier() else quoted(value)}")
+            else:
+                yield Offered(f"this {key}", f"{key} == {value}")
+    if dissector is None:
+        return
+    yield Offered("this protocol", f"protocol == {dissector.name}")
+    catalog = dissector.catalog
+    if catalog is None or session.rows.cell("length", row) > MOST_SHOWN:
+        return
+    names = [f"{dissector.name}.{short.name}" for short in catalog.shorts()]
+    reading = Reading(reader, [find(name) for name in names])
+    for name in names:
+        for value in islice(dict.fromkeys(_values(reading, name, rows)), MOST_VALUES):
+            for text in list(comparisons(find(name), value))[:1]:
+                yield Offered(f"this {name.partition('.')[2]}", text)
+
+
+def _values(reading: Reading, name: str, rows: Any) -> list[Any]:
+    (found,) = reading.by_row(find(name), rows)
+    return [value for value in found if isinstance(value, str | int | float) and not isinstance(value, Secret)]

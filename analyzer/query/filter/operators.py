@@ -1,0 +1,209 @@
+"""The operators: their names and symbols, and what each says of one value.
+
+Theory. An operator says yes or no to one value beside what was written; how many values of a row must get a yes is the
+quantifier's business, and which rows have a value the mask's. So a new operator is a row of OPERATORS. Values are what
+decoding gives: a number is compared with a number, or its label with a text; a text with a text; bytes with bytes; what
+is of another kind is not equal. A secret is never compared: a filter must not tell what is masked.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any, NamedTuple
+
+from analyzer.query.fields.path import Label
+from analyzer.query.fields.reading import Error
+from dissectors.slotted import slotted
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.secret import Secret
+
+
+@slotted
+class Against:
+    """What was written, in each way in which it can be read; None where it cannot be read so.
+
+    labels: texts that the number is known by, for values that are texts. label: of values that are numbers.
+    """
+
+    text: str
+    data: bytes | None = None
+    number: Fraction | None = None
+    flag: bool | None = None
+    network: IPv4Network | IPv6Network | None = None
+    pattern: Pattern | None = None
+    labels: tuple[str, ...] = ()
+    label: Label | None = None
+
+
+class Pattern(NamedTuple):
+    """A regular expression that takes time in proportion to the text, for texts and for bytes."""
+
+    text: Any
+    data: Any
+
+
+class Operator(NamedTuple):
+    """judge: of a value and what was written. every: whether all values must fulfil it. takes: what it can be asked of.
+
+    compares: its comparison where it is one, so that columns of numbers are compared at once.
+    """
+
+    symbols: tuple[str, ...]
+    judge: Callable[[Any, Against], bool]
+    every: bool = False
+    takes: str = "any"
+    compares: str | None = None
+
+
+def _compare(name: str) -> Callable[[Any, Against], bool]:
+    ask: Callable[[Any, Any], bool] = getattr(operator, name)
+    other_kind = name == "ne"
+
+    def judge(value: Any, against: Against) -> bool:
+        kind = type(value)
+        if kind is str:
+            if against.network is not None:
+                return _by_address(name, value, against.network)
+            if against.labels and name in ("eq", "ne"):
+                return (value in against.labels or value == against.text) is (name == "eq")
+            return ask(value, against.text)
+        if kind is bool:
+            return other_kind if against.flag is None else ask(value, against.flag)
+        if isinstance(value, Error):
+            return (
+                _ask_name(ask, value.name, against.text) if against.number is None else ask(value.code, against.number)
+            )
+        if isinstance(value, int | float):
+            if against.number is not None:
+                return ask(value, against.number)
+            said = None if against.label is None or isinstance(value, float) else against.label(value)
+            return other_kind if said is None else _ask_name(ask, said, against.text)
+        if isinstance(value, Embedded):
+            value = value.data
+        if isinstance(value, bytes):
+            return other_kind if against.data is None else ask(value, against.data)
+        return False
+
+    return judge
+
+
+def _ask_name(ask: Callable[[Any, Any], bool], name: str, text: str) -> bool:
+    """Names of numbers are the same in upper and lower case."""
+    return ask(name.lower(), text.lower())
+
+
+def is_comparable(value: Any) -> bool:
+    """Whether a value is anything that can be equal to another."""
+    return not isinstance(value, Secret | dict | list)
+
+
+def _by_address(name: str, value: str, network: IPv4Network | IPv6Network) -> bool:
+    try:
+        address = ip_address(value)
+    except ValueError:
+        return name == "ne"
+    if name in ("eq", "ne"):
+        return (address in network) is (name == "eq")
+    if address.version != network.version:
+        return False
+    asked: bool = getattr(operator, name)(int(address), int(network.network_address))
+    return asked
+
+
+def _contains(value: Any, against: Against) -> bool:
+    value = _searched(value, against)
+    if isinstance(value, str):
+        return against.text in value
+    return isinstance(value, bytes) and against.data is not None and against.data in value
+
+
+def _matches(value: Any, against: Against) -> bool:
+    value, pattern = _searched(value, against), against.pattern
+    assert pattern is not None
+    if isinstance(value, str):
+        # A lone surrogate, which JSON may have, is no text for the library.
+        return pattern.text.search(value.encode("utf-8", "replace").decode()) is not None
+    return isinstance(value, bytes) and pattern.data.search(value) is not None
+
+
+def _searched(value: Any, against: Against) -> str | bytes | None:
+    """The text or the bytes of a value that can be searched."""
+    if isinstance(value, Embedded):
+        value = value.data
+    if isinstance(value, Error):
+        return value.name
+    if type(value) is int and against.label is not None:
+        return against.label(value)
+    return value if isinstance(value, str | bytes) else None
+
+
+def _bits(value: Any, against: Against) -> bool:
+    if type(value) is not int or against.number is None:
+        return False
+    return value & int(against.number) != 0
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "eq": Operator(("==",), _compare("eq"), compares="eq"),
+    "ne": Operator(("!=",), _compare("ne"), every=True, compares="ne"),
+    "all_eq": Operator(("===",), _compare("eq"), every=True, compares="eq"),
+    "any_ne": Operator(("!==", "~="), _compare("ne"), compares="ne"),
+    "any_eq": Operator((), _compare("eq"), compares="eq"),
+    "all_ne": Operator((), _compare("ne"), every=True, compares="ne"),
+    "lt": Operator(("<",), _compare("lt"), compares="lt"),
+    "le": Operator(("<=",), _compare("le"), compares="le"),
+    "gt": Operator((">",), _compare("gt"), compares="gt"),
+    "ge": Operator((">=",), _compare("ge"), compares="ge"),
+    "contains": Operator((), _contains, takes="searched"),
+    "matches": Operator(("~",), _matches, takes="pattern"),
+    "bitwise_and": Operator(("&",), _bits, takes="number"),
+}
+
+SYMBOLS: Mapping[str, str] = {symbol: name for name, each in OPERATORS.items() for symbol in each.symbols}
+
+IN = "in"
+
+FUNCTIONS: Mapping[str, str] = {
+    "len": "characters of a text, bytes of bytes",
+    "count": "how many values a row has",
+    "lower": "a text in lower case",
+    "upper": "a text in upper case",
+    "string": "a number as text",
+    "min": "the least of a row's values",
+    "max": "the greatest of a row's values",
+    "abs": "a number without its sign",
+}
+
+
+def applied(function: str, values: list[Any]) -> list[Any]:
+    """What a function makes of a row's values."""
+    if function == "count":
+        return [len(values)] if values else []
+    if function in ("min", "max"):
+        numbers = [value for value in values if type(value) is int or type(value) is float]
+        return [min(numbers) if function == "min" else max(numbers)] if numbers else []
+    each = _EACH[function]
+    return [made for value in values if (made := each(value)) is not None]
+
+
+def _length(value: Any) -> int | None:
+    value = value.data if isinstance(value, Embedded) else value
+    return len(value) if isinstance(value, str | bytes | Secret) else None
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float | str) else None
+
+
+_EACH: Mapping[str, Callable[[Any], Any]] = {
+    "len": _length,
+    "lower": lambda value: value.lower() if isinstance(value, str) else None,
+    "upper": lambda value: value.upper() if isinstance(value, str) else None,
+    "string": _text,
+    "abs": lambda value: abs(value) if type(value) is int or type(value) is float else None,
+}

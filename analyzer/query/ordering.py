@@ -1,0 +1,116 @@
+"""Rows in the order that somebody asks for: by keys of the row or by fields of the body.
+
+Theory. A column becomes a column of ranks, so that all keys are sorted together, by numbers alone: what is a number
+already is its own rank, any other value has its place among the distinct ones. Numbers stand before texts, texts before
+bytes; of several values the first counts. What has no value stands last, whichever way the key is sorted, and so does
+what is secret, whose order would tell of it. Rows that are alike stay in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.values import Flags, Integers, Picked, Times
+from analyzer.decode.rows import BODY_KEYS, Rows, chunks
+from analyzer.errors import UserError
+from analyzer.query.column_names import key_of
+from analyzer.query.fields import FieldPath, Kind, Reading
+from analyzer.query.path_columns import READ, READ_BYTES
+from dissectors.slotted import slotted
+from dissectors.wire.embedded import Embedded
+
+_DOWN, _UP = "desc", "asc"
+_Rank = tuple[Array, Bools]
+"""A number for each row, and which rows have no value."""
+
+
+@slotted
+class SortKey:
+    """What rows are sorted by: a key of theirs, or a field."""
+
+    key: str | FieldPath
+    descending: bool = False
+
+
+def sort_keys(text: str) -> list[SortKey]:
+    """`time,-latency,kafka.topic:desc`. Raises UserError for what cannot be sorted by."""
+    return [_sort_key(part) for part in text.split(",") if part]
+
+
+def _sort_key(text: str) -> SortKey:
+    name, _, way = text.rpartition(":") if text.endswith((f":{_DOWN}", f":{_UP}")) else (text, "", "")
+    key = key_of(name.removeprefix("-"), "--sort")
+    if key == "fields" or (isinstance(key, FieldPath) and key.kind is Kind.STRUCT):
+        raise UserError(f"--sort {text}: that is a structure; name a field in it")
+    return SortKey(key, name.startswith("-") != (way == _DOWN))
+
+
+def ordered(reader: Rows, rows: Ints, keys: Sequence[SortKey]) -> Ints:
+    """The rows, sorted by the first key; where that is the same by the next one, and so on."""
+    columns: list[Array] = []
+    for key in keys:
+        rank, null = _rank(reader, rows, key.key)
+        # The complement is the other way round for any integer, the least one too.
+        columns += [null, np.where(null, rank.dtype.type(0), ~rank if key.descending else rank)]
+    found: Ints = rows[np.lexsort(columns[::-1])] if columns else rows
+    return found
+
+
+def _rank(reader: Rows, rows: Ints, key: str | FieldPath) -> _Rank:
+    if isinstance(key, FieldPath):
+        return _of_values(_firsts(reader, rows, key))
+    if key in BODY_KEYS:
+        return _of_values(_of_bodies(reader, rows, key))
+    column, never = reader.column(key, rows), np.zeros(len(rows), bool)
+    if isinstance(column, Integers):
+        return column.numbers, never if column.null is None else column.null
+    if isinstance(column, Times):
+        return column.times, never
+    if isinstance(column, Flags):
+        return column.flags.astype(np.int8), never
+    if isinstance(column, Picked):
+        distinct, place = np.unique(column.numbers, return_inverse=True)
+        rank, null = _of_values(column.texts.values(distinct))
+        return rank[place], null[place]
+    return _of_values(column.values())
+
+
+def _firsts(reader: Rows, rows: Ints, path: FieldPath) -> list[Any]:
+    reading, found = Reading(reader, [path]), list[Any]()
+    for part in chunks(reader.session, rows, READ, READ_BYTES):
+        found += [next((value for value in values if value != []), None) for values in reading.by_row(path, part)]
+        reading.forget()
+    return found
+
+
+def _of_bodies(reader: Rows, rows: Ints, key: str) -> list[Any]:
+    said = (each[key] for part in chunks(reader.session, rows) for each in reader.objects([key], part))
+    if key == "error":
+        return [None if value is None else value["name"] or value["code"] for value in said]
+    if key == "findings":
+        return [",".join(each["code"] for each in value) or None for value in said]
+    return list(said)
+
+
+def _of_values(values: Sequence[Any]) -> _Rank:
+    """Ranks of any values."""
+    kinds = [_comparable(value) for value in values]
+    place = {each: rank for rank, each in enumerate(sorted({each for each in kinds if each is not None}))}
+    ranks = np.fromiter((-1 if each is None else place[each] for each in kinds), np.int64, len(kinds))
+    return ranks, ranks < 0
+
+
+def _comparable(value: Any) -> tuple[int, Any] | None:
+    """What can be compared with all others; None for what has no place among them."""
+    if isinstance(value, Embedded):
+        value = value.data
+    if isinstance(value, int | float):
+        return None if math.isnan(value) else (0, value)
+    if isinstance(value, str):
+        return 1, value
+    return (2, value) if isinstance(value, bytes) else None

@@ -1,0 +1,122 @@
+"""What fields say in many rows, by their paths: columns for whatever form of output.
+
+Theory. A path can have several values in a row; what a cell makes of them is the form's (`Shape`): a list for JSON, one
+text for a table. Messages are decoded once for all paths of a chunk, which is then forgotten: what they hold can be far
+larger than they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from analyzer.columns import cells
+from analyzer.columns.arrays import Ints
+from analyzer.columns.cells import Cells
+from analyzer.columns.values import Column, Integers, Style, Values
+from analyzer.decode.rows import Rows, chunks
+from analyzer.query.fields import FieldPath, Reading
+from analyzer.query.fields.dense import Numbers
+from dissectors.slotted import slotted
+
+READ, READ_BYTES = 1 << 16, 8 << 20
+"""Rows, and bytes of their messages, of which fields are read at one time: the more, the more are alike."""
+
+
+class Shape(Protocol):
+    """What a cell has of the values of a path in one row. `is_text`: a text or None, so that it can be kept."""
+
+    is_text: bool
+
+    def __call__(self, path: FieldPath, values: Sequence[Any]) -> Any:
+        """Something to print, None for null; there may be no values."""
+
+
+@slotted
+class _Told:
+    """What a path says in each row."""
+
+    paths: Paths
+    key: str
+    rows: Ints
+
+    def values(self) -> Values:
+        """See Column."""
+        return self.paths.values(self.key, self.rows)
+
+    def cells(self, style: Style) -> Cells:
+        """See Column."""
+        return cells.table(self.paths.texts(self.key, self.rows, style))
+
+
+class Paths:
+    """Reads paths of rows: all of them when one is asked for; texts are kept until other rows are asked for."""
+
+    def __init__(self, reader: Rows, paths: Mapping[str, FieldPath], shape: Shape) -> None:
+        self.keys = paths
+        self._session, self._shape = reader.session, shape
+        self._reading = Reading(reader, list(paths.values()))
+        self._rows: Ints | None = None
+        self._style: Style | None = None
+        self._found: Mapping[str, list[Any]] = {}
+
+    def column(self, key: str, rows: Ints) -> Column:
+        """One path of rows."""
+        path = self.keys[key]
+        if path.is_cheap and not path.repeated:
+            dense = self._reading.columns(path, rows)
+            if dense is not None and isinstance(dense[0], Numbers):
+                return Integers(dense[0].numbers, dense[0].null)
+        return _Told(self, key, rows)
+
+    def values(self, key: str, rows: Ints) -> Values:
+        """What the cells of rows have."""
+        places = self._places(rows) if self._shape.is_text else None
+        if places is None:
+            return self._read(rows, None)[key]
+        found = self._found[key]
+        return [found[place] for place in places.tolist()]
+
+    def texts(self, key: str, rows: Ints, style: Style) -> list[bytes]:
+        """The same in a style."""
+        if not self._shape.is_text:
+            return self._read(rows, style)[key]
+        known: dict[Any, bytes] = {}
+        return [_text(value, style, known) for value in self._read(rows, None)[key]]
+
+    def _places(self, rows: Ints) -> Ints | None:
+        """Where rows stand among those that were read last; None where one of them does not."""
+        if self._rows is None or not len(self._rows) or rows is self._rows:
+            return None
+        order = np.argsort(self._rows, kind="stable")
+        places = order[np.minimum(np.searchsorted(self._rows, rows, sorter=order), len(order) - 1)]
+        return places if np.array_equal(self._rows[places], rows) else None
+
+    def _read(self, rows: Ints, style: Style | None) -> Mapping[str, list[Any]]:
+        """What the cells of all paths have, or their texts in a style."""
+        if rows is not self._rows or style is not self._style:
+            found: dict[str, list[Any]] = {key: [] for key in self.keys}
+            known: dict[Any, bytes] = {}
+            for part in chunks(self._session, rows, READ, READ_BYTES):
+                for key, path in self.keys.items():
+                    values = [self._shape(path, each) for each in self._reading.by_row(path, part)]
+                    found[key] += values if style is None else [_text(value, style, known) for value in values]
+                self._reading.forget()
+            self._rows, self._style, self._found = rows, style, found
+        return self._found
+
+
+def _text(value: Any, style: Style, known: dict[Any, bytes]) -> bytes:
+    """A cell in a style; `known` are those of texts, of which many are alike."""
+    if value is None:
+        return style.null
+    several = type(value) is list
+    if not all(type(each) is str for each in (value if several else (value,))):
+        return style.text(value)
+    same = tuple(value) if several else value
+    found = known.get(same)
+    if found is None:
+        found = known[same] = style.text(value)
+    return found

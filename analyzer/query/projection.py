@@ -1,0 +1,325 @@
+"""Alike messages read by their layout together: each field is passed for all of them before the next one.
+
+Theory. To learn one field of many messages, each would have to be decoded. A plan (dissectors.wire.plan) says where the
+field stands in a layout, and what stands before it. So the plan is followed once for all messages of one kind: each has
+its own place, kept in a column; neighbours of fixed width are one addition, a length is one gather, the elements of
+arrays are taken in turn, each time for the messages that have so many. An Eye is shown the places of the fields that it
+wants. What is unusual (a length that makes no sense, bytes that are left, what only a few messages have) drops out, and
+is for the dissector's own decoder to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count as counting
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Ints, ranks
+from analyzer.columns.cells import Cells
+from dissectors.wire.bulk import Layout
+from dissectors.wire.dialect import Rest, Scanned, Sized
+from dissectors.wire.plan import Array as Many
+from dissectors.wire.plan import Keyed, Leaf, Step, Struct, Tags, When, leaves_of
+from dissectors.wire.primitive import Fixed, Length
+
+FEW, USUAL = 8, 4
+"""Messages below which the elements of an array behind the first USUAL ones are left to the plain decoder."""
+
+MOST_TAGS = 16
+_VARINT = 5
+
+
+class Bytestore(Protocol):
+    """The capture room's Store, as far as it is needed here."""
+
+    def gather(self, locations: Ints, width: int) -> Cells:
+        """Rows of `width` bytes at many places."""
+
+
+class Eye(Protocol):
+    """Looks at some fields of messages on their walk."""
+
+    def wants(self, leaf: Leaf) -> bool:
+        """Whether it is to be shown this field."""
+
+    def see(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints | None:
+        """The field stands at `at` in messages `rows`, a message as often as it has the field, in its order.
+
+        size: bytes of a field that is not of fixed width, below zero for null. Returns the messages that are to drop
+        out, if any. A place may lie behind a message's end: then the message drops out by itself.
+        """
+
+
+def walked(layout: Layout, source: Bytestore, at: Ints, length: Ints, eye: Eye) -> Bools:
+    """Which of n messages, at these places and of these lengths in `source`, have the layout from begin to end."""
+    steps = (*layout.head, *layout.steps)
+    if any(isinstance(leaf.primitive, Scanned) for leaf in leaves_of(steps)):
+        return np.zeros(len(at), bool)
+    walk = _Walk(source, at, length, eye)
+    if layout.length is not None:
+        walk.framed(layout.length)
+        walk.at -= layout.length.size
+    walk.at += layout.start
+    walk.follow(steps, walk.kept(np.arange(len(at))))
+    return walk.good & (walk.at == walk.end) if layout.whole else walk.good & (walk.at <= walk.end)
+
+
+class _Wanted(NamedTuple):
+    """A field in a run, and how far in it."""
+
+    inside: int
+    leaf: Leaf
+
+
+class _Run:
+    """Neighbours of fixed width that are not passed yet: how wide, and which of them are wanted."""
+
+    def __init__(self) -> None:
+        self.width = 0
+        self.wanted: list[_Wanted] = []
+
+    def add(self, leaf: Leaf, eye: Eye) -> None:
+        if eye.wants(leaf):
+            self.wanted.append(_Wanted(self.width, leaf))
+        self.width += leaf.primitive.size
+
+
+class _Walk:
+    """Messages on their way: `at`, where each is read next; `end`; `good`, those that have not dropped out.
+
+    Rows are numbers of messages. Each method takes those that are there and gives those that go on.
+    """
+
+    def __init__(self, source: Bytestore, at: Ints, length: Ints, eye: Eye) -> None:
+        self._source, self._eye = source, eye
+        self.at, self.end = at.astype(np.int64), at + length
+        self.good = np.ones(len(at), bool)
+
+    def framed(self, prefix: Fixed) -> None:
+        """Passes the length prefix, which must say how long the message is."""
+        there = self._source.gather(self.at, prefix.size)
+        self.good = number(there, prefix.code) == self.end - self.at - prefix.size
+        self.at += prefix.size
+
+    def kept(self, rows: Ints) -> Ints:
+        """Those of `rows` that have not dropped out and are within their bytes."""
+        over = self.at[rows] > self.end[rows]
+        self.good[rows[over]] = False
+        return rows[self.good[rows]]
+
+    def follow(self, steps: Sequence[Step], rows: Ints) -> Ints:
+        """Passes the members of a struct."""
+        run = _Run()
+        asked = {step.member for step in steps if isinstance(step, When)}
+        told: dict[str, Ints] = {}
+        for step in steps:
+            if isinstance(step, Leaf) and isinstance(step.primitive, Fixed):
+                if asked:
+                    self._tell(step, asked, told, self.at[rows] + run.width, rows)
+                run.add(step, self._eye)
+            elif isinstance(step, Struct) and step.presence is None and step.length is None:
+                rows = self.follow(step.steps, self._passed(run, rows))
+                run = _Run()
+            elif isinstance(step, When):
+                rows = self._passed(run, rows)
+                run = _Run()
+                if step.asks_for_more:
+                    there = self.at[rows] < self.end[rows]
+                else:
+                    there = np.array([step.holds(value) for value in told[step.member][rows].tolist()], bool)
+                self.follow((step.step,), rows[there])
+                rows = self.kept(rows)
+            elif len(rows):
+                rows = self._unlike(step, run, rows)
+                run = _Run()
+        return self._passed(run, rows)
+
+    def _tell(self, leaf: Leaf, asked: set[str], told: dict[str, Ints], at: Ints, rows: Ints) -> None:
+        """Keeps the numbers, by row, that say of other members whether they are there."""
+        for name, bits in ((leaf.spec.name, None), *((each.spec.name, each) for each in leaf.bits)):
+            if name in asked and isinstance(leaf.primitive, Fixed):
+                there = number(self._source.gather(at, leaf.primitive.size), leaf.primitive.code)
+                told[name] = np.zeros(len(self.at), np.int64)
+                told[name][rows] = there if bits is None else (there & bits.mask) >> bits.shift
+
+    def _unlike(self, step: Step, run: _Run, rows: Ints) -> Ints:
+        """Passes what is not of the same width in all messages, and the run before it."""
+        if isinstance(step, Tags):
+            return self._tags(step, run, rows)
+        if isinstance(step, Keyed):
+            self._until_end(tuple(step.steps.values()), tuple(step.steps), self._passed(run, rows))
+        elif isinstance(step, Many):
+            self._array(step, run, rows)
+        elif isinstance(step, Struct):
+            self._struct(step, run, rows)
+        else:
+            assert isinstance(step, Leaf)
+            self._leaf(step, run, rows)
+        return self.kept(rows)
+
+    def _leaf(self, leaf: Leaf, run: _Run, rows: Ints) -> None:
+        """Passes a value of no constant width, and the run before it."""
+        primitive = leaf.primitive
+        if isinstance(primitive, Sized):
+            rows, size = self._size(primitive.length, run, rows, -1 if primitive.nullable else 0)
+            self._show(leaf, rows, self.at[rows], size)
+            self.at[rows] += np.maximum(size, 0)
+            return
+        rows = self._passed(run, rows)
+        begin = self.at[rows]
+        if isinstance(primitive, Rest):
+            self.at[rows] = self.end[rows]
+        else:
+            going, _ = self._varint(self._source.gather(begin, 1)[:, 0], rows)
+            begin, rows = begin[self.good[rows]], going
+        self._show(leaf, rows, begin, self.at[rows] - begin)
+
+    def _array(self, array: Many, run: _Run, rows: Ints) -> None:
+        if array.count is None:
+            self._until_end((array.element,), None, self._passed(run, rows))
+        else:
+            rows, count = self._size(array.count, run, rows, -1 if array.nullable else 0)
+            self._elements(array.element, rows, np.maximum(count, 0))
+
+    def _struct(self, struct: Struct, run: _Run, rows: Ints) -> None:
+        """Passes a struct that may be null, or that has a length, all of which its members must take."""
+        if struct.length is None:
+            assert struct.presence is not None
+            rows, there = self._size(struct.presence, run, rows, -1)
+            self.follow(struct.steps, rows[there >= 0])
+            return
+        rows, size = self._size(struct.length, run, rows, 0)
+        outer = self.end.copy()
+        self.end[rows] = self.at[rows] + size
+        self.follow(struct.steps, rows)
+        self.good[rows] &= self.at[rows] == self.end[rows]
+        self.end = outer
+
+    def _until_end(self, steps: Sequence[Step], keys: Sequence[int] | None, rows: Ints) -> None:
+        """Passes elements, or members behind their keys, up to the end of what they stand in."""
+        for index in counting():
+            rows = self.kept(rows)
+            rows = rows[self.at[rows] < self.end[rows]]
+            if not len(rows):
+                return
+            if index >= USUAL and len(rows) < FEW:
+                self.good[rows] = False
+                return
+            begin = self.at[rows]
+            if keys is None:
+                self.follow(steps, rows)
+            else:
+                rows, key = self._varint(self._source.gather(begin, 1)[:, 0], rows)
+                self.good[rows[~np.isin(key, keys)]] = False
+                for number_, step in zip(keys, steps, strict=True):
+                    self.follow((step,), rows[key == number_])
+                continue
+            self.good[rows[self.at[rows] == begin]] = False  # what takes no bytes never comes to an end
+
+    def _passed(self, run: _Run, rows: Ints) -> Ints:
+        """Behind a run, of which the eye is shown what it wants."""
+        if not run.width or not len(rows):
+            return rows
+        for inside, leaf in run.wanted:
+            self._show(leaf, rows, self.at[rows] + inside, None)
+        self.at[rows] += run.width
+        return self.kept(rows)
+
+    def _show(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
+        if size is not None and not self._eye.wants(leaf):
+            return
+        dropped = self._eye.see(leaf, rows, at, size)
+        if dropped is not None:
+            self.good[dropped] = False
+
+    def _size(self, length: Length, run: _Run, rows: Ints, least: int) -> tuple[Ints, Ints]:
+        """Passes a run and the length, count or presence behind it; gives the rows that have one, and theirs."""
+        rows = self._passed(run, rows)
+        there = self._source.gather(self.at[rows], length.size)
+        if length.code is None:
+            rows, found = self._varint(there[:, 0], rows)
+        else:
+            found = number(there, length.code)
+            self.at[rows] += length.size
+        found = found - length.bias
+        sound = (found >= least) & (found <= self.end[rows] - self.at[rows])
+        self.good[rows[~sound]] = False
+        return rows[sound], found[sound]
+
+    def _varint(self, first: Array, rows: Ints) -> tuple[Ints, Ints]:
+        """Passes an unsigned varint, of which the first byte is known already."""
+        found = first.astype(np.int64)
+        self.at[rows] += 1
+        longer = np.flatnonzero(first >= 0x80)
+        if len(longer):
+            those = rows[longer]
+            there = self._source.gather(self.at[those] - 1, _VARINT).astype(np.int64)
+            ended = there < 0x80
+            count = ended.argmax(axis=1) + 1
+            self.good[those[~ended.any(axis=1)]] = False
+            mine = np.arange(_VARINT) < count[:, None]
+            found[longer] = ((there & 0x7F) * mine << np.arange(0, 7 * _VARINT, 7)).sum(axis=1) & 0xFFFF_FFFF
+            self.at[those] += count - 1
+        going = self.good[rows]
+        return rows[going], found[going]
+
+    def _elements(self, element: Leaf | Struct, rows: Ints, count: Ints) -> None:
+        """Passes the elements of an array; `count` of each of `rows`, not more than they have bytes."""
+        run = _of_fixed_width(element, self._eye)
+        if run is None:
+            self._one_by_one(element, rows, count)
+            return
+        begin = self.at[rows]
+        self.at[rows] += count * run.width
+        if run.wanted:
+            inside = self.at[rows] <= self.end[rows]
+            rows, begin, count = rows[inside], begin[inside], count[inside]
+            at, rows = np.repeat(begin, count) + ranks(count) * run.width, np.repeat(rows, count)
+            for inside_run, leaf in run.wanted:
+                self._show(leaf, rows, at + inside_run, None)
+
+    def _one_by_one(self, element: Leaf | Struct, rows: Ints, count: Ints) -> None:
+        for index in range(int(count.max(initial=0))):
+            more = count > index
+            rows, count = rows[more], count[more]
+            if index >= USUAL and len(rows) < FEW:
+                self.good[rows] = False
+                return
+            self.follow((element,), rows)
+            going = self.good[rows]
+            rows, count = rows[going], count[going]
+
+    def _tags(self, tags: Tags, run: _Run, rows: Ints) -> Ints:
+        """Passes a tagged section, by the sizes in it; one that may hold a wanted field must be empty."""
+        rows = self._passed(run, rows)
+        rows, count = self._varint(self._source.gather(self.at[rows], 1)[:, 0], rows)
+        asked = any(map(self._eye.wants, leaves_of(tuple(tags.steps.values()))))
+        most = 0 if asked else MOST_TAGS
+        self.good[rows[count > most]] = False
+        for index in range(min(int(count.max(initial=0)), most)):
+            those = self.kept(rows[(count > index) & (count <= most)])
+            for last in (False, True):
+                there = self._source.gather(self.at[those], 1)[:, 0]
+                those, found = self._varint(there, those)
+                if last:
+                    self.at[those] += found
+        return self.kept(rows)
+
+
+def _of_fixed_width(element: Leaf | Struct, eye: Eye) -> _Run | None:
+    """The run that each element of an array is; None where elements differ in width."""
+    run = _Run()
+    for step in (element,) if isinstance(element, Leaf) or element.presence is not None else element.steps:
+        if not (isinstance(step, Leaf) and isinstance(step.primitive, Fixed)):
+            return None
+        run.add(step, eye)
+    return run
+
+
+def number(there: Array, code: str) -> Ints:
+    """A big-endian integer (n) of its bytes (n, width); `code` as in struct."""
+    kind = f">{'u' if code.isupper() else 'i'}{there.shape[1]}"
+    found: Ints = np.ascontiguousarray(there).view(kind)[:, 0].astype(np.int64)
+    return found

@@ -1,0 +1,157 @@
+"""The errors that messages report, for many rows: what `list -e error` says, at a fraction of its cost.
+
+Theory. Most messages report none, and for most of these their layout tells it: all requests
+of a protocol may have no field for it, and in answers it is 0. Only what is left is decoded, row by row.
+
+Hardly a message reports an error, but to know it, each would have to be decoded. Its protocol says in which
+fields errors are reported; where all of these are 0 there is none. A message with another code in one of them, or with
+anything unusual on the way, is for the dissector's own decoder to judge: tests/analyzer/query/test_response_errors.py
+holds the two equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints, given
+from analyzer.columns.group_keys import packed, parts
+from analyzer.decode.content import read_undecoded
+from analyzer.decode.multi_segment import placed
+from analyzer.decode.rows import chunks
+from analyzer.messages import defects
+from analyzer.messages.index import NO_PROTOCOL
+from analyzer.query.projection import Bytestore, walked
+from analyzer.session import Analysis
+from dissectors.api import Context, Dissector, Role, State
+from dissectors.registry import dissectors
+from dissectors.wire.bulk import Reporting, twin_of
+from dissectors.wire.plan import Leaf, Step, leaves_of
+
+
+class _Codes:
+    """An Eye for fields of one enum; messages that have another value than 0 in one of them drop out."""
+
+    def __init__(self, source: Bytestore, enum: str) -> None:
+        self._source, self._enum = source, enum
+
+    def wants(self, leaf: Leaf) -> bool:
+        """See Eye."""
+        return leaf.enum == self._enum
+
+    def see(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints:
+        """See Eye; a code that is not of fixed width is not looked at, and its message is not quiet."""
+        return rows if size is not None else rows[self._source.gather(at, leaf.primitive.size).any(axis=1)]
+
+
+def may_report(steps: Sequence[Step], enum: str) -> bool:
+    """Whether a layout has a field of this enum."""
+    return any(leaf.enum == enum for leaf in leaves_of(steps))
+
+
+def quiet(reporting: Reporting, source: Bytestore, at: Ints, length: Ints) -> Bools:
+    """Which of n messages, at these places and of these lengths in `source`, surely report no error."""
+    good = np.ones(len(at), bool)
+    place, begin = reporting.begin
+    if begin:
+        there = source.gather(at + place, len(begin)) == np.frombuffer(begin, np.uint8)
+        good = there.all(axis=1) & (place + len(begin) <= length)
+    return good & walked(reporting.layout, source, at, length, _Codes(source, reporting.enum))
+
+
+WORTH = 16
+"""Messages of one kind below which looking at each costs less than looking at all."""
+
+_KIND = ("protocol", "role", "code", "version")
+
+PORTION = 1 << 16
+"""Rows that are asked together whether they surely report none."""
+
+
+@cache
+def nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
+    """By protocol and operation: codes that say that there is nothing now (Dissector.nothing_new)."""
+    return {(each.name, operation): codes for each in dissectors() for operation, codes in each.nothing_new.items()}
+
+
+class Errors(NamedTuple):
+    """Which of n rows report an error: `places` among them, rising, and for each its number in `kinds`."""
+
+    places: Ints
+    numbers: Ints
+    kinds: list[tuple[int, str]]
+
+
+Looked = Callable[[int, int], None]
+"""Told from time to time how many messages have been decoded, and of how many."""
+
+
+def errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: None) -> Errors:
+    """The first error that each of these rows reports, as far as it reports one."""
+    silent = [np.zeros(0, bool)]
+    for first in range(0, len(rows), PORTION):
+        looked(0, len(rows))
+        silent.append(_quiet(session, rows[first : first + PORTION]))
+    left = np.flatnonzero(~np.concatenate(silent))
+    places: list[int] = []
+    numbers: list[int] = []
+    kinds: dict[tuple[int, str], int] = {}
+    begin = 0
+    for part in chunks(session, rows[left]):
+        for place, (dissector, message, context) in zip(
+            left[begin:].tolist(), read_undecoded(session, part), strict=False
+        ):
+            error = None if dissector is None else defects.values(dissector, message, context).error
+            if error is not None:
+                places.append(place)
+                numbers.append(kinds.setdefault(error, len(kinds)))
+        begin += len(part)
+        looked(begin, len(left))
+    return Errors(np.array(places, np.int64), np.array(numbers, np.int64), list(kinds))
+
+
+def is_empty(session: Analysis, rows: Ints, reported: Errors) -> Bools:
+    """Which of the errors that errors() found only say that there is nothing."""
+    if not len(reported.places):
+        return np.zeros(0, bool)
+    what = (session.rows.column(name)[rows[reported.places]] for name in ("protocol", "operation"))
+    (protocols, operations, kinds), keys = packed([*what, reported.numbers])
+    verdicts = []
+    for protocol, operation, kind in zip(protocols.tolist(), operations.tolist(), kinds.tolist(), strict=True):
+        dissector, name = session.engine.dissector(protocol), session.engine.names.text(operation)
+        codes = () if dissector is None or name is None else nothing_new().get((dissector.name, name), ())
+        verdicts.append(reported.kinds[kind][0] in codes)
+    return np.array(verdicts, bool)[keys]
+
+
+def _quiet(session: Analysis, rows: Ints) -> Bools:
+    """Rows that surely report none."""
+    table = session.rows
+    columns = [table.column(name)[rows] for name in _KIND]
+    found = np.asarray(columns[0] == NO_PROTOCOL)
+    if not len(rows):
+        return found
+    kinds, keys = packed(columns)
+    complete = table.column("state")[rows] == State.COMPLETE
+    length = table.column("length")[rows].astype(np.int64)
+    for key, places in parts(keys):
+        dissector = session.engine.dissector(int(kinds[0][key]))
+        known = None if dissector is None else _reporting(dissector, *(int(kind[key]) for kind in kinds[1:]))
+        if known is None:
+            continue
+        if not known.begin[1] and not may_report((*known.layout.head, *known.layout.steps), known.enum):
+            found[places] = complete[places]
+            continue
+        whole = places[complete[places]]
+        for mine, source, at in placed(session, rows[whole], WORTH):
+            those = whole[mine]
+            found[those] = quiet(known, source, at, length[those])
+    return found
+
+
+def _reporting(dissector: Dissector, role: int, code: int, version: int) -> Reporting | None:
+    twin = twin_of(dissector)
+    return None if twin is None else twin.reporting(Context(Role(role), given(code), given(version)))

@@ -1,0 +1,129 @@
+"""Finding the next message that says something, and where in it: for a dialog, and for whoever has a session.
+
+Theory. What is sought is a filter like any other, so the command line finds the same (`list -Y 'text contains "x"'`).
+Here rows are asked from a place on, forwards or backwards, a few at a time, so that whoever waits can show how far it
+got, or stop. In a message that was found, what is sought is looked for once more in its tree, for the field and the
+bytes that say it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
+from analyzer.errors import UserError
+from analyzer.query.fields.leaves import texts_in
+from analyzer.query.filter import Filter, compiled
+from analyzer.query.filter.literals import quoted
+from dissectors.field import Field, Tree
+
+STEP = 1024
+"""Rows that are asked at one time."""
+
+_HEX = re.compile(r"(?:0[xX])?(?:[0-9A-Fa-f]{2}[\s:.-]?)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is sought: a `text`, upper or lower case, in what a message says; or `data` in its bytes; or rows alone."""
+
+    filter: Filter
+    text: str | None = None
+    data: bytes | None = None
+
+
+class Place(NamedTuple):
+    """Where in a tree: the indexes of the node from the outside in (none: no node alone), and the bytes."""
+
+    path: tuple[int, ...]
+    source: int
+    offset: int
+    length: int
+
+
+def text_sought(text: str) -> Sought:
+    """A text in the decoded message and the line about it. Raises UserError for none."""
+    if not text:
+        raise UserError("there is nothing to find: write a text")
+    return Sought(compiled(f"lower(text) contains {quoted(text.lower())}"), text=text.lower())
+
+
+def bytes_sought(text: str) -> Sought:
+    """Bytes of a message: hexadecimal, with or without separators, or a text in quotes. Raises UserError."""
+    if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'":
+        data = text[1:-1].encode("utf-8", "surrogatepass")
+    elif _HEX.fullmatch(text.strip()):
+        data = bytes.fromhex(re.sub(r"^0[xX]|[\s:.-]", "", text.strip()))
+    else:
+        raise UserError(f"{text!r} are no bytes: write hexadecimal digits, as 00:0a or 000a, or a text in quotes")
+    escaped = "".join(f"\\x{byte:02x}" for byte in data)
+    return Sought(compiled(f'bytes contains "{escaped}"'), data=data)
+
+
+def field_sought(text: str) -> Sought:
+    """What a filter says of fields. Raises FilterError."""
+    return Sought(compiled(text))
+
+
+def find(
+    sought: Sought,
+    reader: Rows,
+    start: int,
+    *,
+    forward: bool = True,
+    among: Ints | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> int | None:
+    """The first row from `start` on that has what is sought, that row not included; None when there is none.
+
+    The search goes round: behind the last row it goes on with the first, up to `start` itself. among: the rows that are
+    looked at, rising; None: all. `stop` is asked every STEP rows.
+    """
+    rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
+    for some in _turns(rows, start, forward):
+        if stop():
+            return None
+        kept = sought.filter.rows(reader, np.sort(some))
+        if len(kept):
+            return int(kept[0] if forward else kept[-1])
+    return None
+
+
+def _turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
+    """All rows once, in the order of a search, a few at a time; none of them on both sides of the turn."""
+    turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
+    before, behind = rows[:turn], rows[turn:]
+    for run in (behind, before) if forward else (before[::-1], behind[::-1]):
+        for first in range(0, len(run), STEP):
+            yield run[first : first + STEP]
+
+
+def places(sought: Sought, tree: Tree) -> list[Place]:
+    """Where in a message it stands: fields that say the text, or bytes of any source; none for rows alone."""
+    if sought.data is not None:
+        return [place for source in tree.sources for place in _in_bytes(sought.data, source.data, source.id)]
+    if sought.text is not None:
+        return list(_in_fields(sought.text, tree.fields, ()))
+    return []
+
+
+def _in_bytes(wanted: bytes, data: bytes, source: int) -> Iterator[Place]:
+    at = data.find(wanted)
+    while at >= 0:
+        yield Place((), source, at, len(wanted))
+        at = data.find(wanted, at + 1)
+
+
+def _in_fields(wanted: str, fields: list[Field], around: tuple[int, ...]) -> Iterator[Place]:
+    for index, node in enumerate(fields):
+        path = (*around, index)
+        said = [node.text or "", *(texts_in(node.value) if not node.children else ())]
+        if any(wanted in each.lower() for each in said):
+            yield Place(path, node.source, node.offset, node.length)
+        yield from _in_fields(wanted, node.children, path)

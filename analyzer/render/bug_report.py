@@ -1,0 +1,92 @@
+"""What is needed to find a defect of ours, and nothing from the capture: no values, no variables, no names of files.
+
+Theory. A user can only pass on what he may show to others. So a report says which of our lines failed and how they were
+reached; what an exception says of itself may quote a value, and is told on the terminal of the user alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from analyzer.columns.text import safe_text
+
+if TYPE_CHECKING:
+    from dissectors.finding import Finding
+
+PROGRAM = "wireanalyze"
+_PACKAGES = ("analyzer", "dissectors", "tui")
+
+MOST_STEPS = 12
+"""Of the way to a defect so many steps are told, the last ones."""
+
+
+def version() -> str:
+    """The installed version."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed(PROGRAM)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def bug_report(error: BaseException) -> str:
+    """A defect for the user's own terminal: with the exception's words, without the way to it."""
+    return "\n".join(
+        (
+            f"{PROGRAM}: this is a defect of the program, not of your input; please report these lines:",
+            f"  error:   {type(error).__name__}: {safe_text(str(error), 200)}",
+            f"  place:   {(_steps(error) or ['unknown place'])[-1]}",
+            f"  version: {_versions()}",
+            f"  (--debug before the command shows the whole traceback: {PROGRAM} --debug COMMAND ...)",
+        )
+    )
+
+
+def report(error: BaseException) -> list[str]:
+    """The same for others: without the exception's words, with the way to it."""
+    steps = _steps(error) or ["unknown place"]
+    way = [f"  by:      {step}" for step in reversed(steps[-MOST_STEPS:-1])]
+    return [
+        f"{PROGRAM}: a defect of the program",
+        f"  error:   {type(error).__name__}",
+        f"  place:   {steps[-1]}",
+        *way,
+        f"  version: {_versions()}",
+    ]
+
+
+def finding_report(finding: Finding, kind: str) -> list[str]:
+    """Of a dissector's defect, which cost its message. kind: what the message is, `kafka Fetch v12 response`."""
+    return [
+        f"{PROGRAM}: a defect of a dissector",
+        f"  error:   {safe_text(finding.text, 200)}",
+        f"  message: {safe_text(kind, 200)}",
+        f"  version: {_versions()}",
+    ]
+
+
+def _versions() -> str:
+    import platform  # as rare as defects
+
+    return f"{PROGRAM} {version()}, Python {platform.python_version()}, {platform.system()}"
+
+
+def _steps(error: BaseException) -> list[str]:
+    """Where the exception passed through, `analyzer/session.py:120 in body`, its origin last: our own lines, or, where
+    none is ours, the last of others.
+    """
+    import traceback  # as rare as defects
+    from pathlib import Path
+
+    frames = traceback.extract_tb(error.__traceback__)
+    found = []
+    for frame in frames:
+        parts = Path(frame.filename).parts
+        first = next((index for index, part in enumerate(parts) if part in _PACKAGES), None)
+        if first is not None:
+            found.append(f"{'/'.join(parts[first:])}:{frame.lineno} in {frame.name}")
+    if not found and frames:
+        found.append(f"{Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name}")
+    return found

@@ -1,0 +1,124 @@
+"""The optional parts of the program (extras): what each needs, how large it is, and the command that installs it.
+
+Theory. The command depends on how the program was installed. pip notes in direct_url.json where a package came from;
+pipx keeps pipx_metadata.json in the environment that it made, and an environment of uv may have no pip.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from analyzer.errors import UserError
+from analyzer.render.bug_report import PROGRAM
+
+
+class Extra(NamedTuple):
+    """modules: what is always imported; size: of the download and of the installation; sometimes: what one option of
+    the command imports.
+    """
+
+    modules: tuple[str, ...]
+    size: str
+    sometimes: tuple[str, ...] = ()
+
+
+EXTRAS: Mapping[str, Extra] = {
+    "parquet": Extra(("pyarrow",), "55 MB to download, 170 MB installed"),
+    "pipeline": Extra(
+        ("pyspark", "pyarrow", "pandas"), "570 MB to download, 890 MB installed", ("grpc", "grpc_status", "google.rpc")
+    ),
+    "web": Extra(("textual_serve", "aiohttp"), "4 MB to download, 17 MB installed"),
+}
+"""By name, the smaller first: a module that two of them bring is installed with the smaller one."""
+
+
+def is_installed(extra: str) -> bool:
+    """Whether all modules of an extra can be imported."""
+    return not any(map(_is_missing, EXTRAS[extra].modules))
+
+
+def require(extra: str, what: str, *, whole: bool = False) -> None:
+    """Raises UserError if an extra is not installed.
+
+    what: the part of the program that needs it. whole: it also needs the modules that are imported sometimes.
+    """
+    modules = EXTRAS[extra].modules + (EXTRAS[extra].sometimes if whole else ())
+    missing = [name for name in modules if _is_missing(name)]
+    if missing:
+        raise UserError(_sentence(extra, what, missing[0]))
+
+
+def missing_extra(error: ImportError) -> str | None:
+    """The sentence for a failed import if an extra brings that module; None if no extra does."""
+    name = error.name or ""
+    for extra, each in EXTRAS.items():
+        for module in (*each.modules, *each.sometimes):
+            if name == module or name.startswith(f"{module}."):
+                return _sentence(extra, "this command", module)
+    return None
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this installation."""
+    if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
+        return f"pipx inject {PROGRAM} {_quoted(_requirements(extra))}"
+    python = shlex.quote(sys.executable)
+    pip = f"uv pip install --python {python}" if _is_missing("pip") else f"{python} -m pip install"
+    return f"{pip} {_source(extra)}"
+
+
+def _sentence(extra: str, what: str, module: str) -> str:
+    return f"{what} needs {module}, which is not installed: {install_command(extra)} ({EXTRAS[extra].size})"
+
+
+def _is_missing(module: str) -> bool:
+    try:
+        return find_spec(module) is None
+    except (ImportError, ValueError):  # its package is missing; or sys.modules says that it is not to be had
+        return True
+
+
+def _source(extra: str) -> str:
+    """What pip is given: the checkout, the folder or the name that the program was installed from, with the extra."""
+    origin = _origin()
+    url = urlsplit(str(origin.get("url", "")))
+    folder = origin.get("dir_info")
+    if not origin:
+        return _quoted([f"{PROGRAM}[{extra}]"])
+    if not isinstance(folder, dict) or url.scheme != "file":
+        return _quoted(_requirements(extra))
+    editable = "-e " if folder.get("editable") else ""
+    return editable + _quoted([f"{unquote(url.path)}[{extra}]"])
+
+
+def _origin() -> Mapping[str, object]:
+    """What pip noted about the place that this program came from; nothing for a package index."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        noted = distribution(PROGRAM).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return {}
+    found = json.loads(noted) if noted else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _requirements(extra: str) -> list[str]:
+    """What an extra asks for, by the names of the packages."""
+    from importlib.metadata import requires
+
+    marker = re.compile(rf"""(.+?) *; *extra *== *['"]{extra}['"]""")
+    return [match[1] for each in requires(PROGRAM) or () if (match := marker.fullmatch(each))]
+
+
+def _quoted(words: list[str]) -> str:
+    """The words for a shell; what has brackets or comparisons stands in quotes."""
+    return " ".join(map(shlex.quote, words))

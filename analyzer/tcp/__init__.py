@@ -1,0 +1,1 @@
+"""Packets to TCP connections, and each of their directions to bytes in order."""

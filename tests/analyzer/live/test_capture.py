@@ -1,0 +1,301 @@
+"""The analyzer's handle on a capture: what it hears and says, and that nothing is left behind, whoever dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer.capture.errors import CaptureError
+from analyzer.live import capture as module
+from analyzer.live.asked import Asked
+from analyzer.live.capture import Health, LiveCapture
+from analyzer.live.channel import Counted, Stopped
+from analyzer.live.followed_run import MOST_TOLD, FollowedRun
+from analyzer.live.privilege import Identity
+from analyzer.live.ways import Started, _popen
+from tests.analyzer.live.worlds import ABLE, trial, world
+from tests.namespaces import privileged
+
+PATIENCE = 30.0
+
+CHILD = """
+import os, sys, time
+from analyzer.live.channel import *
+def say(line): sys.stdout.write(to_line(line)); sys.stdout.flush()
+def heard(): return from_line(sys.stdin.readline())
+def file(path):
+    open(path, 'w').write('packets'); say(Began(path))
+print('scapy says hello', flush=True)
+"""
+
+
+class Following:
+    """What a succession is told, and whether a file was there then."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, str]] = []
+
+    def begun(self, path: str) -> bool:
+        self.heard.append(("begun", Path(path).read_text()))
+        return True
+
+    def gone(self, path: str) -> None:
+        self.heard.append(("gone", os.path.basename(path)))
+
+    def ended(self) -> None:
+        self.heard.append(("ended", ""))
+
+
+@pytest.fixture
+def spools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where files go that nobody keeps."""
+    folder = tmp_path / "spools"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@contextmanager
+def capturing(script: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveCapture]:
+    """A capture whose child runs a script, and which gives up nothing: it is in the tests' own process."""
+
+    def started(asked: Asked, via: str) -> Started:
+        process, errors = _popen([sys.executable, "-c", CHILD + script])
+        return Started(process, errors, Identity("", 0, 0, None), ("a note",))
+
+    monkeypatch.setattr(module, "started", started)
+    monkeypatch.setattr(module, "become", lambda who: None)
+    with LiveCapture(Asked()) as found:
+        yield found
+    assert found._child.poll() is not None
+    assert not found._listener.is_alive()
+
+
+def until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+RUN = """
+say(Ready(('lo', 'eth0'), ('its note',)))
+for n in range(3):
+    start = heard()
+    if start is None: break
+    file(start.path)
+    say(Counted(10, 1, 1000))
+    print('noise', flush=True)
+    assert isinstance(heard(), Stop)
+    file(start.path + '.2'); say(Gone(start.path))
+    say(Stopped(20, 2, 2000, 'the disk is full' if n else None))
+"""
+
+
+def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with capturing(RUN, monkeypatch) as capture:
+        assert (capture.interfaces, capture.notes) == (("lo", "eth0"), ("a note", "its note"))
+        assert (capture.stopped, capture.health(0), capture.summary(0)) == (True, Health(), "nothing was captured")
+        kept, spooled = Following(), Following()
+        capture.begin(str(tmp_path / "kept"), kept)
+        assert (capture.stopped, kept.heard) == (False, [("begun", "packets")])
+        with pytest.raises(RuntimeError):
+            capture.begin(None, spooled)
+        until(lambda: capture.health(4).captured)
+        health = capture.health(4)
+        assert (health.captured, health.dropped, health.size, health.backlog, health.files) == (10, 1, 1000, 6, 1)
+        assert capture.health(10).lag == 0.0
+        assert capture.summary(10) == f"10 packets captured to {tmp_path}/kept, 1 more were dropped by the kernel"
+        capture.stop()
+        until(lambda: capture.stopped)
+        assert kept.heard == [("begun", "packets")] * 2 + [("gone", "kept"), ("ended", "")]
+        assert (capture.problem, list(spools.iterdir())) == (None, [])
+        assert capture.summary(4) == (
+            f"20 packets captured to 2 files, 1 of them kept, the last of them {tmp_path}/kept.2, "
+            "2 more were dropped by the kernel, 16 of them were not read"
+        )
+        capture.begin(None, spooled)
+        assert capture.health(0).files == 1
+        (folder,) = spools.iterdir()
+        assert (list(folder.iterdir()), folder.stat().st_mode & 0o777) == ([], 0o700)
+        capture.stop()
+        until(lambda: capture.stopped)
+        assert (capture.problem, list(spools.iterdir())) == ("the disk is full", [])
+        capture.stop()
+        capture.close()
+        capture.close()
+        with pytest.raises(CaptureError):
+            capture.begin(None, Following())
+    assert list(spools.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("say(Failed('there is no interface x'))", "there is no interface x"),
+        ("", "the capturing process ended with status 0 before it began"),
+        ('print(\'{"say": "ready"\', flush=True); raise SystemExit(3)', "ended with status 3 before it began"),
+        (
+            "sys.stderr.write('one\\nsudo: a password is required\\n'); sys.exit(1)",
+            r"1 \(sudo: a password is required\)",
+        ),
+        ("os.kill(os.getpid(), 9)", "the capturing process was ended by SIGKILL before it began"),
+        ("sys.stdin.readline(); time.sleep(60)", "the capturing process does not answer before it began"),
+    ],
+)
+def test_it_does_not_begin(script: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TO_OPEN", 0.3 if "sleep" in script else PATIENCE)
+    monkeypatch.setattr(module, "PATIENCE", 0.2 if "sleep" in script else PATIENCE)
+    with pytest.raises(CaptureError, match=expected), capturing(script, monkeypatch):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("heard(); say(Stopped(0, 0, 0, 'cannot write x'))", "cannot write x"),
+        ("heard(); say(Failed('no more'))", "no more"),
+        ("heard(); os.kill(os.getpid(), 15)", "ended by SIGTERM; what it wrote is kept"),
+        ("heard(); time.sleep(60)", "the capturing process does not answer"),
+        ("sys.exit(0)", "the capturing process ended with status 0; what it wrote is kept"),
+    ],
+)
+def test_a_run_does_not_begin(script: str, expected: str, spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    following = Following()
+    monkeypatch.setattr(module, "PATIENCE", 0.3 if "sleep" in script else PATIENCE)
+    with capturing(f"say(Ready()); {script}", monkeypatch) as capture, pytest.raises(CaptureError, match=expected):
+        capture.begin(None, following)
+    assert [what for what, _ in following.heard] in (["ended"], [])
+    assert list(spools.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("os.kill(os.getpid(), 9)", "the capturing process was ended by SIGKILL; what it wrote is kept"),
+        ("sys.exit('it broke')", "the capturing process ended with status 1 (it broke); what it wrote is kept"),
+    ],
+)
+def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    following = Following()
+    child = f"say(Ready()); path = heard().path; file(path); say(Counted(7, 0, 9)); open(path + '.2', 'w'); {script}"
+    with capturing(child, monkeypatch) as capture:
+        capture.begin(None, following)
+        until(lambda: capture.stopped)
+        assert (capture.health(7).captured, following.heard[-1]) == (7, ("ended", ""))
+        assert capture.problem == expected
+        assert list(spools.iterdir()) == []
+        with pytest.raises(CaptureError, match="ended"):
+            capture.begin(None, Following())
+
+
+def test_one_that_hangs_is_killed(spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.3)
+    script = (
+        "say(Ready()); file(heard().path)\nimport signal; signal.signal(15, signal.SIG_IGN)\nwhile True: time.sleep(9)"
+    )
+    following = Following()
+    with capturing(script, monkeypatch) as capture:
+        capture.begin(None, following)
+        capture.stop()
+    assert capture.stopped
+    assert following.heard[-1] == ("ended", "")
+    assert list(spools.iterdir()) == []
+
+
+def test_one_that_still_writes_is_waited_for(spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.6)
+    script = (
+        "say(Ready()); file(heard().path); sys.stdin.read()\n"
+        "for n in range(8): time.sleep(0.1); say(Counted(n, 0, 0))\nsay(Stopped(99, 0, 0))"
+    )
+    with capturing(script, monkeypatch) as capture:
+        capture.begin(None, Following())
+    assert (capture.health(0).captured, capture.problem) == (99, None)
+
+
+def test_there_is_no_place_for_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with capturing("say(Ready()); heard()", monkeypatch) as capture:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+        with pytest.raises(CaptureError, match=r"there is no place for what is captured \(No such file"):
+            capture.begin(None, Following())
+        assert capture.stopped
+
+
+def test_how_far_behind() -> None:
+    run = FollowedRun("/x", Following())
+    now = time.monotonic()
+    for n in range(1, 4):
+        run.count(Counted(n * 10, 0, 0), now - 40 + n * 10)
+    assert [round(run.health_at(read).lag) for read in (0, 9, 10, 29)] == [30, 30, 20, 10]
+    assert (run.health_at(30).lag, run.health_at(99).backlog) == (0.0, 0)
+    for n in range(4 * MOST_TOLD):
+        run.count(Counted(100 + n, 0, 0), now)
+    assert len(run._told) <= MOST_TOLD + 1
+    run.count(Stopped(9 * MOST_TOLD, 5, 6), now - 3)
+    assert round(run.health_at(9 * MOST_TOLD - 1).lag) == 3
+    assert run.health.dropped == 5
+
+
+def held(place: Path, path: Path | None = None) -> subprocess.Popen[str]:
+    """A trial that captures, and waits for a line."""
+    script = f"export TMPDIR={place}; exec {ABLE} {trial('auto', path, hold=True)}"
+    return subprocess.Popen(
+        world(script), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd="/"
+    )
+
+
+def line_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    assert process.stdout is not None
+    found: dict[str, Any] = json.loads(process.stdout.readline())
+    return found
+
+
+def gone(pids: list[int]) -> bool:
+    """Ended; who takes note of it may take its time."""
+    found = subprocess.run(["ps", "-o", "stat=", "-p", ",".join(map(str, pids))], capture_output=True, check=False)
+    return all(state.startswith(b"Z") for state in found.stdout.split())
+
+
+@privileged
+@pytest.mark.parametrize(("victim", "kept"), [("pid", False), ("child", False), ("child", True)])
+def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: bool, place: Path) -> None:
+    with held(place, place / "kept" if kept else None) as process:
+        ready, holding = line_of(process), line_of(process)
+        os.kill(ready[victim], signal.SIGKILL)
+        if victim == "child":
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+            run = line_of(process)
+            assert (run["captured"], run["read"]) == (20, 20)
+            assert run["problem"] == "the capturing process was ended by SIGKILL; what it wrote is kept"
+        process.wait(PATIENCE)
+        until(lambda: gone([ready["pid"], *holding["below"]]))
+    assert not list(place.glob("wireanalyze-*"))
+    assert (place / "kept0").exists() == kept
+    if kept:
+        assert (place / "kept0").stat().st_size > 20 * 100
+
+
+def test_nobody_is_told_of_files_that_they_never_named(spools: Path, tmp_path: Path) -> None:
+    spool, kept = FollowedRun(None, Following()), FollowedRun(str(tmp_path / "kept"), Following())
+    said = spool.told(f"cannot write {spool.path}: No space left on device")
+    assert said is not None
+    assert "TMPDIR" in said
+    assert str(spool.spool) not in said
+    for run in (spool, kept):
+        for problem in (f"cannot write {kept.path}: No space left on device", "eth0 is down", None):
+            assert run.told(problem) == problem
+    spool.forget()

@@ -1,0 +1,287 @@
+"""The capturing process: it begins, stops and ends when it is told to, and what the kernel held by then is in files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import analyzer.live.sniffer as sniffer_module
+from analyzer.capture.packets import Packets
+from analyzer.capture.pcapng_writer import Description, packet
+from analyzer.live.asked import Asked, Bounds
+from analyzer.live.channel import Began, Counted, Failed, Gone, Ready, Start, Stop, Stopped, to_line
+from analyzer.live.sniffer import OF_THE_TERMINAL, Sniffer
+from analyzer.live.taps import Taken
+from analyzer.live.telling import Hearing, Telling
+from tests.analyzer.capture.writers import T0, segment
+from tests.analyzer.live.wires import PATIENCE, Child, asked, frames_in, frames_of, in_own_network, send, shell
+from tests.effort import within
+from tests.namespaces import privileged
+from tests.needs import LIBPCAP
+
+FRAMES = [frame for frame in frames_of("kafka.pcap") if len(frame) <= 20_000]
+MANY = [number.to_bytes(4) * 30 for number in range(4000)]
+"""More than one batch of anything."""
+
+
+def captured(path: Path) -> int:
+    with Packets([path]) as packets:
+        list(packets.blocks())
+        assert packets.findings == []
+        return packets.counts.packets
+
+
+@privileged
+@in_own_network
+def test_it_starts_and_stops_as_often_as_it_is_told_to(tmp_path: Path) -> None:
+    """Nonsense between is passed over, so are signals of the terminal, and what comes while it is stopped."""
+    with Child(asked("v1")) as child:
+        assert child.hear(Ready).interfaces == ("v1",)
+        child.say(b'nonsense\n\xff\xfe\n{"say": "start"}\n' + to_line(Stop()).encode())
+        for name in OF_THE_TERMINAL:
+            child.process.send_signal(getattr(signal, name))
+        for run in range(2):
+            path = tmp_path / f"{run}.pcapng"
+            child.start(path)
+            child.say(Start(str(tmp_path / "another")))
+            send(FRAMES)
+            assert child.stop() == Stopped(len(FRAMES), 0, path.stat().st_size)
+            send(FRAMES[:3])
+            assert frames_in(path) == FRAMES
+        child.say(Start("/no/such/folder/x"))
+        assert child.hear(Stopped).problem == "cannot write /no/such/folder/x: No such file or directory"
+        assert child.end() == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.pcapng", "1.pcapng"]
+    assert (tmp_path / "0.pcapng").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, None], ids=["terminated", "left alone"])
+@privileged
+@in_own_network
+def test_what_the_ring_held_at_the_end_is_kept(number: int | None, tmp_path: Path) -> None:
+    """The last frames were sent in the moment before, and some were sent all the time."""
+    with Child(asked("v1")) as child:
+        child.begin(tmp_path / "a")
+        send(MANY)
+        assert child.end(number) == 0
+        stopped = child.hear(Stopped)
+    assert (stopped.packets, stopped.dropped, stopped.problem) == (len(MANY), 0, None)
+    assert frames_in(tmp_path / "a") == MANY
+    assert captured(tmp_path / "a") == len(MANY)
+
+
+@privileged
+@in_own_network
+def test_a_killed_one_leaves_a_file_that_opens(tmp_path: Path) -> None:
+    with Child(asked("v1")) as child:
+        child.begin(tmp_path / "a")
+        send(MANY)
+        while child.hear(Counted).packets < len(MANY):
+            pass
+        send(MANY)
+        assert child.end(signal.SIGKILL) == -signal.SIGKILL
+    found = frames_in(tmp_path / "a")
+    assert len(found) >= len(MANY)
+    assert found == (MANY + MANY)[: len(found)]
+    assert captured(tmp_path / "a") == len(found)
+
+
+@pytest.mark.parametrize("source", ["ring", "scapy"])
+@privileged
+@in_own_network
+def test_a_count_is_exact(source: str, tmp_path: Path) -> None:
+    with Child(asked("v1", until=Bounds(packets=2500), ring=Bounds(packets=1000)), source) as child:
+        child.begin(tmp_path / "a.pcapng")
+        send(MANY)
+        assert child.hear(Stopped).packets == 2500
+    files = [Path(line.path) for line in child.heard if isinstance(line, Began)]
+    assert [frame for path in files for frame in frames_in(path)] == MANY[:2500]
+    assert [captured(path) for path in files] == [1000, 1000, 500]
+
+
+@privileged
+@in_own_network
+def test_a_full_disk_ends_it(tmp_path: Path) -> None:
+    """With a sentence; what the disk holds is whole, and another run may have more room."""
+    shell(f"mount -t tmpfs -o size=256k tmpfs {tmp_path}")
+    with Child(asked("v1")) as child:
+        child.begin(tmp_path / "a")
+        send(MANY)
+        stopped = child.hear(Stopped)
+        # The mount is this thread's and the child's; others see an empty folder.
+        found = frames_in(tmp_path / "a")
+        assert stopped.problem == (
+            f"cannot write {tmp_path}/a: No space left on device; the {len(found):,} packets before are kept"
+        )
+        assert stopped.packets == len(found) == captured(tmp_path / "a")
+        assert found == MANY[: len(found)]
+        assert 500 < len(found) < len(MANY)
+        os.unlink(tmp_path / "a")
+        child.start(tmp_path / "b")
+        send(MANY[:10])
+        assert child.stop().packets == 10
+
+
+@privileged
+@in_own_network
+def test_interfaces_that_go_one_after_the_other(tmp_path: Path) -> None:
+    """The others go on; the last one's end is the end of the run."""
+    with Child(asked("lo", "v1")) as child:
+        child.begin(tmp_path / "a")
+        send(FRAMES[:5])
+        shell("ip link del v0")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            out.bind(("127.0.0.1", 0))
+            out.sendto(b"still", out.getsockname())
+        time.sleep(0.1)
+        shell("ip link set lo down")
+        stopped = child.hear(Stopped)
+    assert (stopped.packets, stopped.problem) == (6, "v1 is gone, lo is down")
+    assert [frame[-5:] == b"still" for frame in frames_in(tmp_path / "a")] == [False] * 5 + [True]
+
+
+@privileged
+@in_own_network
+def test_several_interfaces_are_one_file_by_time(tmp_path: Path) -> None:
+    with Child(asked("v0", "v1")) as child:
+        assert child.hear(Ready).interfaces == ("v0", "v1")
+        child.start(tmp_path / "a")
+        send(MANY)
+        assert child.stop().packets == 2 * len(MANY)
+    found = frames_in(tmp_path / "a")
+    assert sorted(found) == sorted(MANY + MANY)
+    with Packets([tmp_path / "a"]) as packets:
+        times: list[int] = []
+        packets._watch = lambda records: times.extend(records.time.tolist())
+        list(packets.blocks())
+        assert [each.name for each in packets.files[0].interfaces] == ["v0", "v1"]
+        assert len(packets.files[0].statistics) == 2
+    assert times == sorted(times)
+    # A frame goes out at v0 before it comes in at v1, and its second copy comes no earlier than that of the one before.
+    seen: set[bytes] = set()
+    again = [frame for frame in found if frame in seen or seen.add(frame)]  # type: ignore[func-returns-value]
+    assert again == MANY
+
+
+@privileged
+@in_own_network
+def test_nobodys_files_go_with_it(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    with Child(asked("v1", ring=Bounds(packets=100, files=2))) as child:
+        child.begin(spool / "live", spool=True)
+        send(MANY[:450])
+        while child.hear(Counted).packets < 450:
+            pass
+        assert len(list(spool.iterdir())) == 1  # the ring is for files that somebody keeps
+        assert child.end(signal.SIGTERM) == 0
+    assert not spool.exists()
+
+
+@privileged
+@in_own_network
+def test_a_ring_keeps_the_newest(tmp_path: Path) -> None:
+    with Child(asked("v1", ring=Bounds(packets=100, files=2))) as child:
+        child.begin(tmp_path / "live")
+        send(MANY[:450])
+        assert child.stop().packets == 450
+    gone = [Path(line.path) for line in child.heard if isinstance(line, Gone)]
+    kept = [Path(line.path) for line in child.heard if isinstance(line, Began)][3:]
+    assert len(gone) == 3
+    assert sorted(tmp_path.iterdir()) == kept
+    assert [frame for path in kept for frame in frames_in(path)] == MANY[300:450]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (asked("none", "v1"), "there is no interface none"),
+        pytest.param(
+            asked("v1", filter="tcp prt 1"),
+            "-f tcp prt 1: can't parse filter expression: syntax error",
+            marks=LIBPCAP,
+        ),
+    ],
+    ids=["interface", "filter"],
+)
+@privileged
+@in_own_network
+def test_what_cannot_begin_is_a_sentence(arguments: Asked, text: str) -> None:
+    with Child(arguments) as child:
+        failed = child.hear(Failed)
+        assert failed.text.startswith(text)
+        assert child.process.wait(PATIENCE) == 1
+
+
+class Endless:
+    """A tap that always has more."""
+
+    problem = None
+    left = True
+
+    def __init__(self) -> None:
+        self._zeros = os.open("/dev/zero", os.O_RDONLY)
+        frame = segment(b"hello")
+        blocks = [packet(0, T0, frame, len(frame))] * 100
+        ends = np.arange(1, 101) * len(blocks[0])
+        self._taken = Taken(100, int(ends[-1]), T0, b"".join(blocks), ends)
+        self._running = False
+        self.description = Description("lo", 1)
+
+    def fileno(self) -> int:
+        return self._zeros
+
+    def take(self) -> Taken | None:
+        return self._taken if self._running else None
+
+    def counters(self) -> tuple[int, int]:
+        return 0, 0
+
+    def begin(self) -> None:
+        self._running = True
+
+    def halt(self) -> None:
+        self._running = False
+
+    def close(self) -> None:
+        os.close(self._zeros)
+
+
+@pytest.fixture
+def pipes() -> Iterator[list[int]]:
+    found = [*os.pipe(), *os.pipe(), *os.pipe()]
+    yield found
+    for each in found:
+        os.close(each)
+
+
+@pytest.mark.parametrize(
+    ("until", "least"), [(Bounds(seconds=0.1), 100), (Bounds(packets=12_345), 12_345), (Bounds(size=100_000), 500)]
+)
+def test_bounds_end_a_run_whatever_taps_do(
+    until: Bounds, least: int, tmp_path: Path, pipes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without anybody who reads what it says, and with a tap that always has something left."""
+    monkeypatch.setattr(sniffer_module, "LAST", 0.1)
+    tap = Endless()
+    sniffer = Sniffer([tap], Asked(until=until), Hearing(pipes[0]), Telling(pipes[3]))
+    os.write(pipes[1], to_line(Start(str(tmp_path / "a"))).encode())
+    ending = threading.Timer(0.25, lambda: (sniffer.end(), os.write(pipes[5], b"x")))
+    with within(PATIENCE):  # some 0.1 s
+        ending.start()
+        sniffer.work(pipes[4])
+    tap.close()
+    found = captured(tmp_path / "a")
+    assert found >= least
+    if until.packets:
+        assert found == least
+    if until.size:
+        assert 99_000 < (tmp_path / "a").stat().st_size <= 100_100

@@ -1,0 +1,125 @@
+"""Names: what they mean, how they may be written, and what is said of those that mean nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.query.fields.catalog import UnknownField, every, find, near, resolve
+from analyzer.query.fields.path import AliasField, BodyField, Key, Kind, ShortField
+from dissectors.api import Role
+
+ASKING, ANSWER, ALL = frozenset(Role) - {Role.RESPONSE}, frozenset({Role.RESPONSE}), None
+
+KEYS = [
+    # name, kind, whether a row may have several, the key that is meant
+    ("latency", Kind.DURATION, False, "latency_ns"),
+    ("latency_ns", Kind.DURATION, False, "latency_ns"),
+    ("time", Kind.TIME, False, "time"),
+    ("frame.number", Kind.NUMBER, True, "packets"),
+    ("ip.addr", Kind.ADDRESS, True, "ip"),
+    ("source.port", Kind.NUMBER, False, "source.port"),
+    ("from_client", Kind.FLAG, False, "from_client"),
+    ("error", Kind.ANY, False, "error"),
+    ("bytes", Kind.BYTES, False, "bytes"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "repeated", "key"), KEYS)
+def test_a_key_of_a_row(name: str, kind: Kind, repeated: bool, key: str) -> None:
+    field = find(name)
+    assert (field.name, field.kind, field.repeated, field.origin) == (name, kind, repeated, Key(key))
+
+
+BODIES = [
+    # name, kind, whether repeated, roles, path
+    ("kafka.Fetch.request.maxWaitMs", Kind.NUMBER, False, ASKING, "maxWaitMs"),
+    ("kafka.Fetch.maxWaitMs", Kind.NUMBER, False, ASKING, "maxWaitMs"),
+    ("kafka.Fetch.request.topics", Kind.STRUCT, True, ASKING, "topics"),
+    ("kafka.Fetch.request.topics.partitions.partition", Kind.NUMBER, True, ASKING, "topics.partitions.partition"),
+    ("kafka.Fetch.response.throttleTimeMs", Kind.NUMBER, False, ANSWER, "throttleTimeMs"),
+    ("kafka.Metadata.topics.name", Kind.TEXT, True, ALL, "topics.name"),
+    ("kafka.Fetch.response.responses.partitions.records.records.value.as", Kind.TEXT, True, ANSWER, None),
+    ("kafka.Fetch.response.responses.partitions.records.crcValid", Kind.FLAG, True, ANSWER, None),
+    ("kafka.SaslAuthenticate.request.authBytes", Kind.BYTES, False, ASKING, "authBytes"),
+    ("kafka.SaslAuthenticate.request.authBytes.length", Kind.NUMBER, False, ASKING, "authBytes.length"),
+    ("kafka.Envelope.request.requestData.value.fields.topics.name", Kind.ANY, True, ASKING, None),
+    ("zookeeper.getData.request.path", Kind.TEXT, False, ASKING, "path"),
+    ("zookeeper.getData.response.stat.version", Kind.NUMBER, False, ANSWER, "stat.version"),
+    ("zookeeper-quorum.REQUEST.data.value.request.path", Kind.TEXT, False, ALL, None),
+    ("pulsar.SEND.metadata.producer_name", Kind.TEXT, False, ALL, "metadata.producer_name"),
+    ("pulsar.PARTITIONED_METADATA_RESPONSE.response", Kind.TEXT, False, ALL, "response"),
+    ("rocketmq.SEND_MESSAGE_V2.extFields.anything", Kind.ANY, True, ALL, "extFields.anything"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "repeated", "roles", "path"), BODIES)
+def test_a_field_of_bodies(
+    name: str, kind: Kind, repeated: bool, roles: frozenset[Role] | None, path: str | None
+) -> None:
+    field = find(name)
+    assert isinstance(field.origin, BodyField)
+    assert (field.kind, field.repeated, field.origin.roles) == (kind, repeated, roles)
+    assert path is None or field.origin.path == tuple(path.split("."))
+
+
+def test_a_path_may_end_at_an_operation_a_side_or_a_protocol() -> None:
+    for name, roles in (("kafka", ALL), ("kafka.Fetch", ALL), ("kafka.Fetch.request", ASKING), ("pulsar.SEND", ALL)):
+        field = find(name)
+        assert isinstance(field.origin, BodyField)
+        assert (field.kind, field.origin.path, field.origin.roles) == (Kind.PRESENCE, (), roles)
+
+
+def test_what_is_asked_of_any_message_and_what_others_call_things() -> None:
+    topic, key, correlation = resolve(["kafka.topic", "kafka.api_key", "kafka.correlation_id"])
+    assert isinstance(topic.origin, ShortField)
+    assert (topic.kind, topic.repeated) == (Kind.TEXT, True)
+    for alias, means in ((key, "code"), (correlation, "correlation")):
+        assert isinstance(alias.origin, AliasField)
+        assert alias.origin.alias.key == means
+        assert alias.is_cheap
+    assert key.label is not None
+    assert key.label(3) == "Metadata"
+
+
+WRONG = [
+    # name, names that are near, what else is said
+    ("latncy", ["latency", "latency_ns"], ""),
+    ("kafka.Fecth", ["kafka.Fetch"], ""),
+    ("kafka.topik", ["kafka.topic"], ""),
+    ("kafka.Fetch.request.topics.topc", ["kafka.Fetch.request.topics.topic"], ""),
+    ("kafka.Fetch.request.Topics.topic", ["kafka.Fetch.request.topics.topic"], ""),
+    ("kafka.Fetch.partition", ["kafka.Fetch.request.topics.partitions.partition"], ""),
+    ("kafka.Fetch.request.throttleTimeMs", [], "kafka.Fetch.request has"),
+    ("kafka.Fetch.request.maxWaitMs.x", [], ""),
+    ("kafka.Fetch.", [], ""),
+    ("kafka..topics", [], ""),
+    ("qqqqqq", [], "wireanalyze fields lists them"),
+    ("unknown.x", [], ""),
+    ("", [], ""),
+]
+
+
+@pytest.mark.parametrize(("name", "close", "said"), WRONG)
+def test_a_name_that_means_nothing_says_what_may_be_meant(name: str, close: list[str], said: str) -> None:
+    with pytest.raises(UnknownField) as caught:
+        find(name)
+    assert set(close) <= set(caught.value.near), caught.value.near
+    assert all(find(each) for each in caught.value.near)
+    assert said in str(caught.value)
+    assert f"there is no field {name}" in str(caught.value)
+
+
+def test_names_that_are_near() -> None:
+    assert near("topc", ["topic", "topics", "group"]) == ["topic", "topics"]
+    assert near("TOPIC", ["topic", "group"]) == ["topic"]
+    assert near("correlation", ["kafka.correlation_id", "x"]) == ["kafka.correlation_id"]
+    assert near("x", ["xyz", "abc"]) == []
+    assert len(near("name", [f"name{number}" for number in range(50)])) == 3
+
+
+def test_all_names_have_the_word_in_them_and_mean_something() -> None:
+    found = list(every("topicId"))
+    assert len(found) > 20
+    for field in found:
+        assert "topicid" in field.name.lower()
+        assert find(field.name).origin == field.origin

@@ -1,0 +1,204 @@
+"""What is no filter says so: where, what was expected, and what may have been meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.errors import UserError
+from analyzer.query.filter import FilterError, compiled
+from tests.effort import within, within_steps
+
+NAMED = {"slow": "latency > 50ms", "self": "error or $self", "one": "$two", "two": "not $one", "bad": "version == x"}
+
+CASES = [
+    # the place between « and », what is said of it
+    ("«»", "it is empty"),
+    (" «»", "it is empty"),
+    # fields
+    ("«latncy» > 5", "there is no field latncy; did you mean latency"),
+    ("«x»", "there is no field x; wireanalyze fields lists them"),
+    ("error and «opration» == Fetch", "did you mean operation"),
+    ("«kafka.Fetch.request.topics.topc» == x", "did you mean kafka.Fetch.request.topics.topic"),
+    ("«kafka.Fecth» and error", "did you mean kafka.Fetch"),
+    ("«kafka.topik» == x", "did you mean kafka.topic"),
+    ("«zookeeper.getData.request.pth» == x", "did you mean zookeeper.getData.request.path"),
+    ("«kafak.Fetch»", "did you mean kafka"),
+    ("version == 3 and («»", "expected a field, found the end"),
+    ("version == 3 and «)»", "expected a field, found )"),
+    ("not«»", "expected a field, found the end"),
+    ("!«=»3", "expected a field, found ="),
+    ("«3» == version", "the field stands first"),
+    ('«"»a" == info', "the field stands first"),
+    ("«;»", "expected a field, found ;"),
+    # operators
+    ("protocol «=» kafka", "did you mean =="),
+    ("info «contain» x", "did you mean contains"),
+    ("info «mathces» x", "did you mean matches"),
+    ("error «adn» state", "did you mean and"),
+    ("error «error»", "expected and, or, or the end, found error"),
+    ("error«)»", "expected and, or, or the end, found )"),
+    ("version == 3 «4»", "expected and, or, or the end"),
+    ("(error«»", "expected a closing parenthesis, found the end"),
+    ("(error and«»", "expected a field, found the end"),
+    ("all port«»", "expected an operator: all says how many values must fulfil it"),
+    ("any port «and» error", "expected an operator"),
+    # values
+    ("latency >«»", "expected a value, found the end"),
+    ("latency > «=» 5", "expected a value, found ="),
+    ('info == «"»open', "the closing quote is missing"),
+    ("info == «'»open\\'", "the closing quote is missing"),
+    ("version in {«}»", "the set is empty"),
+    ("version in «3»", "expected a set, as in {1, 2, 5..9}"),
+    ("version in {1, 2«»", "expected a value, found the end"),
+    ("version in {1..«}»", "expected a value, found }"),
+    ("version in {1, «,»}", "expected a value, found ,"),
+    ("version == «three»", "version is a number: expected a number"),
+    ('version == «"3"»', "version is a number: expected a number"),
+    ("version in {1, «two»}", "version is a number"),
+    ("latency > «fast»", "expected a number, as 50ms or 1.5s"),
+    ("latency > «5KiB»", "latency"),
+    ("length > «5ms»", "length does not count time: leave ms away"),
+    ("length > «5 ms»", "length does not count time: leave ms away"),
+    ("length > «big»", "expected a number, as 1MiB"),
+    ("length > «5kb»", "length is a number"),
+    ("kafka.Fetch.request.maxBytes > «5s»", "kafka.Fetch.request.maxBytes does not count time"),
+    ("kafka.Metadata.response.throttleTimeMs == «foo»", "kafka.Metadata.response.throttleTimeMs is a number"),
+    ("kafka.Fetch.request.isolationLevel == «READ_COMITTED»", "did you mean READ_COMMITTED"),
+    ("time > «yesterday»", "time is a time: expected one"),
+    ('time > «"2026-13-01"»', "time is a time: expected one"),
+    ("ip == «10.0.0.300»", "ip is an address: expected one"),
+    ("source.ip == «10.0.0.0/33»", "source.ip is an address: expected one"),
+    ("from_client == «yes»", "from_client is true or false"),
+    ("role == «respnse»", "role is one of request, response, oneway, push, raw; did you mean response?"),
+    ("state in {complete, «broken»}", "state is one of complete, partial, guessed, undecoded"),
+    ("version contains «3»", "version is a number: only text and bytes can be searched"),
+    ("from_client matches «x»", "only text and bytes can be searched"),
+    ("kafka.Fetch.request.topics == «x»", "kafka.Fetch.request.topics has fields of its own"),
+    ("kafka.Fetch == «x»", "kafka.Fetch has no value to compare: it stands alone"),
+    ("kafka == «x»", "kafka has no value to compare: it stands alone"),
+    ('info matches «"(["»', "this is no regular expression as RE2 has them"),
+    ('info matches «"(?=a)"»', "this is no regular expression as RE2 has them"),
+    ("info matches «'(a)\\1'»", "this is no regular expression as RE2 has them"),
+    ("info matches «'a{2000}'»", "this is no regular expression as RE2 has them"),
+    # slices and functions
+    ("info[«]» == x", "expected a number, as in [0:4], [2], [1-3], [:4] or [4:]"),
+    ("info[«3:0»] == x", "a slice takes at least one"),
+    ("info[«5-2»] == x", "a slice [first-last] goes forward"),
+    ("info[«-2-1»] == x", "a slice [first-last] goes forward"),
+    ("info[0«»", "expected a closing bracket, found the end"),
+    ("info[«99999999999999999999»] == x", "expected a number"),
+    ("«version[0]» == 1", "only text and bytes have parts"),
+    ("«lenn»(info) == 3", "there is no function lenn; there are len, count"),
+    ("len(info «=»= 3", "expected a closing parenthesis"),
+    ("len(«)» == 3", "expected a field, found )"),
+    ("«lower(version)» == 3", "lower wants text, version is a number"),
+    ("«abs(info)» == 3", "abs wants numbers, info is text"),
+    ("«len(kafka.Fetch)» == 3", "has no values"),
+    # named filters
+    ("error or «$slw»", "no filter is called slw; did you mean slow?"),
+    ("«$none»", "no filter is called none"),
+    ("«$»", "expected the name of a filter behind $"),
+    ("«$» slow", "expected the name of a filter behind $"),
+    ("«$self»", "the filter self refers to itself"),
+    ("not «$one»", "the filter one refers to itself"),
+]
+
+
+@pytest.mark.parametrize(("marked", "why"), CASES)
+def test_an_error_has_a_place_and_a_hint(marked: str, why: str) -> None:
+    text = marked.replace("«", "").replace("»", "")
+    with pytest.raises(FilterError) as caught:
+        compiled(text, NAMED)
+    error = caught.value
+    start, stop = error.span
+    assert f"{text[:start]}«{text[start:stop]}»{text[stop:]}" == marked
+    assert why in error.why
+    assert error.why in str(error)
+    assert f"character {start + 1}" in str(error)
+    assert isinstance(error, UserError)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("kafka.Metadata.response.topics.errorCode == UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("kafka.api_key == Metdata", "Metadata"),
+        ("kafka.Metadata.response.throttleTimeMs > 2026-11-21", "is a number"),
+    ],
+)
+def test_a_word_that_no_number_has_is_an_error(text: str, hint: str) -> None:
+    with pytest.raises(FilterError, match=hint):
+        compiled(text)
+
+
+def test_the_place_of_an_error_in_a_named_filter_is_where_it_is_named() -> None:
+    with pytest.raises(FilterError, match="in the filter bad: version is a number") as caught:
+        compiled("error and $bad", NAMED)
+    assert caught.value.text[slice(*caught.value.span)] == "$bad"
+
+
+def test_an_error_repeats_no_more_than_a_line_of_a_long_filter() -> None:
+    with pytest.raises(FilterError) as caught:
+        compiled("x" * 5000 + " == 3")
+    assert caught.value.span == (0, 5000)
+    assert str(caught.value).count("x") < 5100
+
+
+DEEP = 1_000
+MOST = 10_000_000
+"""Steps; the longest take 1.6 and 4.5 million, and to look back from each word would be a billion."""
+
+SOON = 40.0
+"""Seconds; the longest take 0.1 and 0.3. What is quadratic in C is at billions, too."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * DEEP + "error" + ")" * DEEP,
+        "not " * DEEP + "error",
+        "!" * DEEP + "error",
+        "len(" * DEEP + "info" + ")" * DEEP + " == 3",
+        "kafka.Fetch." + "a." * 40_000 + "a",
+        "a." * 40_000 + "a",
+        "x" * 90_000,
+        '"' * 90_001,
+        "(" * 90_000,
+        "[" * 90_000,
+        "info == " + "'" + "\\" * 90_001,
+        "version in {" + "1 " * 40_000,
+        "error or " * 200_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_hostile_filter_is_refused_soon(text: str) -> None:
+    with within(SOON), within_steps(MOST), pytest.raises(FilterError) as caught:
+        compiled(text)
+    assert 0 <= caught.value.span.start <= caught.value.span.stop <= len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 90 + "error" + ")" * 90,
+        "not " * 90 + "error",
+        "error or " * 10_000 + "error",
+        "version in {" + "1 " * 30_000 + "}",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_what_is_long_but_not_deep_is_a_filter(text: str) -> None:
+    with within(SOON), within_steps(MOST):
+        assert compiled(text).fields
+
+
+def test_named_filters_within_each_other_count_as_levels() -> None:
+    levels = {f"f{number}": "(" * 40 + f"$f{number + 1}" + ")" * 40 for number in range(20)} | {"f20": "error"}
+    with pytest.raises(FilterError, match="levels"):
+        compiled("$f0", levels)
+
+
+def test_named_filters_that_double_each_time_are_refused_soon() -> None:
+    doubling = {f"f{number}": f"$f{number + 1} or $f{number + 1}" for number in range(60)} | {"f60": "error"}
+    with within_steps(MOST), pytest.raises(FilterError):  # some 4,000
+        compiled("$f0", doubling)
