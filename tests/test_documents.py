@@ -11,6 +11,7 @@ from analyzer.config import load
 from analyzer.query.filter import compiled
 
 ROOT = Path(__file__).parents[1]
+PATH = (ROOT / "docs" / "path-of-a-byte.md").read_text()
 FILTERS = (ROOT / "FILTERS.md").read_text()
 EXAMPLES = re.findall(r"^\| `([^`]+)` \| [^|]+\|$", FILTERS.partition("## Fields")[0], re.MULTILINE)
 SHOWN = re.findall(
@@ -40,3 +41,14 @@ def test_the_configuration_in_the_documents_is_one(tmp_path: Path) -> None:
     assert config.time_format == "relative"
     assert not config.names
     assert [rule.name for rule in config.own_colors] == ["slow"]
+
+
+def test_the_path_of_a_byte_is_five_files_that_hold_it() -> None:
+    """Each file is there, and has what is said to be in it."""
+    steps = re.findall(r"^[0-9]\. \*\*([\w/.]+)\*\*:(.*?)(?=^[0-9]\. |\Z)", PATH, re.MULTILINE | re.DOTALL)
+    assert len(steps) == 5
+    for name, text in steps:
+        source = "".join((ROOT / each).read_text() for each in (name, *re.findall(r"\((\w+/[\w/.]+\.py)\)", text)))
+        own = re.findall(r"`(\w+)`", text.partition("From there on")[0])
+        assert own
+        assert [each for each in own if not re.search(rf"\b{each}\b", source)] == [], name
