@@ -316,6 +316,7 @@ class _Writer:
         if isinstance(primitive, Rest):
             self.flush()
             name = self.variable("v")
+            self.line(f"if p > {self.end}: raise Unfit")  # or else p would go back
             self.line(f"q = {self.end}; {name} = {self.content(step, primitive)}; p = q" if keep else f"p = {self.end}")
             return name
         count = self.number(primitive.length)
