@@ -11,39 +11,43 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
-
-from textual.message import Message
+from functools import partial
+from typing import TypeVar
 
 from tui.under_way import UNDER_WAY
 
-Work = Callable[[], Message]
+_Result = TypeVar("_Result")
 
-
-class Failed(Message):
-    """The work has a defect."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
+Call = Callable[[], object]
 
 
 class Background(threading.Thread):
-    """Does the work and posts the message that comes of it. A daemon: the program's end does not wait for it."""
+    """Does work, and has what comes of it dealt with where widgets are changed. A daemon: the end does not wait for it.
 
-    def __init__(self, post: Callable[[Message], object]) -> None:
+    post: has a function called there; `call_later` of a screen.
+    """
+
+    def __init__(self, post: Callable[[Call], object]) -> None:
         super().__init__(name="background", daemon=True)
         self._post = post
-        self._wishes: dict[str, tuple[int, Work]] = {}
+        self._wishes: dict[str, tuple[int, Callable[[], Call]]] = {}
         self._changed = threading.Condition()
         self._over = False
 
-    def ask(self, kind: str, work: Work) -> None:
-        """Wishes for work; it takes the place of what was wished before and has not begun."""
+    def ask(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], object]) -> None:
+        """Wishes for work; it takes the place of what was wished before and has not begun. `then` gets what comes of it
+        where widgets are changed; an error of the work is raised there.
+        """
         with self._changed:
             self._drop(kind)
             if not self._over:
-                self._wishes[kind] = UNDER_WAY.begin(), work
+                self._wishes[kind] = UNDER_WAY.begin(), lambda: partial(then, work())
                 self._changed.notify()
+
+    def post(self, call: Call) -> None:
+        """Has a function called where widgets are changed; for work that is under way."""
+        with contextlib.suppress(RuntimeError):  # the program has ended since
+            self._post(call)
 
     def forget(self, kind: str) -> None:
         """Nobody wants the work of a kind any more."""
@@ -72,13 +76,15 @@ class Background(threading.Thread):
                 if self._over:
                     return
                 number, work = self._wishes.pop(next(iter(self._wishes)))
-            message: Message
             try:
-                message = work()
+                call = work()
             except Exception as error:  # raised again where defects are reported
-                message = Failed(error)
+                call = partial(_fail, error)
             try:
-                with contextlib.suppress(RuntimeError):  # the program has ended since
-                    self._post(message)
+                self.post(call)
             finally:
                 UNDER_WAY.end(number)  # or rows that are due would never leave
+
+
+def _fail(error: Exception) -> None:
+    raise error

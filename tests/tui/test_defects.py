@@ -18,12 +18,12 @@ from dissectors.kafka.dissector import Kafka
 from tests.tui.driving import Drive, drive
 from tui import __path__, app
 from tui.commands import going
+from tui.crash_guard import TOO_MANY, Fenced, Often
 from tui.screens.bug import BugScreen
 from tui.screens.chooser import Chooser
 from tui.screens.help import Help
 from tui.screens.main import MainScreen
 from tui.screens.text_line import TextLine
-from tui.surviving import TOO_MANY, Fenced, Often
 from tui.widgets.hexview import HexPane
 
 
@@ -54,7 +54,7 @@ def test_a_label_that_fails_costs_its_line(monkeypatch: pytest.MonkeyPatch) -> N
 
     async def test(found: Drive) -> None:
         pane = found.main.tree_pane
-        field = found.main.detail.tree.fields[0]  # type: ignore[union-attr]
+        field = found.main.view.detail.tree.fields[0]  # type: ignore[union-attr]
         field.spec = FieldSpec("size", "int32", broken)
         pane.anew()
         await found.settle()
@@ -100,7 +100,7 @@ def message(found: Drive, patch: pytest.MonkeyPatch) -> None:
 
 def worker(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """Work in a thread."""
-    patch.setattr(going, "partner", lambda main: main.later("it", broken, print))
+    patch.setattr(going, "partner", lambda main: main.background.ask("it", broken, print))
 
 
 def timer(found: Drive, patch: pytest.MonkeyPatch) -> None:
@@ -139,8 +139,8 @@ def test_a_defect_is_shown_and_the_program_goes_on(case: str, monkeypatch: pytes
         assert "kafka ApiVersions v5 response" in found.text("tree-head")
         assert found.text("hex").startswith("0000")
         await found.press("slash", *"kafka.Fetch", "enter")
-        await found.sifted()
-        assert found.main.filtered is not None
+        await found.filtered()
+        assert found.main.filter.in_force is not None
 
     drive(test)
 

@@ -15,14 +15,14 @@ from textual.events import Key, Paste
 from textual.widgets import Input
 
 from analyzer.errors import UserError
-from analyzer.filter import compiled
+from analyzer.filter import Filter, compiled
 from analyzer.rows import Rows
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import acts
-from tests.tui.test_growing import pipe
-from tui import sifting
-from tui.screens import growing as screen
+from tests.tui.screens.test_ingest import pipe
+from tui import filter_worker
+from tui.screens import ingest as screen
 from tui.screens.ask import AskLine
 from tui.screens.bug import BugScreen
 
@@ -40,15 +40,15 @@ def kept_by(text: str, capture: Path = KAFKA) -> list[int]:
 @contextmanager
 def held(monkeypatch: pytest.MonkeyPatch, filters: str) -> Iterator[Event]:
     """Filters of which this is a part are not asked before the event is set."""
-    gate, ask = Event(), sifting._sift
+    gate, ask = Event(), filter_worker._ask_portion
 
-    def waiting(sieve: sifting.Sieve, *rest: object) -> sifting.Sifted:
-        if filters in sieve.filter.text:
+    def waiting(wanted: Filter, *rest: object) -> filter_worker.Verdict:
+        if filters in wanted.text:
             assert gate.wait(30)
-        return ask(sieve, *rest)  # type: ignore[arg-type]
+        return ask(wanted, *rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(sifting, "_sift", waiting)
+        patched.setattr(filter_worker, "_ask_portion", waiting)
         yield gate
     gate.set()
 
@@ -163,7 +163,7 @@ def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended() -> None:
             assert found.rows() == kept_by("latency > 5ms")
         await found.ask("slash", "latency >")
         await found.press("end", *" 9ms", "enter")
-        await found.sifted()
+        await found.filtered()
         assert found.rows() == kept_by("latency > 9ms")
         await found.press("slash")
         assert found.window.screen.query_one(Input).value == "latency > 9ms"
@@ -190,10 +190,10 @@ def test_what_is_typed_at_once_is_not_lost() -> None:
             event.set_sender(found.window)
             driver.send_message(event)
         driver.send_message(Key("enter", "\r"))
-        await found.until(lambda: found.main.filtered is not None)
-        await found.sifted()
-        assert found.main.filtered is not None
-        assert found.main.filtered.text == "role==push"
+        await found.until(lambda: found.main.filter.in_force is not None)
+        await found.filtered()
+        assert found.main.filter.in_force is not None
+        assert found.main.filter.in_force.text == "role==push"
 
     drive(test)
 
@@ -205,7 +205,7 @@ def test_what_was_pasted_does_not_act() -> None:
         await found.settle()
         seen = "".join(found.lines())
         await found.press("enter")
-        await found.sifted()
+        await found.filtered()
         seen += "".join(found.lines())
         assert found.rows() == []
         assert not acts(seen)
@@ -239,7 +239,7 @@ def test_keys_go_on_while_a_filter_is_at_work(monkeypatch: pytest.MonkeyPatch) -
             assert found.row == 2
             await found.ask("slash", "latency > 1ms")
             gate.set()
-            await found.sifted()
+            await found.filtered()
             assert found.rows() == rows
             assert f"filter: latency > 1ms, {len(rows)} of 648" in found.text("title")
 
@@ -260,7 +260,7 @@ def test_escape_brings_back_the_filter_before(monkeypatch: pytest.MonkeyPatch) -
                 await found.press("escape")
                 assert found.status() == "the filter was given up"
                 gate.set()
-                await found.sifted()
+                await found.filtered()
             assert found.rows() == kept
             assert ("filter: latency" in found.text("title")) is bool(before)
         await found.press("escape")
@@ -293,7 +293,7 @@ def test_rows_that_come_in_are_filtered(monkeypatch: pytest.MonkeyPatch) -> None
         assert main.timeline.following
         os.write(end, WHOLE[60_000:180_000])
         await found.until(lambda: len(found.rows()) > len(some))
-        await found.sifted()
+        await found.filtered()
         await found.until(lambda: found.row == found.rows()[-1])
         await found.press("k")
         row = found.row
@@ -328,8 +328,8 @@ def test_a_defect_of_a_filter_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*_: object) -> None:
             raise Odd
 
-        monkeypatch.setattr(sifting, "_without_answer", broken)
-        monkeypatch.setattr(sifting.Readers, "get", broken)
+        monkeypatch.setattr(filter_worker, "_without_answer", broken)
+        monkeypatch.setattr(filter_worker.Readers, "get", broken)
         found.expects_defects = True
         await found.ask("slash", "latency > 5ms")
         await found.until(lambda: isinstance(found.window.screen, BugScreen))

@@ -159,7 +159,7 @@ def test_a_whole_filter_by_tab_and_enter_takes_what_is_typed() -> None:
         assert bar(found).line.value == "operation == OffsetCommit and kafka.group"
         assert bar(found).pane.display
         await found.press("enter")
-        await found.sifted()
+        await found.filtered()
         assert found.rows() == kept_by("operation == OffsetCommit and kafka.group")
 
     drive(test)
@@ -235,10 +235,10 @@ def test_keys_act_in_their_order_however_fast_they_come() -> None:
     async def test(found: Drive) -> None:
         await opened(found)
         burst(found, *"latex", "backspace", "tab", *" > 6", "left", "delete", *"1m", "end", *"s", "enter")
-        await found.until(lambda: found.main.filtered is not None)
-        await found.sifted()
-        assert found.main.filtered is not None
-        assert found.main.filtered.text == "latency > 1ms"
+        await found.until(lambda: found.main.filter.in_force is not None)
+        await found.filtered()
+        assert found.main.filter.in_force is not None
+        assert found.main.filter.in_force.text == "latency > 1ms"
 
     drive(test)
 
@@ -280,7 +280,7 @@ def test_earlier_filters(tmp_path: Path) -> None:
         await found.press("ctrl+r", "escape")
         assert bar(found).line.value == "error"
         await found.press("enter")
-        await found.sifted()
+        await found.filtered()
         assert found.rows() == kept_by("error")
         await found.press("ctrl+f", "up")
         assert bar(found).line.value == "needle"
@@ -394,7 +394,7 @@ def test_hostile_values_are_safe_on_the_screen_and_exact_in_the_filter(tmp_path:
         for text in sorted(taken)[::3]:
             assert kept_by(text, path), text
         await found.press("enter")
-        await found.sifted()
+        await found.filtered()
         assert found.rows()
 
     drive(test, path)
@@ -411,7 +411,7 @@ def test_keys_go_on_while_a_filter_is_at_work(monkeypatch: pytest.MonkeyPatch) -
             assert (bar(found).line.value, sign(found)) == ("latency > 5ms or error", "✓")
             gate.set()
             await found.press("enter")
-            await found.sifted()
+            await found.filtered()
         assert found.rows() == kept_by("latency > 5ms or error")
 
     drive(test)

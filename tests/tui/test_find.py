@@ -15,15 +15,15 @@ from tests.tui.driving import Drive, drive
 from tests.tui.hostile import acts, metadata
 from tests.tui.test_filter import kept_by
 from tui.model import cells
-from tui.screens import showing
+from tui.screens import detail_view
 
 
 async def sought(found: Drive) -> None:
     """Until the search has ended and the row that it found is shown."""
-    seeker = found.main._seeker
+    seeker = found.main.search._worker
     await found.until(lambda: seeker._search is None)
     row = None if seeker.found is None else seeker.found.row
-    await found.until(lambda: row is None or (found.main.detail is not None and found.main.detail.row == row))
+    await found.until(lambda: row is None or (found.main.view.detail is not None and found.main.view.detail.row == row))
     await found.settle()
 
 
@@ -210,12 +210,12 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "STEP", 1)
-    monkeypatch.setattr("tui.seeking.OFTEN", 0.0)
+    monkeypatch.setattr("tui.search_worker.OFTEN", 0.0)
     said: list[str] = []
 
     async def test(found: Drive) -> None:
-        say = found.main.say
-        monkeypatch.setattr(found.main, "say", lambda text, style="bar": (said.append(text), say(text, style)))
+        say = found.main.bars.say
+        monkeypatch.setattr(found.main.bars, "say", lambda text, style="bar": (said.append(text), say(text, style)))
         await found.ask("ctrl+f", "nobody says this\x1b[31m")
         await sought(found)
         assert not acts("".join(found.lines()))
@@ -231,7 +231,7 @@ def test_a_long_message_is_pointed_into_when_it_has_been_decoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cells, "LONG", 10_000)
-    monkeypatch.setattr(showing, "LONG", 10_000)
+    monkeypatch.setattr(detail_view, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000, "needle"])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]
     path = capture(tmp_path / "long.pcap", segments(Talk(tuple(writes)), lambda data: [data[:60_000]]))
@@ -243,7 +243,7 @@ def test_a_long_message_is_pointed_into_when_it_has_been_decoded(
         assert selected(found).value == "needle"
         assert b"needle" in marked(found)
         await found.press("j", "k")
-        await found.until(lambda: found.main.detail is not None and found.main.detail.row == 1)
+        await found.until(lambda: found.main.view.detail is not None and found.main.view.detail.row == 1)
         await found.settle()
         assert found.main.tree_pane.cursor == 0
 

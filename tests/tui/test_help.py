@@ -61,7 +61,7 @@ def test_a_search_and_what_it_finds_done() -> None:
         assert found.window.screen is found.main
         assert found.row == 1
         await found.press("question_mark", "slash", *"bytes byte back", "enter")
-        assert found.main.frame.focused is found.main.hex_pane
+        assert found.main.bars.focused is found.main.hex_pane
         await found.press("question_mark", "slash", *"nothing has this", "enter", "escape")
         assert len(texts(found)) > len(KEYS)
         await found.press("escape")

@@ -238,7 +238,7 @@ def test_sources_are_tabs() -> None:
         await found.press("ctrl+g", *str(row + 1), "enter", "tab", "tab")
         assert "[message]" in found.text("hex-head")
         await found.press("right_square_bracket")
-        detail = found.main.detail
+        detail = found.main.view.detail
         assert detail is not None
         source = detail.tree.sources[1]
         assert f"[{source.name}]" in found.text("hex-head")

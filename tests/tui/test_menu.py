@@ -28,7 +28,7 @@ def shown(found: Drive) -> list[str]:
 
 async def take(found: Drive, words: str) -> None:
     await found.press(*words, "enter")
-    await found.sifted()
+    await found.filtered()
 
 
 def select(found: Drive, name: str) -> None:
@@ -39,7 +39,7 @@ def select(found: Drive, name: str) -> None:
 
 
 def in_force(found: Drive) -> str | None:
-    return None if found.main.filtered is None else found.main.filtered.text
+    return None if found.main.filter.in_force is None else found.main.filter.in_force.text
 
 
 def test_of_a_row() -> None:
@@ -103,7 +103,7 @@ def test_the_other_button_of_the_mouse(pane: str) -> None:
         assert where.cursor == 3
         await found.press("escape")
         assert found.window.screen is found.main
-        assert found.main.frame.focused is where
+        assert found.main.bars.focused is where
 
     drive(test)
 

@@ -26,7 +26,7 @@ def test_all_that_can_be_done_now_is_there_with_its_key() -> None:
         assert listed == wanted
         await found.press("escape", "tab", "ctrl+p", *"unfold everything", "enter")
         assert found.window.screen is found.main
-        assert found.main.frame.focused is found.main.tree_pane
+        assert found.main.bars.focused is found.main.tree_pane
 
     drive(test)
 
@@ -37,17 +37,17 @@ def test_every_command_works_from_there(pane: Where) -> None:
     """On a real capture, without an error; whatever it opens is left again."""
 
     async def test(found: Drive) -> None:
-        found.main.frame.panes[pane].focus()
+        found.main.bars.panes[pane].focus()
         await found.settle()
         for key in commands(found.main):
             if key.action == ENDS or pane not in ("list", key.where):
                 continue
-            found.main.select_row(46)
-            found.main.frame.panes[pane].focus()
+            found.main.view.select_row(46)
+            found.main.bars.panes[pane].focus()
             await found.settle()
             run(found.main, key)
             await found.settle()
-            await found.sifted()
+            await found.filtered()
             for _ in range(5):
                 if found.window.screen is not found.main:
                     await found.press("escape")

@@ -17,7 +17,7 @@ from analyzer.rows import Rows
 from tests.analyzer.test_hosts import written
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
 from tests.tui.hostile import acts
-from tests.tui.test_growing import WHOLE, pipe
+from tests.tui.screens.test_ingest import WHOLE, pipe
 from tui.commands import colouring, columns, marking, timing
 from tui.remembered import Remembered
 from tui.screens.columns import ColumnsScreen
@@ -88,7 +88,7 @@ def test_marks_outlive_filters_and_views() -> None:
 
 
 def test_marks_outlive_rows_that_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.screens.growing.PAUSE", 0.01)
+    monkeypatch.setattr("tui.screens.ingest.PAUSE", 0.01)
 
     async def test(found: Drive) -> None:
         listed = found.main.timeline
@@ -135,13 +135,13 @@ def test_what_is_ignored_is_neither_decoded_nor_found() -> None:
         row = found.row
         assert row is not None
         await found.press("d")
-        assert found.main.ignored == {row}
+        assert found.main.timeline.ignored == {row}
         assert "ignored: it is not decoded" in found.status()
         assert line_of(found, row).rstrip(" █").endswith("ignored")
         assert found.text("tree").split("\n")[0].strip() == "ignored: d takes it in again"
-        assert found.main.detail is None
+        assert found.main.view.detail is None
         await found.press("j", "k")
-        assert found.main.detail is None
+        assert found.main.view.detail is None
         seen = []
         for _ in range(4):
             before = found.row
@@ -151,8 +151,8 @@ def test_what_is_ignored_is_neither_decoded_nor_found() -> None:
         assert row not in seen
         await go_to(found, row)
         await found.press("d")
-        assert found.main.ignored == set()
-        assert found.main.detail is not None
+        assert found.main.timeline.ignored == set()
+        assert found.main.view.detail is not None
         assert "ignored" not in line_of(found, row)
 
     drive(test)
@@ -166,7 +166,7 @@ def test_none_is_ignored_any_more() -> None:
         assert found.status() == "3 messages no longer ignored"
         await found.press("d", "D")
         assert found.status() == "1 message no longer ignored"
-        assert found.main.detail is not None
+        assert found.main.view.detail is not None
         assert "ignored" not in found.text("list")
         await found.press("D")
         assert found.status() == "no message is ignored"

@@ -77,9 +77,9 @@ def test_each_form_of_what_the_filter_keeps(form: str, tmp_path: Path) -> None:
 def test_the_message_the_stream_and_the_marked(tmp_path: Path) -> None:
     async def test(found: Drive) -> None:
         for row in (3, 46, 100):
-            found.main.select_row(row)
+            found.main.view.select_row(row)
             await found.press("m")
-        found.main.select_row(46)
+        found.main.view.select_row(46)
         await found.settle()
         stream = found.main.session.rows.column("stream")
         for what, rows in (
@@ -214,9 +214,9 @@ def test_the_bytes_of_a_field(tmp_path: Path) -> None:
 def test_a_secret_is_not_saved_as_bytes() -> None:
     async def test(found: Drive) -> None:
         for row in range(len(found.main.session.rows)):
-            found.main.select_row(row)
+            found.main.view.select_row(row)
             await found.settle()
-            if found.main.detail is not None and found.main.detail.masks:
+            if found.main.view.detail is not None and found.main.view.detail.masks:
                 break
         await found.press("enter", "=", "G", "ctrl+p", *"bytes of this field", "enter")
         assert found.status() == "there is a secret in these bytes: --show-secrets"

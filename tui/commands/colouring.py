@@ -17,7 +17,7 @@ def begin(main: MainScreen) -> None:
 
         return rules_of(main.config.colors, main.named)
 
-    main.later("rules", work, lambda found: _take(main, *found))
+    main.background.ask("rules", work, lambda found: _take(main, *found))
 
 
 def _take(main: MainScreen, rules: list[Rule], wrong: list[str]) -> None:

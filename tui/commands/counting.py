@@ -25,7 +25,7 @@ def statistics(main: MainScreen) -> None:
     def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
         return statistics_views(main.session, rows_of(scope), work)
 
-    main.app.push_screen(ViewsPage(main.palette, "Statistics", NAMES, lambda: scope_of(main), make), main.do_deed)
+    main.app.push_screen(ViewsPage(main.palette, "Statistics", NAMES, lambda: scope_of(main), make), main.follow_lead)
 
 
 def conversations(main: MainScreen) -> None:
@@ -38,7 +38,7 @@ def conversations(main: MainScreen) -> None:
         return conversation_views(main.session, rows_of(scope), work, streams)
 
     page = ViewsPage(main.palette, "Conversations", NAMES, lambda: scope_of(main), make)
-    main.app.push_screen(page, main.do_deed)
+    main.app.push_screen(page, main.follow_lead)
 
 
 def stories(main: MainScreen) -> None:
@@ -50,7 +50,7 @@ def stories(main: MainScreen) -> None:
         return story_views(main.session, order, scope, work)
 
     order, title = names(main.session), "What happened"
-    main.app.push_screen(ViewsPage(main.palette, title, order, lambda: scope_of(main), make), main.do_deed)
+    main.app.push_screen(ViewsPage(main.palette, title, order, lambda: scope_of(main), make), main.follow_lead)
 
 
 def rows_of(scope: Scope) -> Ints:

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 def scope_of(main: MainScreen) -> Scope:
     """What there is by now, and what the filter in force keeps of it."""
-    timeline, filtered = main.timeline.timeline, main.filtered
-    sifting = filtered is not None and filtered.percent is not None
+    timeline, filtered = main.timeline.timeline, main.filter.in_force
+    filtering = filtered is not None and filtered.percent is not None
     return Scope(
         timeline.rows,
         timeline.streams,
-        main.session.ended and not main.reading and not sifting,
+        main.session.ended and not main.ingest.reading and not filtering,
         timeline.kept,
         None if filtered is None else filtered.text,
-        frozenset(main.ignored),
+        frozenset(main.timeline.ignored),
         timeline.first,
     )
 
@@ -29,14 +29,14 @@ def findings(main: MainScreen) -> None:
     """Opens the list of what is wrong."""
     from tui.screens.findings import FindingsPage
 
-    main.app.push_screen(FindingsPage(main.palette, main.session, lambda: scope_of(main)), main.do_deed)
+    main.app.push_screen(FindingsPage(main.palette, main.session, lambda: scope_of(main)), main.follow_lead)
 
 
 def properties(main: MainScreen) -> None:
     """Opens what is known of the capture itself."""
     from tui.screens.properties import PropertiesPage
 
-    main.app.push_screen(PropertiesPage(main.palette, main.session, lambda: scope_of(main)), main.do_deed)
+    main.app.push_screen(PropertiesPage(main.palette, main.session, lambda: scope_of(main)), main.follow_lead)
 
 
 def packets(main: MainScreen) -> None:
@@ -49,7 +49,7 @@ def packets(main: MainScreen) -> None:
         return
     secrets = main.limits.show_secrets
     page = PacketsPage(main.palette, main.session, place.row, lambda: scope_of(main), show_secrets=secrets)
-    main.app.push_screen(page, main.do_deed)
+    main.app.push_screen(page, main.follow_lead)
 
 
 def follow(main: MainScreen) -> None:
@@ -63,4 +63,4 @@ def follow(main: MainScreen) -> None:
     page = FollowPage(
         main.palette, main.session, place.stream, place.row, lambda: scope_of(main), main.limits, main.lore
     )
-    main.app.push_screen(page, main.do_deed)
+    main.app.push_screen(page, main.follow_lead)

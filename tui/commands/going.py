@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 def partner(main: MainScreen) -> None:
     """Selects the other half of the exchange."""
-    row = None if main.detail is None else main.detail.partner
+    row = None if main.view.detail is None else main.view.detail.partner
     if row is None or row >= main.timeline.timeline.rows:
-        main.say("this message has no partner" if main.detail else "no message is selected", "bar-warning")
+        main.say("this message has no partner" if main.view.detail else "no message is selected", "bar-warning")
     else:
-        main.select_row(row, "its partner, ")
+        main.view.select_row(row, "its partner, ")
 
 
 def number(main: MainScreen) -> None:
@@ -26,7 +26,7 @@ def number(main: MainScreen) -> None:
         if number is None:
             return
         if 1 <= number <= rows:
-            main.select_row(number - 1)
+            main.view.select_row(number - 1)
         else:
             main.say(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
 

@@ -17,7 +17,7 @@ def keys(main: MainScreen) -> None:
     def chosen(key: Key | None) -> None:
         if key is None:
             return
-        pane = main.frame.panes.get(key.where)
+        pane = main.bars.panes.get(key.where)
         if pane is not None:
             pane.focus()
         if pane is not None or key.where in ("screen", "pane"):

@@ -27,8 +27,7 @@ def show(main: MainScreen) -> None:
 
 def commands(main: MainScreen) -> Sequence[Key]:
     """What can be done now, but for what opens this list; what moves the cursor comes last."""
-    pane = main.frame.focused
-    mine = next(name for name, each in main.frame.panes.items() if each is pane)
+    mine = main.bars.focused_name
     order: dict[Where, int] = {"screen": 0, mine: 1, "pane": 2}
     found = [key for key in KEYS if key.where in order and key.action != "do('palette.show')"]
     return sorted(found, key=lambda key: order[key.where])
@@ -36,5 +35,5 @@ def commands(main: MainScreen) -> Sequence[Key]:
 
 def run(main: MainScreen, key: Key) -> None:
     """Does what a key does."""
-    place = main if key.where == "screen" else main.frame.focused
+    place = main if key.where == "screen" else main.bars.focused
     main.call_later(place.run_action, key.action)

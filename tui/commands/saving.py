@@ -27,7 +27,7 @@ def choose(main: MainScreen) -> None:
     from tui.model.exports import choices
     from tui.screens.chooser import Choice, Chooser
 
-    if main.filtered is not None and main.filtered.percent is not None:
+    if main.filter.in_force is not None and main.filter.in_force.percent is not None:
         main.say("the filter is still at work: save when it is done, or leave it with Esc", "bar-warning")
         return
     listed, place = main.timeline.timeline, main.timeline.selected
@@ -37,8 +37,8 @@ def choose(main: MainScreen) -> None:
             main.session.rows.column("stream")[listed.first : listed.rows] == place.stream
         )
     marks = main.timeline.said.marks
-    found = choices(listed.shown, marks.marked, main.ignored, None if place is None else place.row, mine)
-    if not found and main.live is None:
+    found = choices(listed.shown, marks.marked, main.timeline.ignored, None if place is None else place.row, mine)
+    if not found and main.ingest.live is None:
         main.say("there is no message to save", "bar-warning")
         return
 
@@ -52,8 +52,8 @@ def choose(main: MainScreen) -> None:
 
     lines: list[Choice[What | None]]
     lines = [Choice((("", each.about),), each, f"{len(each.rows):,}") for each in found]
-    if main.live is not None:
-        packets = f"{main.live.health().captured:,}"
+    if main.ingest.live is not None:
+        packets = f"{main.ingest.live.health().captured:,}"
         lines.append(Choice((("", "all packets captured so far (pcapng)"),), None, packets))
     main.app.push_screen(Chooser(main.palette, "save", lines), chosen)
 
@@ -67,9 +67,9 @@ def _choose_form(main: MainScreen, what: What) -> None:
         if form is not None:
             _ask_name(main, what, form[0])
 
-    names = forms(main.session, reading=main.reading)
+    names = forms(main.session, reading=main.ingest.reading)
     lines = [Choice((("name", f"{name:<9}"), ("", FORMS[name].about)), name) for name in names]
-    title = f"save {what.about} as" + (" (more forms when all has been read)" if main.reading else "")
+    title = f"save {what.about} as" + (" (more forms when all has been read)" if main.ingest.reading else "")
     main.app.push_screen(Chooser(main.palette, title, lines), chosen)
 
 
@@ -192,7 +192,7 @@ def save_field(main: MainScreen, subject: Subject) -> None:
                 return str(error)
             return f"{len(data):,} bytes written to {path}"
 
-        main.later("save", work, main.say)
+        main.background.ask("save", work, main.say)
 
     def answered(answer: tuple[tuple[str, bool]] | None) -> None:
         if answer is not None:

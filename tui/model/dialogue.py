@@ -20,8 +20,9 @@ from analyzer.render.jsonable import Limits
 from analyzer.render.lines import Line
 from analyzer.rows import BODY_KEYS, Rows
 from analyzer.session import Session
-from tui.model.accordion import Accordion
+from tui.model.accordion import Accordion, Spot
 from tui.model.cells import LONG
+from tui.model.leads import Lead, To
 
 PORTION, KEPT = 32, 4096
 """Heads that are read at once, and that are kept."""
@@ -36,7 +37,7 @@ _INDEX = tuple(key for key in KEYS if key not in BODY_KEYS)
 
 
 class Dialogue:
-    """See tui.screens.folding.Contents. rows: of one stream, rising. wish: asks for `decoded` of a long row."""
+    """See tui.screens.folding_pane.Contents. rows: of one stream, rising. wish: asks for `decoded` of a long row."""
 
     def __init__(
         self, session: Session, rows: Ints, began: int, limits: Limits, lore: Lore, wish: Callable[[int], None]
@@ -77,6 +78,10 @@ class Dialogue:
         """See Contents."""
         lines = self._lines(head)
         return lines[at] if at < len(lines) else ()
+
+    def lead(self, spot: Spot) -> Lead:
+        """See Contents: every line leads to its message."""
+        return To(int(self.rows[spot.head]))
 
     def decoded(self, row: int) -> Decoded:
         """What a row's head says, and the lines beneath it. Changes nothing; any thread may ask."""

@@ -7,11 +7,16 @@ names without quotes where they need none, durations in the unit in which they a
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.filter.literals import quoted
 from analyzer.session import iso_time
 from analyzer.units import DURATIONS
+
+if TYPE_CHECKING:
+    from dissectors.field import Tree
+    from tui.model.detail import Place
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _CHOICE = re.compile(r"\bx?or\b|[|^$]")
@@ -30,13 +35,20 @@ class To(NamedTuple):
     row: int
 
 
+class ToPlace(NamedTuple):
+    """A message, and the bytes in it that `where` finds in its tree, if it finds any."""
+
+    row: int
+    where: Callable[[Tree], Place | None]
+
+
 class Opens(NamedTuple):
     """Another view of the same page."""
 
     view: str
 
 
-Lead = Shows | To | Opens
+Lead = Shows | To | ToPlace | Opens
 
 
 def literal(text: str) -> str:

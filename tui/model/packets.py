@@ -9,8 +9,9 @@ from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from analyzer.render.masking import Span
 from analyzer.session import iso_time
-from tui.model.accordion import Accordion
+from tui.model.accordion import Accordion, Spot
 from tui.model.hexrows import HexRows
+from tui.model.leads import Lead
 
 HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Flags':<11}   Brings"),)
 
@@ -25,7 +26,7 @@ _CLOCK = slice(11, -4)
 
 
 class PacketLines:
-    """See tui.screens.folding.Contents. wish: asks for the bytes of a frame, by its place; they come by `put`."""
+    """See tui.screens.folding_pane.Contents. wish: asks for the bytes of a frame, by its place; they come by `put`."""
 
     def __init__(
         self, frames: Sequence[Frame], lost: Sequence[Lost], *, from_client: bool, wish: Callable[[int], None]
@@ -82,6 +83,10 @@ class PacketLines:
         """See Contents."""
         found = self._bytes_of(head - 1)
         return (("dim", "reading ..."),) if found is None else found[0].line(at, found[1])
+
+    def lead(self, spot: Spot) -> Lead | None:
+        """See Contents: Enter unfolds."""
+        return None
 
     def _bytes_of(self, place: int) -> tuple[HexRows, Span | None] | None:
         """The bytes of a frame; asks for them where they are not at hand."""

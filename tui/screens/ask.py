@@ -19,9 +19,9 @@ from textual.widgets import Input
 
 from analyzer.errors import UserError
 from analyzer.filter.errors import FilterError, Span
+from tui.crash_guard import Fenced
 from tui.screens.bar_line import BarLine, Underlined
 from tui.screens.text_line import TextLine
-from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from analyzer.render.lines import Line
-from tui.surviving import Fenced
+from tui.crash_guard import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import BLANK, Bar, Part
 from tui.widgets.cutting import Spans

@@ -17,8 +17,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
+from tui.crash_guard import Fenced
 from tui.screens.text_line import TextLine
-from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 from tui.widgets.cutting import Spans

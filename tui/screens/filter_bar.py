@@ -8,17 +8,15 @@ what was typed, whatever is offered; Tab takes an offer, and the next one when i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.message import Message
 
 from analyzer.filter.errors import Span
-from tui.background import Background, Failed
+from tui.background import Background
 from tui.model.completion import NOTHING, Offers
 from tui.model.prompting import Look, Prompter
 from tui.model.verdict import State, Verdict
@@ -40,18 +38,6 @@ _STYLES = {State.WHOLE: "text", State.BEGUN: "dim", State.WRONG: "error"}
 _Answer = TypeVar("_Answer")
 
 
-class Looked(Message):
-    """A thread has looked at a text."""
-
-    def __init__(self, look: Look) -> None:
-        super().__init__()
-        self.look = look
-
-
-class Read(Message):
-    """There is more to offer than there was."""
-
-
 class FilterBar(AskLine[_Answer]):
     """A line at the foot of the screen with somebody who helps; see AskLine."""
 
@@ -69,7 +55,7 @@ class FilterBar(AskLine[_Answer]):
         self.pane = OffersPane(palette, id="offers")
         self.seen: Look | None = None
         """What was said last of a text, if nothing has been learned since."""
-        self._looker, self._reader = (Background(self.post_message) for _ in range(2))
+        self._looker, self._reader = (Background(self.call_later) for _ in range(2))
         self._asked: tuple[str, int] | None = None
         self._wants_offers = False
         self._owed = 0
@@ -94,7 +80,7 @@ class FilterBar(AskLine[_Answer]):
         self.call_after_refresh(self._begin_to_read)
 
     def _begin_to_read(self) -> None:
-        self._read("names", self.prompter.read_names)
+        self._reader.ask("names", self.prompter.read_names, self._look_again)
         self._reader.start()
 
     def on_unmount(self) -> None:
@@ -110,27 +96,16 @@ class FilterBar(AskLine[_Answer]):
 
     # What stands there is looked at.
 
-    def _read(self, kind: str, read: Callable[[], None]) -> None:
-        def work() -> Message:
-            read()
-            return Read()
-
-        self._reader.ask(kind, work)
-
     def _look(self) -> None:
         prompter, text, cursor = self.prompter, self.line.value, self.line.cursor_position
         if (text, cursor) != self._asked:
             self._asked = text, cursor
-            self._looker.ask("look", lambda: Looked(prompter.look(text, cursor)))
+            self._looker.ask("look", lambda: prompter.look(text, cursor), self._take_look)
 
-    @on(Read)
-    def _look_again(self) -> None:
+    def _look_again(self, _: None) -> None:
+        """There is more to offer than there was."""
         self._asked = self.seen = None
         self._look()
-
-    @on(Failed)
-    def _fail(self, message: Failed) -> None:
-        raise message.error
 
     def changed(self) -> None:
         """See AskLine. What was said stays until the new text has been looked at, lest it flickers at every letter."""
@@ -149,9 +124,8 @@ class FilterBar(AskLine[_Answer]):
         if not self.line.selection.is_empty:
             self._show_offers(NOTHING)
 
-    @on(Looked)
-    def _take_look(self, message: Looked) -> None:
-        look, line, prompter = message.look, self.line, self.prompter
+    def _take_look(self, look: Look) -> None:
+        line, prompter = self.line, self.prompter
         if (look.text, look.cursor) != (line.value, line.cursor_position):
             return
         self.seen = look
@@ -160,7 +134,7 @@ class FilterBar(AskLine[_Answer]):
             self._show_offers(look.offers)
         missing = look.offers.missing
         if missing is not None:
-            self._read("values", lambda: prompter.read_values(missing))
+            self._reader.ask("values", lambda: prompter.read_values(missing), self._look_again)
         if self._owed and prompter.known.names is not None:
             self._turn(self._owed)
 

@@ -48,9 +48,9 @@ class FoldingPage(Page):
     def enter(self) -> None:
         """See Page."""
         contents, spot = self.pane.contents, self.pane.spot
-        deed = None if contents is None or spot is None else contents.deed(spot)
-        if deed is not None:
-            self.dismiss(deed)
+        lead = None if contents is None or spot is None else contents.lead(spot)
+        if lead is not None:
+            self.dismiss(lead)
         else:
             self.pane.turn()
 

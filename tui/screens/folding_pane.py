@@ -17,7 +17,8 @@ from textual.strip import Strip
 from analyzer.render.lines import Line
 from tui import keys
 from tui.model.accordion import Accordion, Spot
-from tui.screens.page import Deed, Entry, PagePane
+from tui.model.leads import Lead
+from tui.screens.page import Entry, PagePane
 from tui.theme import Palette
 from tui.widgets.cutting import Spans
 
@@ -46,8 +47,8 @@ class Contents(Protocol):
     def fold(self, head: int) -> int:
         """Folds it; how many fewer lines there are."""
 
-    def deed(self, spot: Spot) -> Deed | None:
-        """What Enter on a line leads to."""
+    def lead(self, spot: Spot) -> Lead | None:
+        """Where Enter on a line leads."""
 
 
 class FoldingPane(PagePane):

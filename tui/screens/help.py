@@ -12,11 +12,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui.crash_guard import Fenced
 from tui.keys import Key
 from tui.model.colouring import Rule
 from tui.screens.help_lines import Said, fitting, help_lines
 from tui.screens.text_line import TextLine
-from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 from tui.widgets.cutting import Spans

@@ -11,7 +11,7 @@ from rich.text import Text
 from textual.widgets import Input
 
 from analyzer.text import safe_text
-from tui.surviving import Fenced
+from tui.crash_guard import Fenced
 
 UNSAFE = "\N{REPLACEMENT CHARACTER}"
 

@@ -11,19 +11,16 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.message import Message
 
 from analyzer.render.counted import counted
 from tui import keys
-from tui.messages import Nothing
-from tui.model.leads import Lead, Opens, Shows, To, both
+from tui.model.leads import Lead, Opens, Shows, both
 from tui.model.scope import Scope
 from tui.model.views import Item, Said, State, View
 from tui.model.working import Stopped, Work
-from tui.screens.page import Deed, Filters, Goes, Page, PagePane
+from tui.screens.page import Page, PagePane
 from tui.theme import Palette
 from tui.widgets.above import Above
 from tui.widgets.bar import BLANK, Bar, Part
@@ -34,22 +31,6 @@ MakeViews = Callable[[Scope, Work], Iterator[Sequence[View]]]
 
 FIXED = 3
 """Lines of the page that are there in any view: title, tabs, keys."""
-
-
-class Came(Message):
-    """There are these views by now."""
-
-    def __init__(self, work: Work, views: Sequence[View], *, whole: bool) -> None:
-        super().__init__()
-        self.work, self.views, self.whole = work, views, whole
-
-
-class Progressed(Message):
-    """How far it has come."""
-
-    def __init__(self, work: Work, text: str) -> None:
-        super().__init__()
-        self.work, self.text = work, text
 
 
 class ViewPane(PagePane):
@@ -135,35 +116,32 @@ class ViewingPage(Page):
         self._scope, self._progress, self.is_whole = self._ask_scope(), "working ...", False
         mask = self._scope.mask()
         self._many = self._scope.many if mask is None else int(mask.sum())
-        self._work = work = Work(lambda text: self._tell(work, text))
-        self._worker.ask("views", partial(self._do, self._scope, work))
+        self._work = work = Work(lambda text: self._worker.post(partial(self._say_progress, work, text)))
+        self._worker.ask("views", partial(self._make_all, self._scope, work), partial(self._take, work, whole=True))
         self._say_title()
 
-    def _tell(self, work: Work, text: str) -> None:
-        self.post_message(Progressed(work, text))
-
-    def _do(self, scope: Scope, work: Work) -> Message:
+    def _make_all(self, scope: Scope, work: Work) -> Sequence[View] | None:
+        """Makes all views, in the worker's thread; None where nobody wants them any more."""
         views: Sequence[View] = ()
         try:
             for views in self._make_views(scope, work):
                 work.check()
-                self.post_message(Came(work, views, whole=False))
+                self._worker.post(partial(self._take, work, views))
         except Stopped:
-            return Nothing()
-        return Came(work, views, whole=True)
+            return None
+        return views
 
-    @on(Progressed)
-    def _progressed(self, message: Progressed) -> None:
-        if message.work is self._work and not self.is_whole:
-            self._progress = message.text
+    def _say_progress(self, work: Work, text: str) -> None:
+        if work is self._work and not self.is_whole:
+            self._progress = text
             self._say_title()
 
-    @on(Came)
-    def _came(self, message: Came) -> None:
-        if message.work is not self._work:
+    def _take(self, work: Work, views: Sequence[View] | None, *, whole: bool = False) -> None:
+        """There are these views by now; None where the work was stopped."""
+        if work is not self._work or views is None:
             return
-        seen, self._views = self.view, message.views
-        if message.whole:
+        seen, self._views = self.view, views
+        if whole:
             self.is_whole, self._progress = True, ""
         self._say_title()
         if self.view is not seen:
@@ -248,14 +226,13 @@ class ViewingPage(Page):
         if isinstance(item.lead, Opens):
             self.open([view.name for view in self._views].index(item.lead.view))
         elif item.lead is not None:
-            self.dismiss(self._deed(item.lead))
+            self.dismiss(self._in_scope(item.lead))
         elif item.folds:
             self.turn(item.key)
 
-    def _deed(self, lead: Lead) -> Deed | None:
-        if isinstance(lead, Shows):
-            return Filters(both(self._scope.filter or "", lead.condition))
-        return Goes(lead.row) if isinstance(lead, To) else None
+    def _in_scope(self, lead: Lead) -> Lead:
+        """What a figure counts is of what the filter in force keeps."""
+        return Shows(both(self._scope.filter or "", lead.condition)) if isinstance(lead, Shows) else lead
 
     def open(self, place: int) -> None:
         """Shows another view."""

@@ -105,6 +105,11 @@ class TimelinePane(Pane):
         return self.timeline.begin(place.stream) if place.row is None else place.row
 
     @property
+    def ignored(self) -> set[int]:
+        """Rows that are to be left out wherever rows are looked at."""
+        return self.said.marks.ignored
+
+    @property
     def columns(self) -> Columns | ChosenColumns:
         """The columns that fit, or that were chosen."""
         timeline = self.timeline

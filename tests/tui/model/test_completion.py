@@ -28,7 +28,7 @@ from tui.model.names import every_name
 from tui.model.prompting import FindPrompter, Prompter
 from tui.model.seen import Seen, _word, seen
 from tui.model.verdict import State, filter_verdict
-from tui.seeking import sought_by
+from tui.search_worker import sought_by
 
 VALUES = {"kafka.topic": [Seen("orders", 7), Seen('"a b"', 2), Seen("Old", 1)], "operation": [Seen("Fetch", 9)]}
 NAMED = {"slow": "latency > 50ms", "with.dot": "error"}

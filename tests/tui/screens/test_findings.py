@@ -17,7 +17,7 @@ from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, write
-from tests.tui.test_growing import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.screens import findings as screen
 from tui.screens.findings import FindingsPage
 
@@ -116,7 +116,7 @@ def test_enter_leads_to_the_message_and_the_field(tmp_path: Path) -> None:
         await found.press(*["j"] * (line - 1), "enter")
         assert found.window.screen is found.main
         assert found.row == 1
-        detail = found.main.detail
+        detail = found.main.view.detail
         assert detail is not None
         (wanted,) = (each for each in detail.tree.findings if each.code == "malformed-body")
         what = found.main.tree_pane.path()[-1]
@@ -175,7 +175,7 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
         pane = there.pane
         assert pane.spot is not None
         selected, height = pane._strip(pane.cursor, "").text, pane.cursor - pane.top
-        there.post_message(screen.Examined(there._examination, whole, there._rows))  # type: ignore[arg-type]
+        there._take(there._examination, (whole, there._rows))  # type: ignore[arg-type]
         await found.settle()
         assert pane._strip(pane.cursor, "").text == selected
         assert pane.cursor - pane.top == height
@@ -214,7 +214,7 @@ def test_while_rows_come_in() -> None:
         assert f"in {rows} messages (so far)" in found.lines()[0]
         os.write(end, WHOLE[PART:])
         os.close(end)
-        await found.until(lambda: not found.main.reading)
+        await found.until(lambda: not found.main.ingest.reading)
         await found.press("r")
         await found.until(lambda: there._rows == 648)
         await found.settle()

@@ -14,7 +14,7 @@ from analyzer.cli.follow import command
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, metadata, write
-from tests.tui.test_growing import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.model import dialogue as model
 from tui.screens.folding_pane import FoldingPane
 from tui.screens.follow import FollowPage
@@ -239,7 +239,7 @@ def test_while_rows_come_in() -> None:
         assert "(so far)" in found.lines()[0]
         os.write(end, WHOLE[PART:])
         os.close(end)
-        await found.until(lambda: not found.main.reading)
+        await found.until(lambda: not found.main.ingest.reading)
         await found.press("r")
         assert there.pane.count >= count
         assert "so far" not in found.lines()[0]

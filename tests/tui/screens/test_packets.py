@@ -14,7 +14,7 @@ from analyzer.render.masking import secret_spans
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, metadata, write
-from tests.tui.test_growing import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.model import packets as model
 from tui.screens.packets import PacketsPage
 
@@ -130,7 +130,7 @@ def test_secrets_are_masked(show: bool) -> None:
             for tree in [session.tree(row)]
             for first, end in secret_spans(tree).get(0, ())
         )
-        found.main.select_row(row)
+        found.main.view.select_row(row)
         await found.settle()
         there = await opened(found)
         await found.press("enter")

@@ -20,7 +20,7 @@ def test_a_line_leads_to_its_messages() -> None:
         assert shown(found)[0].split()[1:3] == ["election", "2"]
         await found.press("j", "enter")
         assert is_left(found)
-        await found.sifted()
+        await found.filtered()
         text = in_force(found)
         assert text is not None
         assert text.startswith("number in {")

@@ -15,8 +15,8 @@ from analyzer.columns import Ints
 from analyzer.session import Analysis
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, write
+from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tests.tui.test_filter import kept_by
-from tests.tui.test_growing import PART, WHOLE, pipe
 from tui.model import statistics
 from tui.model.leads import Shows
 from tui.model.views import Said, View
@@ -51,7 +51,7 @@ def is_left(found: Drive) -> bool:
 
 
 def in_force(found: Drive) -> str | None:
-    return None if found.main.filtered is None else found.main.filtered.text
+    return None if found.main.filter.in_force is None else found.main.filter.in_force.text
 
 
 CASES: Sequence[tuple[Sequence[str], str]] = [
@@ -79,7 +79,7 @@ def test_enter_filters_by_what_the_line_stands_for(keys: tuple[str, ...], wanted
         assert item.lead == Shows(wanted)
         await found.press("enter")
         assert is_left(found)
-        await found.sifted()
+        await found.filtered()
         rows = kept_by(wanted, MIXED)
         assert (in_force(found), found.rows()) == (wanted, rows)
         assert rows
@@ -99,7 +99,7 @@ def test_the_filter_in_force_stays_and_only_what_it_keeps_is_counted() -> None:
         while (item := page(found).pane.item) is not None and "REBALANCE" not in str(item.lead):
             await found.press("j")
         await found.press("enter")
-        await found.sifted()
+        await found.filtered()
         assert (in_force(found), found.rows()) == (both, kept_by(both))
         await opened(found, "C")
         assert f"Conversations of {len(kept_by(both))} message" in found.lines()[0]
