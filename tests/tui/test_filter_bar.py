@@ -19,7 +19,7 @@ from tests.tui.test_filter import held, kept_by
 from tui.model import prompting
 from tui.model.names import every_name
 from tui.remembered import Remembered
-from tui.screens import bar_line
+from tui.screens import text_line
 from tui.screens.chooser import Chooser
 from tui.screens.filter_bar import FilterBar
 
@@ -359,7 +359,7 @@ def test_what_is_pasted_is_text(place: int) -> None:
         await found.settle()
         await looked(found)
         line = bar(found).line
-        assert len(line.value) <= bar_line.LONGEST_LINE
+        assert len(line.value) <= text_line.LONGEST_LINE
         assert not set(line.value) & set("\r\n\t")
         for key in ("tab", "tab", "shift+tab", "home", "a", "end", "left", "backspace", "up", "down"):
             await found.press(key)
@@ -428,7 +428,7 @@ def test_any_size(size: tuple[int, int]) -> None:
 
 LATE = (
     *(f"tui.model.{name}" for name in ("completion", "names", "seen", "prompting", "verdict", "earlier")),
-    *(f"tui.screens.{name}" for name in ("ask", "bar_line", "bar_offers", "filter_bar")),
+    *(f"tui.screens.{name}" for name in ("ask", "text_line", "bar_offers", "filter_bar")),
     *("analyzer.filter", "analyzer.fields.catalog"),
 )
 

@@ -10,8 +10,7 @@ from analyzer.filter import compiled
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, drive
 from tui.keys import KEYS
-from tui.screens.help import Help
-from tui.screens.help_lines import FILTERS, fitting, help_lines
+from tui.screens.help import FILTERS, Help, fitting, help_lines
 from tui.widgets.listing import SIGN_HELP
 
 ROOT = Path(__file__).parent.parent.parent

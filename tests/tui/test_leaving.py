@@ -19,9 +19,9 @@ from analyzer.session import Session
 from benchmarks.library import Library
 from tests.tui.driving import Drive, drive
 from tests.tui.screens.test_ingest import pipe
+from tui.background import UNDER_WAY
 from tui.model.cells import INDEX_KEYS, Cells
 from tui.screens import detail_view, ingest
-from tui.under_way import UNDER_WAY
 
 PACKETS, PIECE = 6_000, 60_000
 A_ROW = 100

@@ -14,7 +14,7 @@ from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.faked import Faked
 from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tui.screens import ingest, main
-from tui.screens.sure import Sure
+from tui.screens.chooser import Sure
 
 LIVE = {"follow": True, "following": True, "wait": False}
 

@@ -61,7 +61,7 @@ def leave(main: MainScreen) -> None:
 
 def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
     """Does what ends this capture; asks first where nobody keeps its packets. keys: those that say yes again."""
-    from tui.screens.sure import Sure
+    from tui.screens.chooser import Sure
 
     packets = main.ingest.unsaved
     if not packets or isinstance(main.app.screen, Sure):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from analyzer.errors import UserError
 from analyzer.text import safe_text
 from dissectors.field import Field
-from tui.state import file_path, short
-from tui.state import put as put_file
+from tui.remembered import file_path, short
+from tui.remembered import put as put_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

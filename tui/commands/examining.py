@@ -1,12 +1,18 @@
-"""Pages about the capture or the selected message: findings, properties, packets, the conversation."""
+"""Pages about the capture or the selected message: findings, properties, packets, the conversation, figures."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tui.model.scope import Scope
+from tui.model.views import Work
 
 if TYPE_CHECKING:
+    from analyzer.columns import Ints
+    from tui.model.views import View
     from tui.screens.main import MainScreen
 
 
@@ -64,3 +70,45 @@ def follow(main: MainScreen) -> None:
         main.palette, main.session, place.stream, place.row, lambda: scope_of(main), main.limits, main.lore
     )
     main.app.push_screen(page, main.follow_lead)
+
+
+def statistics(main: MainScreen) -> None:
+    """Opens the figures."""
+    from tui.model.statistics import NAMES, statistics_views
+    from tui.screens.views import ViewsPage
+
+    def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
+        return statistics_views(main.session, rows_of(scope), work)
+
+    main.app.push_screen(ViewsPage(main.palette, "Statistics", NAMES, lambda: scope_of(main), make), main.follow_lead)
+
+
+def conversations(main: MainScreen) -> None:
+    """Opens the connections, endpoints and clients."""
+    from tui.model.conversations import NAMES, conversation_views
+    from tui.screens.views import ViewsPage
+
+    def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
+        streams = None if scope.first or scope.mask() is not None else scope.streams
+        return conversation_views(main.session, rows_of(scope), work, streams)
+
+    page = ViewsPage(main.palette, "Conversations", NAMES, lambda: scope_of(main), make)
+    main.app.push_screen(page, main.follow_lead)
+
+
+def stories(main: MainScreen) -> None:
+    """Opens what the protocols tell of the whole capture."""
+    from tui.model.stories import names, story_views
+    from tui.screens.views import ViewsPage
+
+    def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
+        return story_views(main.session, order, scope, work)
+
+    order, title = names(main.session), "What happened"
+    main.app.push_screen(ViewsPage(main.palette, title, order, lambda: scope_of(main), make), main.follow_lead)
+
+
+def rows_of(scope: Scope) -> Ints:
+    """The rows that count."""
+    mask = scope.mask()
+    return np.arange(scope.first, scope.rows) if mask is None else scope.first + np.flatnonzero(mask)

@@ -1,4 +1,4 @@
-"""To other messages: the partner, and one by its number."""
+"""To other messages: the partner, one by its number, and back and forward through those that one has jumped to."""
 
 from __future__ import annotations
 
@@ -31,3 +31,22 @@ def number(main: MainScreen) -> None:
             main.say(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
 
     main.app.push_screen(AskNumber(main.timeline.timeline.rows), go)
+
+
+def back(main: MainScreen) -> None:
+    """To where one was before the last jump."""
+    listed = main.timeline
+    _go(main, listed.jumps.back(listed.around, listed.timeline.shows), "back")
+
+
+def forward(main: MainScreen) -> None:
+    """To where one was before going back."""
+    listed = main.timeline
+    _go(main, listed.jumps.forward(listed.around, listed.timeline.shows), "forward")
+
+
+def _go(main: MainScreen, row: int | None, way: str) -> None:
+    if row is None:
+        main.say(f"there is nothing to go {way} to", "bar-warning")
+    else:
+        main.timeline.go_to_row(row)

@@ -37,7 +37,7 @@ FOR_ROWS = (
     "decoding.choose",
     "saving.choose",
     "columns.choose",
-    "counting.stories",
+    "examining.stories",
 )
 """Commands that have to do with the selected message."""
 

@@ -1,4 +1,4 @@
-"""All commands by what they do: to be found by a word, and done."""
+"""All commands by what they do, to be found by a word and done; and the page of all keys, which are pressed there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tui.keys import KEYS, Key, Where
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tui.keys import Key
     from tui.screens.main import MainScreen
 
 
@@ -37,3 +38,21 @@ def run(main: MainScreen, key: Key) -> None:
     """Does what a key does."""
     place = main if key.where == "screen" else main.bars.focused
     main.call_later(place.run_action, key.action)
+
+
+def keys(main: MainScreen) -> None:
+    """Opens it."""
+    from tui.commands.palette import run
+    from tui.screens.help import Help
+
+    def chosen(key: Key | None) -> None:
+        if key is None:
+            return
+        pane = main.bars.panes.get(key.where)
+        if pane is not None:
+            pane.focus()
+        if pane is not None or key.where in ("screen", "pane"):
+            run(main, key)
+
+    colouring = main.timeline.said.colouring
+    main.app.push_screen(Help(main.palette, () if colouring is None else colouring.rules), chosen)

@@ -37,7 +37,7 @@ _INDEX = tuple(key for key in KEYS if key not in BODY_KEYS)
 
 
 class Dialogue:
-    """See tui.screens.folding_pane.Contents. rows: of one stream, rising. wish: asks for `decoded` of a long row."""
+    """See tui.screens.folding.Contents. rows: of one stream, rising. wish: asks for `decoded` of a long row."""
 
     def __init__(
         self, session: Session, rows: Ints, began: int, limits: Limits, lore: Lore, wish: Callable[[int], None]

@@ -83,7 +83,7 @@ class Mark(NamedTuple):
 
 
 class Findings:
-    """The lines of what was found so far; see tui.screens.folding_pane.Contents. session: tells of the rows."""
+    """The lines of what was found so far; see tui.screens.folding.Contents. session: tells of the rows."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session

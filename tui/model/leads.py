@@ -7,10 +7,12 @@ names without quotes where they need none, durations in the unit in which they a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.filter.literals import quoted
+from analyzer.insight.errors import EMPTY
 from analyzer.session import iso_time
 from analyzer.units import DURATIONS
 
@@ -90,3 +92,34 @@ def both(first: str, second: str) -> str:
     if not first or first == second or first.endswith(f" and {second}"):
         return first or second
     return f"{f'({first})' if _CHOICE.search(first) else first} and {second}"
+
+
+Label = tuple[str, str | None]
+"""A protocol, and one of its operations; None for messages that name none."""
+
+
+def _nothing_now() -> str:
+    by_codes: dict[tuple[int, ...], list[str]] = {}
+    for (_, operation), codes in EMPTY.items():
+        by_codes.setdefault(codes, []).append(operation)
+    parts = [
+        f"operation in {{{', '.join(operations)}}} and error.code in {{{', '.join(map(str, codes))}}}"
+        for codes, operations in by_codes.items()
+    ]
+    return f"({' or '.join(parts)})"
+
+
+NOTHING_NOW = _nothing_now()
+"""The filter that keeps answers which report as an error that there is nothing now, and is none."""
+
+
+def condition_of(labels: Iterable[Label]) -> Callable[[Label], str]:
+    """The filter that keeps an operation; it names the protocol only where several have an operation of this name."""
+    known = Counter(operation for _, operation in labels)
+
+    def condition(label: Label) -> str:
+        protocol, operation = label
+        said = one_of("operation", operation)
+        return said if operation is not None and known[operation] == 1 else f"{one_of('protocol', protocol)} and {said}"
+
+    return condition

@@ -26,7 +26,7 @@ _CLOCK = slice(11, -4)
 
 
 class PacketLines:
-    """See tui.screens.folding_pane.Contents. wish: asks for the bytes of a frame, by its place; they come by `put`."""
+    """See tui.screens.folding.Contents. wish: asks for the bytes of a frame, by its place; they come by `put`."""
 
     def __init__(
         self, frames: Sequence[Frame], lost: Sequence[Lost], *, from_client: bool, wish: Callable[[int], None]

@@ -85,7 +85,7 @@ class BugScreen(Fenced, Screen[Going]):
         self._said.say([Part("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
 
     def _action_save(self) -> None:
-        from tui.state import put
+        from tui.remembered import put
 
         path = put("bug-report.txt", f"{self._report}\n".encode())
         if path is None:

@@ -2,30 +2,34 @@
 
 Theory. Each letter is answered: a sign and a colour say whether what stands there is a filter, the line above says why
 not, and a list above that how the word at the cursor may go on. One thread looks at each text, another reads what
-there is to offer, and what they post is shown if it speaks of what stands there by then; so no key waits. Enter takes
+there is to offer, and what they say is shown if it speaks of what stands there by then; so no key waits. Enter takes
 what was typed, whatever is offered; Tab takes an offer, and the next one when it is pressed again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
+from rich.cells import cell_len
 from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 
 from analyzer.filter.errors import Span
+from analyzer.text import safe_text
 from tui.background import Background
-from tui.model.completion import NOTHING, Offers
+from tui.model.completion import NOTHING, Offer, Offers, State, Verdict, about_field
 from tui.model.prompting import Look, Prompter
-from tui.model.verdict import State, Verdict
 from tui.screens.ask import AskLine, Question
-from tui.screens.bar_line import BarLine
-from tui.screens.bar_offers import OffersPane
 from tui.screens.chooser import Choice, Chooser
+from tui.screens.text_line import BarLine
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
+from tui.widgets.cutting import Spans
+from tui.widgets.pane import Pane
 
 FOOT = 2
 """Lines of the bar itself: what is said, and what is typed."""
@@ -36,6 +40,70 @@ ENTER = " Enter applies it, Esc leaves "
 _STYLES = {State.WHOLE: "text", State.BEGUN: "dim", State.WRONG: "error"}
 
 _Answer = TypeVar("_Answer")
+
+
+MOST, WIDEST = 8, 76
+"""Offers that are seen at once, and cells of a line."""
+
+TAKEN, FREE, GAP = "▸ ", "  ", "  "
+LEAST = 16
+"""Cells that are left for what an offer is."""
+
+
+class OffersPane(Pane):
+    """Some offers; the cursor is on none of them until one is taken."""
+
+    class Taken(Message):
+        """An offer was clicked."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    def __init__(self, palette: Palette, *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self.styles_of = {**palette.styles, "": palette.styles["bar"]}
+        self.can_focus = False
+        self.offers: Sequence[Offer] = ()
+        self.display = False
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return len(self.offers)
+
+    @property
+    def has_focus(self) -> bool:  # type: ignore[override] # keys go to the line, and yet this is where the cursor is
+        """It looks so."""
+        return True
+
+    def show(self, offers: Sequence[Offer], room: int) -> None:
+        """Shows others, none of them taken; `room` lines are left for them."""
+        height = min(len(offers), MOST, max(room, 0))
+        if height != (self.styles.height.value if self.display and self.styles.height else 0):
+            self.display = height > 0
+            self.styles.height = height
+        if offers != self.offers or self.cursor >= 0:
+            self.offers = offers
+            self.cursor, self.top = -1, 0
+            self.anew()
+
+    def take(self, place: int) -> None:
+        """Marks one."""
+        self.place_cursor(place)
+
+    def spans(self, line: int) -> Spans:
+        """See Pane."""
+        offer = self.offers[line]
+        about = about_field(offer.text) if offer.about is None else offer.about
+        spans = [("bar", TAKEN if line == self.cursor else FREE)]
+        spans.append(("bar-key" if offer.about is None else "bar-title", offer.text))
+        room = self.inner.width - len(FREE) - cell_len(safe_text(offer.text, WIDEST)) - len(GAP)
+        return [*spans, ("bar", GAP), ("bar-dim", about)] if about and room >= LEAST else spans
+
+    def clicked(self, line: int, column: int) -> None:
+        """See Pane."""
+        self.post_message(self.Taken(line))
 
 
 class FilterBar(AskLine[_Answer]):

@@ -16,7 +16,7 @@ from analyzer.session import Session
 from dissectors.finding import Severity
 from tui.model.findings import Findings, Tally
 from tui.model.scope import Scope
-from tui.model.working import Stopped, Work
+from tui.model.views import Stopped, Work
 from tui.screens.folding import FoldingPage
 from tui.theme import Palette
 from tui.widgets.bar import Part

@@ -19,7 +19,7 @@ from textual.screen import ModalScreen
 from analyzer.errors import UserError
 from tui.background import Background
 from tui.crash_guard import Fenced
-from tui.model.working import Stopped
+from tui.model.views import Stopped
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 

@@ -13,8 +13,7 @@ from tui.theme import Palette
 from tui.widgets.timeline import TimelinePane
 
 if TYPE_CHECKING:
-    from tui.model.earlier import Earlier
-    from tui.model.prompting import Prompter, Sample
+    from tui.model.prompting import Earlier, Prompter, Sample
     from tui.model.seen import Seen
     from tui.screens.ask import Question
 
@@ -58,7 +57,7 @@ class Prompts:
 
     def _history(self, kind: str) -> Earlier:
         """What was typed into a line earlier, in this run and before."""
-        from tui.model.earlier import Earlier
+        from tui.model.prompting import Earlier
 
         if kind not in self._histories:
             self._histories[kind] = Earlier(self._remembered.get(kind, list[str]()))

@@ -18,8 +18,7 @@ from analyzer.render.counted import counted
 from tui import keys
 from tui.model.leads import Lead, Opens, Shows, both
 from tui.model.scope import Scope
-from tui.model.views import Item, Said, State, View
-from tui.model.working import Stopped, Work
+from tui.model.views import Item, Said, State, Stopped, View, Work
 from tui.screens.page import Page, PagePane
 from tui.theme import Palette
 from tui.widgets.above import Above
@@ -27,7 +26,7 @@ from tui.widgets.bar import BLANK, Bar, Part
 from tui.widgets.cutting import Spans
 
 MakeViews = Callable[[Scope, Work], Iterator[Sequence[View]]]
-"""Makes views of what is in a scope, each time more of them. Raises working.Stopped."""
+"""Makes views of what is in a scope, each time more of them. Raises views.Stopped."""
 
 FIXED = 3
 """Lines of the page that are there in any view: title, tabs, keys."""

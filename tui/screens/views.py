@@ -109,7 +109,7 @@ class ViewsPage(ViewingPage):
         self.remake()
 
     def _action_narrow(self) -> None:
-        from tui.screens.narrow import Narrow  # a stock widget: only who narrows pays for it
+        from tui.screens.ask import Narrow  # a stock widget: only who narrows pays for it
 
         if self.view.sorts:
             self.app.push_screen(Narrow(self.palette, " ".join(self.state.order.words), self.narrow))

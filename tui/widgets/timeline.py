@@ -14,7 +14,7 @@ from analyzer.lore import Lore
 from analyzer.session import Session
 from tui import keys
 from tui.model.cells import Cells, Said, StreamCells
-from tui.model.jumps import Jumps
+from tui.model.marks import Jumps
 from tui.model.timeline import Place, Timeline
 from tui.theme import Palette
 from tui.widgets.cutting import Spans

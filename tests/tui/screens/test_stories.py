@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.screens.test_views import in_force, is_left, page, shown
-from tui.commands import counting
+from tui.commands import examining
 
 ENSEMBLE = KAFKA.with_name("zookeeper-ensemble.pcap.zst")
 
 
 def test_a_line_leads_to_its_messages() -> None:
     async def test(found: Drive) -> None:
-        counting.stories(found.main)
+        examining.stories(found.main)
         await found.settle()
         there = page(found)
         await found.until(lambda: there.is_whole)
@@ -32,7 +32,7 @@ def test_a_line_leads_to_its_messages() -> None:
 
 def test_a_capture_that_tells_nothing() -> None:
     async def test(found: Drive) -> None:
-        counting.stories(found.main)
+        examining.stories(found.main)
         await found.settle()
         there = page(found)
         await found.until(lambda: there.is_whole)

@@ -19,8 +19,7 @@ from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tests.tui.test_filter import kept_by
 from tui.model import statistics
 from tui.model.leads import Shows
-from tui.model.views import Said, View
-from tui.model.working import Work
+from tui.model.views import Said, View, Work
 from tui.screens.views import ViewsPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tui.background import Background, Call
-from tui.under_way import UNDER_WAY, UnderWay
+from tui.background import UNDER_WAY, Background, Call, UnderWay
 
 PATIENCE = 30.0
 
