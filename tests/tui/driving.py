@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import wraps
+from inspect import Signature, signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -175,3 +177,18 @@ def drive(test: Driven, *captures: str | PathLike[str], **options: Any) -> None:
             await test(found)
 
     asyncio.run(whole())
+
+
+def driven(*captures: str | PathLike[str], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Makes a test of a function that gets the Drive of an opened capture before its fixtures."""
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., None]:
+        @wraps(test)
+        def run(**given: Any) -> None:
+            drive(lambda found: test(found, **given), *captures, **options)
+
+        fixtures = list(signature(test).parameters.values())[1:]
+        run.__signature__ = Signature(fixtures)  # type: ignore[attr-defined] # pytest asks it which fixtures there are
+        return run
+
+    return decorate

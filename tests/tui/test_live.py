@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.session import Session
-from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.faked import Faked
 from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tui.screens import ingest, main
@@ -213,12 +213,10 @@ def test_all_packets_are_saved_from_the_menu_and_what_goes_wrong_is_said(
 
 
 @pytest.mark.parametrize("key", ["E", "R", "W", "Z"])
-def test_what_is_no_live_capture_says_so(key: str) -> None:
-    async def test(found: Drive) -> None:
-        await found.press(key)
-        assert found.status()
-
-    drive(test)
+@driven()
+async def test_what_is_no_live_capture_says_so(found: Drive, key: str) -> None:
+    await found.press(key)
+    assert found.status()
 
 
 def test_what_came_live_can_not_be_read_as_something_else() -> None:

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from analyzer.render.lines import plain
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tui.screens import ingest, name_learning
 
 CLASSIC = GOLDEN / "k4_java_classic.pcap.zst"
@@ -43,21 +43,19 @@ def test_in_list_and_tree(monkeypatch: pytest.MonkeyPatch, portion: int) -> None
     drive(test, CLASSIC, size=(200, 50))
 
 
-def test_nobody_is_thrown_off_his_place_in_the_tree() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "ctrl+g", "5", "6", "enter", "enter", "G")
-        tree = found.main.tree_pane
-        at, main = tree.cursor, found.main
-        assert at > 0
-        detail = main.view.detail
-        assert detail is not None
-        main.names._take({"topic", "broker"})
-        main.view.read_again(detail.row, None)
-        await found.until(lambda: not main.background._wishes)
-        await found.settle()
-        assert tree.cursor == at
-
-    drive(test, CLASSIC)
+@driven(CLASSIC)
+async def test_nobody_is_thrown_off_his_place_in_the_tree(found: Drive) -> None:
+    await found.press("v", "ctrl+g", "5", "6", "enter", "enter", "G")
+    tree = found.main.tree_pane
+    at, main = tree.cursor, found.main
+    assert at > 0
+    detail = main.view.detail
+    assert detail is not None
+    main.names._take({"topic", "broker"})
+    main.view.read_again(detail.row, None)
+    await found.until(lambda: not main.background._wishes)
+    await found.settle()
+    assert tree.cursor == at
 
 
 def test_while_rows_come_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,13 +68,9 @@ def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], objec
         act()
         return
 
-    def chosen(answer: tuple[Callable[[], object]] | None) -> None:
-        if answer is not None:
-            answer[0]()
-
     title = f"{counted(packets, 'packet')} that nobody keeps"
     choices = [(f"{what}: they are lost", act), ("save them first", lambda: save(main)), ("go on", lambda: None)]
-    main.app.push_screen(Sure(main.palette, title, choices, keys), chosen)
+    main.open(Sure(main.palette, title, choices, keys), lambda chosen: chosen())
 
 
 def _begin(main: MainScreen, live: Live) -> None:
@@ -123,14 +119,9 @@ def save(main: MainScreen) -> None:
         check_file(path, force=False)
         return path
 
-    def answered(answer: tuple[str] | None) -> None:
-        if answer is not None:
-            _save(main, capture, answer[0])
-
     hint = "all packets captured so far, as pcapng. Enter saves, Esc leaves all as it is"
-    main.app.push_screen(
-        AskLine(main.palette, Question("the file", hint, unused("capture", ".pcapng"), read)), answered
-    )
+    question = Question("the file", hint, unused("capture", ".pcapng"), read)
+    main.open(AskLine(main.palette, question), lambda path: _save(main, capture, path))
 
 
 def _save(main: MainScreen, live: Live, path: str) -> None:

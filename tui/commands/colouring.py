@@ -53,12 +53,7 @@ def choose(main: MainScreen) -> None:
         return
     choices = [Choice((("", title),), name, name) for name, title in TITLES.items()]
     at = list(TITLES).index(main.palette.name)
-    main.app.push_screen(Chooser(main.palette, "colours", choices, at), lambda found: _paint(main, found))
-
-
-def _paint(main: MainScreen, found: tuple[str] | None) -> None:
-    if found is not None:
-        become(main, *found)
+    main.open(Chooser(main.palette, "colours", choices, at), lambda name: become(main, name))
 
 
 def become(main: MainScreen, name: str) -> None:

@@ -57,11 +57,7 @@ def choose(main: MainScreen) -> None:
     choices = [Choice((("", KINDS[name].about),), name, beside.get(name, "")) for name in names]
     title = f"copy of message {found.row + 1}" if found.node is None else f"copy of {safe_text(found.node.spec.name)}"
 
-    def chosen(name: tuple[str] | None) -> None:
-        if name is not None:
-            copy(main, found, name[0])
-
-    main.app.push_screen(Chooser(main.palette, title, choices), chosen)
+    main.open(Chooser(main.palette, title, choices), lambda name: copy(main, found, name))
 
 
 def again(main: MainScreen) -> None:

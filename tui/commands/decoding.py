@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from analyzer.session import Session
     from tui.screens.main import MainScreen
 
-    Told = tuple[Where, str]
-
 NONE = "none"
 """The protocol of what is to be left undecoded."""
 
@@ -46,11 +44,7 @@ def choose(main: MainScreen) -> None:
         for name in (*registry.names(), NONE)
     ]
 
-    def chosen(told: tuple[Told] | None) -> None:
-        if told is not None:
-            read_again(main, *told[0])
-
-    main.app.push_screen(Chooser(main.palette, "decode as", choices), chosen)
+    main.open(Chooser(main.palette, "decode as", choices), lambda told: read_again(main, *told))
 
 
 def read_again(main: MainScreen, where: Where, protocol: str) -> None:

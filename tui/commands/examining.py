@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from analyzer.columns import Ints
     from tui.model.views import View
     from tui.screens.main import MainScreen
+    from tui.screens.view_maker import MakeViews
 
 
 def scope_of(main: MainScreen) -> Scope:
@@ -75,37 +76,33 @@ def follow(main: MainScreen) -> None:
 def statistics(main: MainScreen) -> None:
     """Opens the figures."""
     from tui.model.statistics import NAMES, statistics_views
-    from tui.screens.views import ViewsPage
 
-    def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
-        return statistics_views(main.session, rows_of(scope), work)
-
-    main.app.push_screen(ViewsPage(main.palette, "Statistics", NAMES, lambda: scope_of(main), make), main.follow_lead)
+    _open_views(main, "Statistics", NAMES, lambda scope, work: statistics_views(main.session, rows_of(scope), work))
 
 
 def conversations(main: MainScreen) -> None:
     """Opens the connections, endpoints and clients."""
     from tui.model.conversations import NAMES, conversation_views
-    from tui.screens.views import ViewsPage
 
     def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
         streams = None if scope.first or scope.mask() is not None else scope.streams
         return conversation_views(main.session, rows_of(scope), work, streams)
 
-    page = ViewsPage(main.palette, "Conversations", NAMES, lambda: scope_of(main), make)
-    main.app.push_screen(page, main.follow_lead)
+    _open_views(main, "Conversations", NAMES, make)
 
 
 def stories(main: MainScreen) -> None:
     """Opens what the protocols tell of the whole capture."""
     from tui.model.stories import names, story_views
+
+    order = names(main.session)
+    _open_views(main, "What happened", order, lambda scope, work: story_views(main.session, order, scope, work))
+
+
+def _open_views(main: MainScreen, title: str, names: Sequence[str], make: MakeViews) -> None:
     from tui.screens.views import ViewsPage
 
-    def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
-        return story_views(main.session, order, scope, work)
-
-    order, title = names(main.session), "What happened"
-    main.app.push_screen(ViewsPage(main.palette, title, order, lambda: scope_of(main), make), main.follow_lead)
+    main.app.push_screen(ViewsPage(main.palette, title, names, lambda: scope_of(main), make), main.follow_lead)
 
 
 def rows_of(scope: Scope) -> Ints:

@@ -109,11 +109,7 @@ def _open_of_field(main: MainScreen) -> None:
 def _open(main: MainScreen, title: str, choices: list[Choice[Act]]) -> None:
     from tui.screens.chooser import Chooser
 
-    def chosen(act: tuple[Act] | None) -> None:
-        if act is not None:
-            act[0](main)
-
-    main.app.push_screen(Chooser(main.palette, title, choices), chosen)
+    main.open(Chooser(main.palette, title, choices), lambda act: act(main))
 
 
 def _choice(text: str, act: Act, beside: str = "") -> Choice[Act]:

@@ -18,12 +18,7 @@ def show(main: MainScreen) -> None:
     from tui.screens.chooser import Choice, Chooser
 
     choices = [Choice((("", key.help),), key, key.shown) for key in commands(main)]
-
-    def chosen(key: tuple[Key] | None) -> None:
-        if key is not None:
-            run(main, key[0])
-
-    main.app.push_screen(Chooser(main.palette, "commands", choices), chosen)
+    main.open(Chooser(main.palette, "commands", choices), lambda key: run(main, key))
 
 
 def commands(main: MainScreen) -> Sequence[Key]:

@@ -39,7 +39,7 @@ class Latencies(Tabled):
         listed = super().lines(width - len(INDENT), state)
         if not isinstance(listed, Lines) or not self._conditions:
             return listed
-        opened = self.opened if state.opened is None else state.opened
+        opened = state.unfolded(self)
         found: list[Item] = []
         for row, item in zip(listed.rows, listed[: len(listed.rows)], strict=True):
             is_open = item.key in opened

@@ -42,6 +42,10 @@ class State:
     opened: frozenset[Hashable] | None = None
     zoom: int = 0
 
+    def unfolded(self, view: View) -> frozenset[Hashable]:
+        """The keys of what is unfolded of a view."""
+        return view.opened if self.opened is None else self.opened
+
 
 class View(Protocol):
     """sorts: whether it can be sorted by its columns. foldable: what can be unfolded, opened: what is so at first.

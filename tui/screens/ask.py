@@ -30,7 +30,7 @@ LONGEST = 12
 _Answer = TypeVar("_Answer")
 
 
-class Asking(Fenced, ModalScreen[_Answer | None]):
+class Asking(Fenced, ModalScreen[_Answer]):
     """Has an Input; what is typed before that is there is typed into it. Escape gives None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "back", show=False)]

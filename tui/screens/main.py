@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -51,6 +51,8 @@ from tui.widgets.tree import TreePane
 
 if TYPE_CHECKING:
     from tui.model.leads import Lead
+
+_Answer = TypeVar("_Answer")
 
 LOOK = 1.0
 """Seconds between two looks at a live capture."""
@@ -273,6 +275,15 @@ class MainScreen(Fenced, Screen[None]):
         """Runs a command, the function `module.function` of tui.commands; imported when it is first used."""
         module, _, function = name.rpartition(".")
         getattr(import_module(f"tui.commands.{module}"), function)(self)
+
+    def open(self, dialog: Screen[tuple[_Answer]], then: Callable[[_Answer], object]) -> None:
+        """Opens a dialog; `then` gets its answer, if there is one."""
+
+        def answered(answer: tuple[_Answer] | None) -> None:
+            if answer is not None:
+                then(*answer)
+
+        self.app.push_screen(dialog, answered)
 
     def follow_lead(self, lead: Lead | None) -> None:
         """Goes where the line of a page leads that the user has chosen; nowhere if he has left it."""

@@ -13,7 +13,7 @@ import pytest
 from analyzer.capture.errors import CaptureError
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
-from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import metadata
 from tui.app import Window
 from tui.model import cells
@@ -100,13 +100,11 @@ def test_rows_above_the_selected_one_do_not_move_it(monkeypatch: pytest.MonkeyPa
         drive(test, name, wait=False, size=(120, 24))
 
 
-def test_new_rows_are_selected_as_they_come_for_who_asks() -> None:
-    async def test(found: Drive) -> None:
-        listed = found.main.timeline
-        assert listed.following
-        assert found.row == listed.timeline.rows - 1 == 647
-
-    drive(test, following=True, block=64)
+@driven(following=True, block=64)
+async def test_new_rows_are_selected_as_they_come_for_who_asks(found: Drive) -> None:
+    listed = found.main.timeline
+    assert listed.following
+    assert found.row == listed.timeline.rows - 1 == 647
 
 
 def test_small_blocks_give_the_same_lines() -> None:
