@@ -2,7 +2,7 @@
 
 `run(session, opened)` shows a session, whoever made it; with a third word, the live capture that it reads (`live`). The
 rooms: `model` knows what line shows what and needs no terminal, `widgets` paint it, `screens` say what belongs
-together, `commands` are what keys do, `loader` reads beside them, `curtain` is there before them, `web` serves them to
+together, `commands` are what keys do, `loader` reads beside them, `splash` is there before them, `web` serves them to
 a browser.
 """
 
@@ -12,9 +12,9 @@ import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from tui.curtain import curtain
 from tui.loader import Loader
 from tui.remembered import Remembered, place
+from tui.splash import splash
 
 if TYPE_CHECKING:
     from analyzer.session import Session
@@ -35,7 +35,7 @@ def run(session: Session, opened: Opened, sniffing: Live | None = None) -> None:
     memory = opened.memory if sniffing is None else sniffing.memory or None
     remembered, loader = Remembered(place(os.environ)), Loader(session, memory)
     is_usual = opened.wanted is None and not opened.following
-    with curtain(session, loader, opened, remembered) if is_usual else nullcontext():
+    with splash(session, loader, opened, remembered) if is_usual else nullcontext():
         from tui.app import show  # Textual is half of the start
 
         show(session, opened, remembered, loader, sniffing)

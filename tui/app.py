@@ -1,7 +1,7 @@
 """The program on the terminal: one session, its screens, and how it ends.
 
 Theory. Textual would print a defect with the variables around it, and these may hold what must not be shown. A defect
-that leaves the screen standing is shown on one of its own, and the user says whether to go on (tui.surviving); any
+that leaves the screen standing is shown on one of its own, and the user says whether to go on (tui.crash_guard); any
 other ends the screen quietly and is raised by show(), for whoever started it to report.
 """
 
@@ -22,12 +22,12 @@ from textual.driver import Driver
 
 from analyzer.session import Session
 from tui import theme
+from tui.crash_guard import Fenced, Often, is_outlived
 from tui.live import Live
 from tui.loader import Loader
 from tui.opened import Opened
 from tui.remembered import Remembered
 from tui.screens.main import MainScreen
-from tui.surviving import Fenced, Often, is_outlived
 from tui.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ class Window(Fenced, App[Exception]):
             before._push_result_callback(before, None)  # as of all screens but the first, which nobody pushed
         self._again.append(session)
         opened = replace(self._opened, following=is_live and self._opened.following, wanted=wanted)
-        loader = Loader(session, before.memory)
+        loader = Loader(session, before.ingest.memory)
         self.main = MainScreen(session, opened, self._palette, self._remembered, loader, self._live)
-        self.main.saved = 0 if is_live else before.saved
+        self.main.ingest.saved = 0 if is_live else before.ingest.saved
         if is_live:
             before.when_gone = partial(_let_go, before)
         self.switch_screen(self.main)
@@ -146,7 +146,7 @@ class Window(Fenced, App[Exception]):
 
 def _let_go(main: MainScreen) -> None:
     """The run of a screen that is gone: its tables go as well, whoever else still knows the session."""
-    if main.is_over:
+    if main.ingest.is_over:
         main.session.eviction.leave(len(main.session.rows))
         main.session.close()
 

@@ -3,7 +3,9 @@
 Theory. Only the newest wish of each kind counts: whoever scrolls over ten long messages wants to see the last. So there
 is one place for each kind of work, and a new wish takes the place of one that has not begun.
 
-Work is about rows that were there when it was wished for, so wishes are counted until they are done (tui.under_way).
+Work is about rows that were there when it was wished for, and live the oldest rows leave. So all wishes of the program
+are counted until they are done or forgotten. Rows go when nobody is left who began before they were said to leave; new
+work never delays that, for it is about rows that stay.
 """
 
 from __future__ import annotations
@@ -11,39 +13,41 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
-from textual.message import Message
+_Result = TypeVar("_Result")
 
-from tui.under_way import UNDER_WAY
-
-Work = Callable[[], Message]
-
-
-class Failed(Message):
-    """The work has a defect."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
+Call = Callable[[], object]
 
 
 class Background(threading.Thread):
-    """Does the work and posts the message that comes of it. A daemon: the program's end does not wait for it."""
+    """Does work, and has what comes of it dealt with where widgets are changed. A daemon: the end does not wait for it.
 
-    def __init__(self, post: Callable[[Message], object]) -> None:
+    post: has a function called there; `call_later` of a screen.
+    """
+
+    def __init__(self, post: Callable[[Call], object]) -> None:
         super().__init__(name="background", daemon=True)
         self._post = post
-        self._wishes: dict[str, tuple[int, Work]] = {}
+        self._wishes: dict[str, tuple[int, Callable[[], Call]]] = {}
         self._changed = threading.Condition()
         self._over = False
 
-    def ask(self, kind: str, work: Work) -> None:
-        """Wishes for work; it takes the place of what was wished before and has not begun."""
+    def ask(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], object]) -> None:
+        """Wishes for work; it takes the place of what was wished before and has not begun. `then` gets what comes of it
+        where widgets are changed; an error of the work is raised there.
+        """
         with self._changed:
             self._drop(kind)
             if not self._over:
-                self._wishes[kind] = UNDER_WAY.begin(), work
+                self._wishes[kind] = UNDER_WAY.begin(), lambda: partial(then, work())
                 self._changed.notify()
+
+    def post(self, call: Call) -> None:
+        """Has a function called where widgets are changed; for work that is under way."""
+        with contextlib.suppress(RuntimeError):  # the program has ended since
+            self._post(call)
 
     def forget(self, kind: str) -> None:
         """Nobody wants the work of a kind any more."""
@@ -72,13 +76,51 @@ class Background(threading.Thread):
                 if self._over:
                     return
                 number, work = self._wishes.pop(next(iter(self._wishes)))
-            message: Message
             try:
-                message = work()
+                call = work()
             except Exception as error:  # raised again where defects are reported
-                message = Failed(error)
+                call = partial(_fail, error)
             try:
-                with contextlib.suppress(RuntimeError):  # the program has ended since
-                    self._post(message)
+                self.post(call)
             finally:
                 UNDER_WAY.end(number)  # or rows that are due would never leave
+
+
+def _fail(error: Exception) -> None:
+    raise error
+
+
+class UnderWay:
+    """Wishes that are neither done nor forgotten, by numbers that rise. Of any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next = 0
+        self._open: set[int] = set()
+
+    @property
+    def now(self) -> int:
+        """The number that the next wish gets."""
+        return self._next
+
+    def begin(self) -> int:
+        """A wish; its number."""
+        with self._lock:
+            number = self._next
+            self._next += 1
+            self._open.add(number)
+            return number
+
+    def end(self, number: int) -> None:
+        """It is done or forgotten."""
+        with self._lock:
+            self._open.discard(number)
+
+    def all_since(self, number: int) -> bool:
+        """Whether no wish is left from before `number` was the next one."""
+        with self._lock:
+            return min(self._open, default=number) >= number
+
+
+UNDER_WAY = UnderWay()
+"""Of all threads of the program: a page's as well as the main screen's."""

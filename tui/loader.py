@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 from analyzer.capture import malloc
 from analyzer.session import Session
-from tui.under_way import UNDER_WAY
+from tui.background import UNDER_WAY
 
 EARLY = 0.8
 """The share of the memory that tables may hold at which rows begin to leave."""

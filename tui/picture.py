@@ -31,7 +31,7 @@ def picture(capture: Path) -> str:
 async def _painted(session: Session, title: str) -> str:
     window = Window(session, Opened(title, colours="dark"))
     async with window.run_test(size=SIZE) as pilot:
-        while window.main.reading:
+        while window.main.ingest.reading:
             await pilot.pause(0.01)
         window.main.timeline.select_row(telling_row(session))
         await pilot.pause()

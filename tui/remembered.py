@@ -1,9 +1,9 @@
-"""What the user interface remembers from one run to the next: layout, columns, earlier filters.
+"""What outlives a run: layout, columns and earlier filters, and files that the user finds afterwards (copies, reports).
 
 Theory. This is comfort, no configuration: nobody edits the file, and whatever is wrong with it, nobody hears of it; a
 file that cannot be read is as good as none, one that cannot be written is not. Two programs may run at the same time,
 so what is written is the file as it stands then, with the names that this run has changed: the last one wins a name,
-never the file. Earlier filters may tell more than the user wants others to know: the file is the user's alone.
+never the file. Earlier filters may tell more than the user wants others to know: all files are the user's alone.
 """
 
 from __future__ import annotations
@@ -142,3 +142,31 @@ def _bounded(value: Kept) -> Kept | None:
         case dict():
             return dict([(name, one) for name, one in value.items() if _is_number(one)][:ENTRIES])
     return value if isinstance(value, bool) or _is_number(value) else None
+
+
+def file_path(name: str) -> str:
+    """Where a file of this name stands."""
+    return str(place(os.environ).with_name(name))
+
+
+def put(name: str, data: bytes) -> str | None:
+    """Writes a file, whole or not at all; its path, None where it cannot be written."""
+    path = file_path(name)
+    hidden = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        with open(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            os.fchmod(file.fileno(), 0o600)  # one that was left behind keeps its own
+            file.write(data)
+        os.replace(hidden, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(hidden)
+        return None
+    return path
+
+
+def short(path: str) -> str:
+    """A path for people: ~ for the user's own folder."""
+    home = os.path.expanduser("~")
+    return f"~{path[len(home) :]}" if home != "/" and path.startswith(f"{home}/") else path

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import wraps
+from inspect import Signature, signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -89,21 +91,21 @@ class Drive:
         raise AssertionError("it never happened")
 
     async def loaded(self) -> None:
-        await self.until(lambda: not self.main.reading and self.main.learned)
+        await self.until(lambda: not self.main.ingest.reading and self.main.names.is_complete)
         await self.until(lambda: self.main.timeline.said.colouring is not None)
-        await self.sifted()
+        await self.filtered()
 
-    async def sifted(self) -> None:
+    async def filtered(self) -> None:
         """Until the filter in force has asked all rows, and what it keeps is on the screen."""
         main = self.main
-        await self.until(lambda: main.filtered is None or main.filtered.percent is None)
-        await self.until(lambda: main.timeline.timeline.kept is main._sifter.kept)
+        await self.until(lambda: main.filter.in_force is None or main.filter.in_force.percent is None)
+        await self.until(lambda: main.timeline.timeline.kept is main.filter.worker.kept)
         await self.settle()
 
     async def filter(self, text: str) -> None:
         """Types a filter in the place of the one in force."""
         await self.ask("slash", text)
-        await self.sifted()
+        await self.filtered()
 
     async def ask(self, key: str, text: str) -> None:
         """Opens the line of a key, puts a text in the place of what stands there, and ends it."""
@@ -175,3 +177,18 @@ def drive(test: Driven, *captures: str | PathLike[str], **options: Any) -> None:
             await test(found)
 
     asyncio.run(whole())
+
+
+def driven(*captures: str | PathLike[str], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Makes a test of a function that gets the Drive of an opened capture before its fixtures."""
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., None]:
+        @wraps(test)
+        def run(**given: Any) -> None:
+            drive(lambda found: test(found, **given), *captures, **options)
+
+        fixtures = list(signature(test).parameters.values())[1:]
+        run.__signature__ = Signature(fixtures)  # type: ignore[attr-defined] # pytest asks it which fixtures there are
+        return run
+
+    return decorate

@@ -23,7 +23,7 @@ from analyzer.query.filter import compiled
 from analyzer.session import Session
 from dissectors.field import Field
 from dissectors.wire.secret import Secret
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tui.commands import copying
 from tui.model.copies import KINDS, Subject, fitting
 from tui.model.detail import read_detail
@@ -166,48 +166,42 @@ async def choose(found: Drive, *words: str) -> None:
     await found.until(lambda: re.search("(?<!has been )copied|too many", found.status()) is not None)
 
 
-def test_it_goes_to_the_clipboard_and_to_a_file_of_the_users_own(copied: Path) -> None:
-    async def test(found: Drive) -> None:
-        await found.press("ctrl+g", *"47", "enter", "enter", "down", "down", "down")
-        written: list[str] = []
-        driver = found.window._driver
-        assert driver is not None
-        driver.write = written.append  # type: ignore[method-assign]
-        await found.press("down", "right", "down")
-        await found.press("y")
-        await found.press(*"the value", "enter")
-        await found.until(lambda: "copied" in found.status())
-        text = copied.read_text()
-        assert f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a" in written
-        assert stat.S_IMODE(os.stat(copied).st_mode) == 0o600
-        assert f"copied the value, {len(text)} bytes, to the clipboard and {copied}" in found.status()
-
-    drive(test, size=(200, 40))
+@driven(size=(200, 40))
+async def test_it_goes_to_the_clipboard_and_to_a_file_of_the_users_own(found: Drive, copied: Path) -> None:
+    await found.press("ctrl+g", *"47", "enter", "enter", "down", "down", "down")
+    written: list[str] = []
+    driver = found.window._driver
+    assert driver is not None
+    driver.write = written.append  # type: ignore[method-assign]
+    await found.press("down", "right", "down")
+    await found.press("y")
+    await found.press(*"the value", "enter")
+    await found.until(lambda: "copied" in found.status())
+    text = copied.read_text()
+    assert f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a" in written
+    assert stat.S_IMODE(os.stat(copied).st_mode) == 0o600
+    assert f"copied the value, {len(text)} bytes, to the clipboard and {copied}" in found.status()
 
 
-def test_y_repeats_the_last_kind(copied: Path) -> None:
-    async def test(found: Drive) -> None:
-        await found.press("Y")
-        assert found.status() == "nothing has been copied yet: y asks what"
-        await choose(found, "filter")
-        assert copied.read_text() == "number == 1"
-        await found.press("down", "Y")
-        await found.until(lambda: copied.read_text() == "number == 2")
-        await found.press("up", "up", "y")
-        assert found.status() == "no message is selected"
-
-    drive(test)
+@driven()
+async def test_y_repeats_the_last_kind(found: Drive, copied: Path) -> None:
+    await found.press("Y")
+    assert found.status() == "nothing has been copied yet: y asks what"
+    await choose(found, "filter")
+    assert copied.read_text() == "number == 1"
+    await found.press("down", "Y")
+    await found.until(lambda: copied.read_text() == "number == 2")
+    await found.press("up", "up", "y")
+    assert found.status() == "no message is selected"
 
 
-def test_in_the_tree_it_is_of_the_field_and_the_filter_holds_for_the_row(copied: Path) -> None:
-    async def test(found: Drive) -> None:
-        await found.press("ctrl+g", *"47", "enter", "enter", "=", "G", "up", "up")
-        await choose(found, "filter")
-        text = copied.read_text()
-        assert FETCH - 1 in compiled(text).rows(Rows(found.main.session), range(len(found.main.session.rows)))
-        assert text.startswith("kafka.Fetch.request")
-
-    drive(test)
+@driven()
+async def test_in_the_tree_it_is_of_the_field_and_the_filter_holds_for_the_row(found: Drive, copied: Path) -> None:
+    await found.press("ctrl+g", *"47", "enter", "enter", "=", "G", "up", "up")
+    await choose(found, "filter")
+    text = copied.read_text()
+    assert FETCH - 1 in compiled(text).rows(Rows(found.main.session), range(len(found.main.session.rows)))
+    assert text.startswith("kafka.Fetch.request")
 
 
 def test_what_is_longer_than_terminals_take_goes_to_the_file(monkeypatch: pytest.MonkeyPatch, copied: Path) -> None:
@@ -236,12 +230,10 @@ def test_without_a_file_the_clipboard_still_has_it(monkeypatch: pytest.MonkeyPat
     drive(test, size=(200, 40))
 
 
-def test_what_is_no_text_is_said(copied: Path) -> None:
-    async def test(found: Drive) -> None:
-        for text, size, said in (("a\x1b[31mb\x9bc", 10, "2 control characters as they are"), ("\ud800!", 7, "")):
-            copying.put_text(found.main, "it", lambda text=text: text)  # type: ignore[misc]
-            await found.until(lambda size=size: f"copied it, {size} bytes" in found.status())
-            assert said in found.status()
-        assert copied.read_bytes() == b"\\ud800!"
-
-    drive(test, size=(200, 40))
+@driven(size=(200, 40))
+async def test_what_is_no_text_is_said(found: Drive, copied: Path) -> None:
+    for text, size, said in (("a\x1b[31mb\x9bc", 10, "2 control characters as they are"), ("\ud800!", 7, "")):
+        copying.put_text(found.main, "it", lambda text=text: text)  # type: ignore[misc]
+        await found.until(lambda size=size: f"copied it, {size} bytes" in found.status())
+        assert said in found.status()
+    assert copied.read_bytes() == b"\\ud800!"

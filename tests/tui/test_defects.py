@@ -15,15 +15,16 @@ from textual.message_pump import MessagePump
 
 from dissectors.field import FieldSpec
 from dissectors.kafka.dissector import Kafka
-from tests.tui.driving import Drive, drive
+from tests.tui.driving import Drive, drive, driven
 from tui import __path__, app
 from tui.commands import going
+from tui.crash_guard import TOO_MANY, Fenced, Often
 from tui.screens.bug import BugScreen
 from tui.screens.chooser import Chooser
+from tui.screens.detail_view import DetailView
 from tui.screens.help import Help
 from tui.screens.main import MainScreen
 from tui.screens.text_line import TextLine
-from tui.surviving import TOO_MANY, Fenced, Often
 from tui.widgets.hexview import HexPane
 
 
@@ -54,7 +55,7 @@ def test_a_label_that_fails_costs_its_line(monkeypatch: pytest.MonkeyPatch) -> N
 
     async def test(found: Drive) -> None:
         pane = found.main.tree_pane
-        field = found.main.detail.tree.fields[0]  # type: ignore[union-attr]
+        field = found.main.view.detail.tree.fields[0]  # type: ignore[union-attr]
         field.spec = FieldSpec("size", "int32", broken)
         pane.anew()
         await found.settle()
@@ -95,12 +96,12 @@ def command(found: Drive, patch: pytest.MonkeyPatch) -> None:
 
 def message(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """A handler of what a pane says."""
-    patch.setattr(MainScreen, "_look_at", broken)
+    patch.setattr(DetailView, "_look_at", broken)
 
 
 def worker(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """Work in a thread."""
-    patch.setattr(going, "partner", lambda main: main.later("it", broken, print))
+    patch.setattr(going, "partner", lambda main: main.background.ask("it", broken, print))
 
 
 def timer(found: Drive, patch: pytest.MonkeyPatch) -> None:
@@ -121,28 +122,28 @@ CASES = {
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES)
-def test_a_defect_is_shown_and_the_program_goes_on(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test(found: Drive) -> None:
-        found.expects_defects = True
-        arrange, pressed = CASES[case]
-        with monkeypatch.context() as patch:
-            arrange(found, patch)
-            await found.settle()
-            await found.press(pressed)
-            await shown(found)
-        await found.press("c")
-        assert found.window.screen is found.main
-        assert len(found.window.met) in (1, 2)  # a line may be painted twice before anybody sees it
-        found.main.timeline.focus()
-        await found.press("g", "down", "down")
-        assert found.row == 1
-        assert "kafka ApiVersions v5 response" in found.text("tree-head")
-        assert found.text("hex").startswith("0000")
-        await found.press("slash", *"kafka.Fetch", "enter")
-        await found.sifted()
-        assert found.main.filtered is not None
-
-    drive(test)
+@driven()
+async def test_a_defect_is_shown_and_the_program_goes_on(
+    found: Drive, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found.expects_defects = True
+    arrange, pressed = CASES[case]
+    with monkeypatch.context() as patch:
+        arrange(found, patch)
+        await found.settle()
+        await found.press(pressed)
+        await shown(found)
+    await found.press("c")
+    assert found.window.screen is found.main
+    assert len(found.window.met) in (1, 2)  # a line may be painted twice before anybody sees it
+    found.main.timeline.focus()
+    await found.press("g", "down", "down")
+    assert found.row == 1
+    assert "kafka ApiVersions v5 response" in found.text("tree-head")
+    assert found.text("hex").startswith("0000")
+    await found.press("slash", *"kafka.Fetch", "enter")
+    await found.filtered()
+    assert found.main.filter.in_force is not None
 
 
 def ended(window: app.Window) -> None:
@@ -165,19 +166,16 @@ def crash(test: Callable[[Drive], Coroutine[Any, Any, None]], capsys: pytest.Cap
     assert SECRET not in "".join(capsys.readouterr())
 
 
-def test_a_line_that_fails_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@driven()
+async def test_a_line_that_fails_lives_on(found: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is Textual's, and what fails in it is no reason to end either."""
-
-    async def test(found: Drive) -> None:
-        found.expects_defects = True
-        with monkeypatch.context() as patch:
-            patch.setattr(TextLine, "insert_text_at_cursor", broken)
-            await found.press("ctrl+p", "q")
-            await shown(found)
-        await found.press("c", *"mark")
-        assert found.window.screen.query_one(TextLine).value == "mark"
-
-    drive(test)
+    found.expects_defects = True
+    with monkeypatch.context() as patch:
+        patch.setattr(TextLine, "insert_text_at_cursor", broken)
+        await found.press("ctrl+p", "q")
+        await shown(found)
+    await found.press("c", *"mark")
+    assert found.window.screen.query_one(TextLine).value == "mark"
 
 
 def pumps(of: type[MessagePump] = MessagePump) -> Iterator[type[MessagePump]]:

@@ -16,13 +16,13 @@ from textual.widgets import Input
 
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.query.filter import compiled
+from analyzer.query.filter import Filter, compiled
 from analyzer.session import Session
-from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
-from tests.tui.test_growing import pipe
-from tui import sifting
-from tui.screens import growing as screen
+from tests.tui.screens.test_ingest import pipe
+from tui import filter_worker
+from tui.screens import ingest as screen
 from tui.screens.ask import AskLine
 from tui.screens.bug import BugScreen
 
@@ -40,15 +40,15 @@ def kept_by(text: str, capture: Path = KAFKA) -> list[int]:
 @contextmanager
 def held(monkeypatch: pytest.MonkeyPatch, filters: str) -> Iterator[Event]:
     """Filters of which this is a part are not asked before the event is set."""
-    gate, ask = Event(), sifting._sift
+    gate, ask = Event(), filter_worker._ask_portion
 
-    def waiting(sieve: sifting.Sieve, *rest: object) -> sifting.Sifted:
-        if filters in sieve.filter.text:
+    def waiting(wanted: Filter, *rest: object) -> filter_worker.Verdict:
+        if filters in wanted.text:
             assert gate.wait(30)
-        return ask(sieve, *rest)  # type: ignore[arg-type]
+        return ask(wanted, *rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(sifting, "_sift", waiting)
+        patched.setattr(filter_worker, "_ask_portion", waiting)
         yield gate
     gate.set()
 
@@ -85,15 +85,13 @@ def test_both_views_show_what_list_would_print(text: str) -> None:
     drive(test)
 
 
-def test_a_stream_says_how_many_of_its_messages_are_left() -> None:
-    async def test(found: Drive) -> None:
-        await found.filter("role == response and stream == 6")
-        (line,) = [line for line in found.text("list").splitlines() if line.startswith("▾")]
-        listed = found.main.timeline.timeline
-        assert f"kafka, {listed.count(6)} of {listed.messages(6)} messages" in line
-        assert 0 < listed.count(6) < listed.messages(6)
-
-    drive(test, size=(200, 40))
+@driven(size=(200, 40))
+async def test_a_stream_says_how_many_of_its_messages_are_left(found: Drive) -> None:
+    await found.filter("role == response and stream == 6")
+    (line,) = [line for line in found.text("list").splitlines() if line.startswith("▾")]
+    listed = found.main.timeline.timeline
+    assert f"kafka, {listed.count(6)} of {listed.messages(6)} messages" in line
+    assert 0 < listed.count(6) < listed.messages(6)
 
 
 def test_what_is_selected_stays_or_the_next_one_is() -> None:
@@ -121,17 +119,15 @@ def test_what_is_selected_stays_or_the_next_one_is() -> None:
     drive(test)
 
 
-def test_a_stream_that_is_selected_stays_so() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("-", "G")
-        place = found.main.timeline.selected
-        assert place is not None
-        await found.filter("role == request")
-        assert found.main.timeline.selected == place
-        await found.filter(f"stream < {place.stream - 3}")
-        assert found.main.timeline.selected == (place.stream - 4, None)
-
-    drive(test)
+@driven()
+async def test_a_stream_that_is_selected_stays_so(found: Drive) -> None:
+    await found.press("-", "G")
+    place = found.main.timeline.selected
+    assert place is not None
+    await found.filter("role == request")
+    assert found.main.timeline.selected == place
+    await found.filter(f"stream < {place.stream - 3}")
+    assert found.main.timeline.selected == (place.stream - 4, None)
 
 
 WRONG = [
@@ -142,33 +138,31 @@ WRONG = [
 ]
 
 
-def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended() -> None:
-    async def test(found: Drive) -> None:
-        await found.filter("latency > 5ms")
-        for text, place, why in WRONG:
-            await found.ask("slash", text)
-            bar = found.window.screen
-            assert isinstance(bar, AskLine)
-            line = bar.query_one(Input)
-            assert line.value == text
-            assert why in found.lines()[-2]
-            parts = bar._compositor.render_strips()[-1]
-            underlined = [part.text for part in parts if part.style is not None and part.style.underline]
-            assert "".join(underlined) == place
-            assert line.cursor_position == (text.index(place) + len(place) if place else len(text))
-            await found.press("end", " ")
-            await found.until(lambda: "Enter applies it" in found.lines()[-2])
-            await found.press("escape")
-            assert "filter: latency > 5ms, " in found.text("title")
-            assert found.rows() == kept_by("latency > 5ms")
-        await found.ask("slash", "latency >")
-        await found.press("end", *" 9ms", "enter")
-        await found.sifted()
-        assert found.rows() == kept_by("latency > 9ms")
-        await found.press("slash")
-        assert found.window.screen.query_one(Input).value == "latency > 9ms"
-
-    drive(test, named={"slow": "latency > 50ms"})
+@driven(named={"slow": "latency > 50ms"})
+async def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended(found: Drive) -> None:
+    await found.filter("latency > 5ms")
+    for text, place, why in WRONG:
+        await found.ask("slash", text)
+        bar = found.window.screen
+        assert isinstance(bar, AskLine)
+        line = bar.query_one(Input)
+        assert line.value == text
+        assert why in found.lines()[-2]
+        parts = bar._compositor.render_strips()[-1]
+        underlined = [part.text for part in parts if part.style is not None and part.style.underline]
+        assert "".join(underlined) == place
+        assert line.cursor_position == (text.index(place) + len(place) if place else len(text))
+        await found.press("end", " ")
+        await found.until(lambda: "Enter applies it" in found.lines()[-2])
+        await found.press("escape")
+        assert "filter: latency > 5ms, " in found.text("title")
+        assert found.rows() == kept_by("latency > 5ms")
+    await found.ask("slash", "latency >")
+    await found.press("end", *" 9ms", "enter")
+    await found.filtered()
+    assert found.rows() == kept_by("latency > 9ms")
+    await found.press("slash")
+    assert found.window.screen.query_one(Input).value == "latency > 9ms"
 
 
 def test_filters_may_have_names() -> None:
@@ -181,49 +175,43 @@ def test_filters_may_have_names() -> None:
     drive(test, wanted=compiled("$slow and operation == Fetch", named), named=named)
 
 
-def test_what_is_typed_at_once_is_not_lost() -> None:
-    async def test(found: Drive) -> None:
-        driver = found.window._driver
-        assert driver is not None
-        for character in "/role==push":
-            event = Key("slash" if character == "/" else character, character)
-            event.set_sender(found.window)
-            driver.send_message(event)
-        driver.send_message(Key("enter", "\r"))
-        await found.until(lambda: found.main.filtered is not None)
-        await found.sifted()
-        assert found.main.filtered is not None
-        assert found.main.filtered.text == "role==push"
-
-    drive(test)
+@driven()
+async def test_what_is_typed_at_once_is_not_lost(found: Drive) -> None:
+    driver = found.window._driver
+    assert driver is not None
+    for character in "/role==push":
+        event = Key("slash" if character == "/" else character, character)
+        event.set_sender(found.window)
+        driver.send_message(event)
+    driver.send_message(Key("enter", "\r"))
+    await found.until(lambda: found.main.filter.in_force is not None)
+    await found.filtered()
+    assert found.main.filter.in_force is not None
+    assert found.main.filter.in_force.text == "role==push"
 
 
-def test_what_was_pasted_does_not_act() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("slash")
-        found.window.post_message(Paste('client == "\x1b[31m\x1b]0;x\x07\u202e"\nand error'))
-        await found.settle()
-        seen = "".join(found.lines())
-        await found.press("enter")
-        await found.sifted()
-        seen += "".join(found.lines())
-        assert found.rows() == []
-        assert not acts(seen)
-
-    drive(test)
+@driven()
+async def test_what_was_pasted_does_not_act(found: Drive) -> None:
+    await found.press("slash")
+    found.window.post_message(Paste('client == "\x1b[31m\x1b]0;x\x07\u202e"\nand error'))
+    await found.settle()
+    seen = "".join(found.lines())
+    await found.press("enter")
+    await found.filtered()
+    seen += "".join(found.lines())
+    assert found.rows() == []
+    assert not acts(seen)
 
 
-def test_what_the_filter_hides_is_said() -> None:
-    async def test(found: Drive) -> None:
-        await found.filter("role == request")
-        row = found.row
-        await found.press("p")
-        assert found.status() == "the filter hides its partner, message 2: an empty filter (/) shows all"
-        await found.press("ctrl+g", "2", "enter")
-        assert "hides message 2" in found.status()
-        assert found.row == row
-
-    drive(test)
+@driven()
+async def test_what_the_filter_hides_is_said(found: Drive) -> None:
+    await found.filter("role == request")
+    row = found.row
+    await found.press("p")
+    assert found.status() == "the filter hides its partner, message 2: an empty filter (/) shows all"
+    await found.press("ctrl+g", "2", "enter")
+    assert "hides message 2" in found.status()
+    assert found.row == row
 
 
 def test_keys_go_on_while_a_filter_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +227,7 @@ def test_keys_go_on_while_a_filter_is_at_work(monkeypatch: pytest.MonkeyPatch) -
             assert found.row == 2
             await found.ask("slash", "latency > 1ms")
             gate.set()
-            await found.sifted()
+            await found.filtered()
             assert found.rows() == rows
             assert f"filter: latency > 1ms, {len(rows)} of 648" in found.text("title")
 
@@ -260,7 +248,7 @@ def test_escape_brings_back_the_filter_before(monkeypatch: pytest.MonkeyPatch) -
                 await found.press("escape")
                 assert found.status() == "the filter was given up"
                 gate.set()
-                await found.sifted()
+                await found.filtered()
             assert found.rows() == kept
             assert ("filter: latency" in found.text("title")) is bool(before)
         await found.press("escape")
@@ -293,7 +281,7 @@ def test_rows_that_come_in_are_filtered(monkeypatch: pytest.MonkeyPatch) -> None
         assert main.timeline.following
         os.write(end, WHOLE[60_000:180_000])
         await found.until(lambda: len(found.rows()) > len(some))
-        await found.sifted()
+        await found.filtered()
         await found.until(lambda: found.row == found.rows()[-1])
         await found.press("k")
         row = found.row
@@ -328,8 +316,8 @@ def test_a_defect_of_a_filter_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*_: object) -> None:
             raise Odd
 
-        monkeypatch.setattr(sifting, "_without_answer", broken)
-        monkeypatch.setattr(sifting.Readers, "get", broken)
+        monkeypatch.setattr(filter_worker, "_without_answer", broken)
+        monkeypatch.setattr(filter_worker.Readers, "get", broken)
         found.expects_defects = True
         await found.ask("slash", "latency > 5ms")
         await found.until(lambda: isinstance(found.window.screen, BugScreen))

@@ -13,13 +13,13 @@ from textual.events import Key, MouseScrollDown, Paste
 from textual.keys import _character_to_key
 
 from analyzer.query.filter import compiled
-from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.test_filter import held, kept_by
 from tui.model import prompting
 from tui.model.names import every_name
 from tui.remembered import Remembered
-from tui.screens import bar_line
+from tui.screens import text_line
 from tui.screens.chooser import Chooser
 from tui.screens.filter_bar import FilterBar
 
@@ -118,83 +118,75 @@ def test_what_is_right_has_another_colour() -> None:
     drive(test)
 
 
-def test_tab_goes_round() -> None:
-    async def test(found: Drive) -> None:
-        await opened(found, "err")
-        assert offered(found)[:3] == ["error", "error.code", "error.name"]
-        line = bar(found).line
-        for key, text in (("tab", "error"), ("tab", "error.code"), ("tab", "error.name"), ("shift+tab", "error.code")):
-            await found.press(key)
-            await looked(found)
-            assert line.value == text
-            (marked,) = [line for line in found.lines(bar(found).pane) if line.startswith("▸")]
-            assert marked.split()[1] == text
-        await found.press(" ")
+@driven()
+async def test_tab_goes_round(found: Drive) -> None:
+    await opened(found, "err")
+    assert offered(found)[:3] == ["error", "error.code", "error.name"]
+    line = bar(found).line
+    for key, text in (("tab", "error"), ("tab", "error.code"), ("tab", "error.name"), ("shift+tab", "error.code")):
+        await found.press(key)
         await looked(found)
-        assert offered(found)[:2] == ["==", "!="]
-        await found.press("escape", "slash", "ctrl+u")
-        await looked(found)
-        assert offered(found) == []
-        await found.press("tab")
-        assert "number" in offered(found)
-        await found.press("tab")
-        assert bar(found).line.value == "number"
-
-    drive(test)
-
-
-def test_a_whole_filter_by_tab_and_enter_takes_what_is_typed() -> None:
-    async def test(found: Drive) -> None:
-        await opened(found, "op")
-        await found.press("tab", *" ")
-        await looked(found)
-        await found.press("tab", *" ")
-        await looked(found)
-        assert {"Fetch", "Metadata"} & set(offered(found))
-        await found.press(*"OffsetC")
-        await looked(found)
-        assert offered(found) == ["OffsetCommit"]
-        await found.press("tab", *" and kafka.group")
-        await looked(found)
-        assert bar(found).line.value == "operation == OffsetCommit and kafka.group"
-        assert bar(found).pane.display
-        await found.press("enter")
-        await found.sifted()
-        assert found.rows() == kept_by("operation == OffsetCommit and kafka.group")
-
-    drive(test)
+        assert line.value == text
+        (marked,) = [line for line in found.lines(bar(found).pane) if line.startswith("▸")]
+        assert marked.split()[1] == text
+    await found.press(" ")
+    await looked(found)
+    assert offered(found)[:2] == ["==", "!="]
+    await found.press("escape", "slash", "ctrl+u")
+    await looked(found)
+    assert offered(found) == []
+    await found.press("tab")
+    assert "number" in offered(found)
+    await found.press("tab")
+    assert bar(found).line.value == "number"
 
 
-def test_offers_stand_where_the_cursor_is() -> None:
-    async def test(found: Drive) -> None:
-        await opened(found, "erro and latency > 5ms")
-        await found.press("home", "right", "right")
-        await looked(found)
-        await found.press("tab")
-        assert bar(found).line.value == "error and latency > 5ms"
-        await found.press("shift+left")
-        assert offered(found) == []
-        await found.press("ctrl+shift+a", "tab")
-        assert bar(found).line.value == "error and latency > 5ms"
+@driven()
+async def test_a_whole_filter_by_tab_and_enter_takes_what_is_typed(found: Drive) -> None:
+    await opened(found, "op")
+    await found.press("tab", *" ")
+    await looked(found)
+    await found.press("tab", *" ")
+    await looked(found)
+    assert {"Fetch", "Metadata"} & set(offered(found))
+    await found.press(*"OffsetC")
+    await looked(found)
+    assert offered(found) == ["OffsetCommit"]
+    await found.press("tab", *" and kafka.group")
+    await looked(found)
+    assert bar(found).line.value == "operation == OffsetCommit and kafka.group"
+    assert bar(found).pane.display
+    await found.press("enter")
+    await found.filtered()
+    assert found.rows() == kept_by("operation == OffsetCommit and kafka.group")
 
-    drive(test)
+
+@driven()
+async def test_offers_stand_where_the_cursor_is(found: Drive) -> None:
+    await opened(found, "erro and latency > 5ms")
+    await found.press("home", "right", "right")
+    await looked(found)
+    await found.press("tab")
+    assert bar(found).line.value == "error and latency > 5ms"
+    await found.press("shift+left")
+    assert offered(found) == []
+    await found.press("ctrl+shift+a", "tab")
+    assert bar(found).line.value == "error and latency > 5ms"
 
 
-def test_a_click_takes_an_offer() -> None:
-    async def test(found: Drive) -> None:
-        await opened(found, "not err")
-        pane = bar(found).pane
-        await found.pilot.click(pane, offset=(4, 1))
-        await looked(found)
-        assert bar(found).line.value == "not error.code"
-        assert offered(found) == []
-        await found.press(*" ")
-        await looked(found)
-        await found.pilot._post_mouse_events([MouseScrollDown], pane, (3, 3))
-        await found.settle()
-        assert pane.top > 0
-
-    drive(test)
+@driven()
+async def test_a_click_takes_an_offer(found: Drive) -> None:
+    await opened(found, "not err")
+    pane = bar(found).pane
+    await found.pilot.click(pane, offset=(4, 1))
+    await looked(found)
+    assert bar(found).line.value == "not error.code"
+    assert offered(found) == []
+    await found.press(*" ")
+    await looked(found)
+    await found.pilot._post_mouse_events([MouseScrollDown], pane, (3, 3))
+    await found.settle()
+    assert pane.top > 0
 
 
 def test_names_that_are_still_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,16 +223,14 @@ def burst(found: Drive, *keys: str) -> None:
         driver.send_message(event)
 
 
-def test_keys_act_in_their_order_however_fast_they_come() -> None:
-    async def test(found: Drive) -> None:
-        await opened(found)
-        burst(found, *"latex", "backspace", "tab", *" > 6", "left", "delete", *"1m", "end", *"s", "enter")
-        await found.until(lambda: found.main.filtered is not None)
-        await found.sifted()
-        assert found.main.filtered is not None
-        assert found.main.filtered.text == "latency > 1ms"
-
-    drive(test)
+@driven()
+async def test_keys_act_in_their_order_however_fast_they_come(found: Drive) -> None:
+    await opened(found)
+    burst(found, *"latex", "backspace", "tab", *" > 6", "left", "delete", *"1m", "end", *"s", "enter")
+    await found.until(lambda: found.main.filter.in_force is not None)
+    await found.filtered()
+    assert found.main.filter.in_force is not None
+    assert found.main.filter.in_force.text == "latency > 1ms"
 
 
 @pytest.mark.slow
@@ -280,7 +270,7 @@ def test_earlier_filters(tmp_path: Path) -> None:
         await found.press("ctrl+r", "escape")
         assert bar(found).line.value == "error"
         await found.press("enter")
-        await found.sifted()
+        await found.filtered()
         assert found.rows() == kept_by("error")
         await found.press("ctrl+f", "up")
         assert bar(found).line.value == "needle"
@@ -304,37 +294,33 @@ def test_any_file_of_earlier_filters(tmp_path: Path, text: str) -> None:
     drive(test, remembered=Remembered(path))
 
 
-def test_the_filter_of_the_command_line_stands_there() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("slash")
-        assert bar(found).line.value == "kafka.topic == jg"
-        assert bar(found).line.selected_text == "kafka.topic == jg"
-        await looked(found)
-        assert sign(found) == "✓"
-        assert offered(found) == []
-
-    drive(test, wanted=compiled("kafka.topic == jg"))
+@driven(wanted=compiled("kafka.topic == jg"))
+async def test_the_filter_of_the_command_line_stands_there(found: Drive) -> None:
+    await found.press("slash")
+    assert bar(found).line.value == "kafka.topic == jg"
+    assert bar(found).line.selected_text == "kafka.topic == jg"
+    await looked(found)
+    assert sign(found) == "✓"
+    assert offered(found) == []
 
 
-def test_find_goes_on_behind_its_sign() -> None:
-    async def test(found: Drive) -> None:
-        await opened(found, "err", "ctrl+f")
-        assert (offered(found), sign(found)) == ([], "✓")
-        await found.press("home", "=", "end")
-        await looked(found)
-        assert offered(found)[0] == "error"
-        await found.press("tab", *" and kafka.topik == x")
-        await looked(found)
-        assert (sign(found), underlined(found)) == ("✗", "kafka.topik")
-        await found.press("ctrl+u", *"=operation == OffsetC")
-        await looked(found)
-        await found.press("tab", "enter")
-        await found.until(lambda: "found in message" in found.status())
-        assert found.row == kept_by("operation == OffsetCommit")[0]
-        await opened(found, "0x00f", "ctrl+f")
-        assert sign(found) == "…"
-
-    drive(test)
+@driven()
+async def test_find_goes_on_behind_its_sign(found: Drive) -> None:
+    await opened(found, "err", "ctrl+f")
+    assert (offered(found), sign(found)) == ([], "✓")
+    await found.press("home", "=", "end")
+    await looked(found)
+    assert offered(found)[0] == "error"
+    await found.press("tab", *" and kafka.topik == x")
+    await looked(found)
+    assert (sign(found), underlined(found)) == ("✗", "kafka.topik")
+    await found.press("ctrl+u", *"=operation == OffsetC")
+    await looked(found)
+    await found.press("tab", "enter")
+    await found.until(lambda: "found in message" in found.status())
+    assert found.row == kept_by("operation == OffsetCommit")[0]
+    await opened(found, "0x00f", "ctrl+f")
+    assert sign(found) == "…"
 
 
 PASTED = [
@@ -352,32 +338,28 @@ PASTED = [
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", range(len(PASTED)))
-def test_what_is_pasted_is_text(place: int) -> None:
-    async def test(found: Drive) -> None:
-        await found.press("slash", "ctrl+u")
-        found.window.post_message(Paste(PASTED[place]))
-        await found.settle()
-        await looked(found)
-        line = bar(found).line
-        assert len(line.value) <= bar_line.LONGEST_LINE
-        assert not set(line.value) & set("\r\n\t")
-        for key in ("tab", "tab", "shift+tab", "home", "a", "end", "left", "backspace", "up", "down"):
-            await found.press(key)
-            assert not acts("".join(found.lines()))
-        await found.press("enter", "escape")
-        assert found.main.query_one("#list") is not None
-
-    drive(test, size=(80, 24))
+@driven(size=(80, 24))
+async def test_what_is_pasted_is_text(found: Drive, place: int) -> None:
+    await found.press("slash", "ctrl+u")
+    found.window.post_message(Paste(PASTED[place]))
+    await found.settle()
+    await looked(found)
+    line = bar(found).line
+    assert len(line.value) <= text_line.LONGEST_LINE
+    assert not set(line.value) & set("\r\n\t")
+    for key in ("tab", "tab", "shift+tab", "home", "a", "end", "left", "backspace", "up", "down"):
+        await found.press(key)
+        assert not acts("".join(found.lines()))
+    await found.press("enter", "escape")
+    assert found.main.query_one("#list") is not None
 
 
-def test_line_breaks_become_blanks() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("slash", "ctrl+u")
-        found.window.post_message(Paste("latency > 5ms\nand\terror\r\n"))
-        await looked(found)
-        assert (bar(found).line.value, sign(found)) == ("latency > 5ms and error", "✓")
-
-    drive(test)
+@driven()
+async def test_line_breaks_become_blanks(found: Drive) -> None:
+    await found.press("slash", "ctrl+u")
+    found.window.post_message(Paste("latency > 5ms\nand\terror\r\n"))
+    await looked(found)
+    assert (bar(found).line.value, sign(found)) == ("latency > 5ms and error", "✓")
 
 
 def test_hostile_values_are_safe_on_the_screen_and_exact_in_the_filter(tmp_path: Path) -> None:
@@ -394,27 +376,25 @@ def test_hostile_values_are_safe_on_the_screen_and_exact_in_the_filter(tmp_path:
         for text in sorted(taken)[::3]:
             assert kept_by(text, path), text
         await found.press("enter")
-        await found.sifted()
+        await found.filtered()
         assert found.rows()
 
     drive(test, path)
 
 
-def test_keys_go_on_while_a_filter_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test(found: Drive) -> None:
-        with held(monkeypatch, "jg") as gate:
-            await found.ask("slash", 'text contains "jg"')
-            await opened(found, "latency > 5ms or erro")
-            assert sign(found) == "…"
-            await found.press("tab")
-            await looked(found)
-            assert (bar(found).line.value, sign(found)) == ("latency > 5ms or error", "✓")
-            gate.set()
-            await found.press("enter")
-            await found.sifted()
-        assert found.rows() == kept_by("latency > 5ms or error")
-
-    drive(test)
+@driven()
+async def test_keys_go_on_while_a_filter_is_at_work(found: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
+    with held(monkeypatch, "jg") as gate:
+        await found.ask("slash", 'text contains "jg"')
+        await opened(found, "latency > 5ms or erro")
+        assert sign(found) == "…"
+        await found.press("tab")
+        await looked(found)
+        assert (bar(found).line.value, sign(found)) == ("latency > 5ms or error", "✓")
+        gate.set()
+        await found.press("enter")
+        await found.filtered()
+    assert found.rows() == kept_by("latency > 5ms or error")
 
 
 @pytest.mark.parametrize("size", [(20, 5), (30, 4), (5, 3), (1, 1)])
@@ -428,7 +408,7 @@ def test_any_size(size: tuple[int, int]) -> None:
 
 LATE = (
     *(f"tui.model.{name}" for name in ("completion", "names", "seen", "prompting", "verdict", "earlier")),
-    *(f"tui.screens.{name}" for name in ("ask", "bar_line", "bar_offers", "filter_bar")),
+    *(f"tui.screens.{name}" for name in ("ask", "text_line", "bar_offers", "filter_bar")),
     *("analyzer.query.filter", "analyzer.query.fields.catalog"),
 )
 

@@ -11,19 +11,19 @@ from analyzer.query import search as find
 from analyzer.render.lines import plain
 from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
-from tests.tui.driving import Drive, drive
+from tests.tui.driving import Drive, drive, driven
 from tests.tui.hostile import acts, metadata
 from tests.tui.test_filter import kept_by
 from tui.model import cells
-from tui.screens import showing
+from tui.screens import detail_view
 
 
 async def sought(found: Drive) -> None:
     """Until the search has ended and the row that it found is shown."""
-    seeker = found.main._seeker
+    seeker = found.main.search._worker
     await found.until(lambda: seeker._search is None)
     row = None if seeker.found is None else seeker.found.row
-    await found.until(lambda: row is None or (found.main.detail is not None and found.main.detail.row == row))
+    await found.until(lambda: row is None or (found.main.view.detail is not None and found.main.view.detail.row == row))
     await found.settle()
 
 
@@ -40,25 +40,23 @@ def marked(found: Drive) -> bytes:
     return bytes(pane._data[slice(*pane._marked)])
 
 
-def test_a_text_its_field_and_its_bytes() -> None:
-    async def test(found: Drive) -> None:
-        await found.ask("ctrl+f", "Jg")
-        await sought(found)
-        first = found.row
-        assert first is not None
-        assert "jg" in str(selected(found).value)
-        assert b"jg" in marked(found)
-        assert f"found in message {first + 1}: body." in found.status()
-        await found.press("n")
-        await sought(found)
-        second = found.row
-        assert second is not None
-        assert second > first
-        await found.press("N")
-        await sought(found)
-        assert found.row == first
-
-    drive(test)
+@driven()
+async def test_a_text_its_field_and_its_bytes(found: Drive) -> None:
+    await found.ask("ctrl+f", "Jg")
+    await sought(found)
+    first = found.row
+    assert first is not None
+    assert "jg" in str(selected(found).value)
+    assert b"jg" in marked(found)
+    assert f"found in message {first + 1}: body." in found.status()
+    await found.press("n")
+    await sought(found)
+    second = found.row
+    assert second is not None
+    assert second > first
+    await found.press("N")
+    await sought(found)
+    assert found.row == first
 
 
 @pytest.mark.slow
@@ -99,18 +97,16 @@ def test_what_the_list_shows_is_found_too() -> None:
     drive(test)
 
 
-def test_bytes_are_marked_where_they_are() -> None:
-    async def test(found: Drive) -> None:
-        for words, data in (("0x636f6e73756d6572", b"consumer"), ('"java"', b"java"), ("'java'", b"java")):
-            await found.ask("ctrl+f", words)
-            await sought(found)
-            assert marked(found) == data
-            field = selected(found)
-            pane = found.main.hex_pane
-            assert field.offset <= pane.at < field.offset + field.length
-            assert pane.at == pane._data.index(data)
-
-    drive(test)
+@driven()
+async def test_bytes_are_marked_where_they_are(found: Drive) -> None:
+    for words, data in (("0x636f6e73756d6572", b"consumer"), ('"java"', b"java"), ("'java'", b"java")):
+        await found.ask("ctrl+f", words)
+        await sought(found)
+        assert marked(found) == data
+        field = selected(found)
+        pane = found.main.hex_pane
+        assert field.offset <= pane.at < field.offset + field.length
+        assert pane.at == pane._data.index(data)
 
 
 def test_only_among_what_is_shown() -> None:
@@ -133,27 +129,23 @@ def test_only_among_what_is_shown() -> None:
     drive(test)
 
 
-def test_the_only_one_is_found_again() -> None:
-    async def test(found: Drive) -> None:
-        await found.ask("ctrl+f", "=number == 48")
-        await sought(found)
-        await found.press("n")
-        await sought(found)
-        assert found.row == 47
-        assert found.status() == "round the end, found in message 48"
-
-    drive(test)
+@driven()
+async def test_the_only_one_is_found_again(found: Drive) -> None:
+    await found.ask("ctrl+f", "=number == 48")
+    await sought(found)
+    await found.press("n")
+    await sought(found)
+    assert found.row == 47
+    assert found.status() == "round the end, found in message 48"
 
 
-def test_the_first_message_of_a_stream_lies_behind_its_line() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("up", "n")
-        assert found.status() == "nothing is sought yet: Ctrl+F asks for it"
-        await found.ask("ctrl+f", "=number == 1")
-        await sought(found)
-        assert (found.row, found.status()) == (0, "found in message 1")
-
-    drive(test)
+@driven()
+async def test_the_first_message_of_a_stream_lies_behind_its_line(found: Drive) -> None:
+    await found.press("up", "n")
+    assert found.status() == "nothing is sought yet: Ctrl+F asks for it"
+    await found.ask("ctrl+f", "=number == 1")
+    await sought(found)
+    assert (found.row, found.status()) == (0, "found in message 1")
 
 
 WRONG = [
@@ -164,24 +156,20 @@ WRONG = [
 ]
 
 
-def test_what_can_not_be_sought_is_told() -> None:
-    async def test(found: Drive) -> None:
-        for words, why in WRONG:
-            await found.ask("ctrl+f", words)
-            assert why in found.lines()[-2], words
-            await found.press("escape")
-            assert found.row == 0
-
-    drive(test)
+@driven()
+async def test_what_can_not_be_sought_is_told(found: Drive) -> None:
+    for words, why in WRONG:
+        await found.ask("ctrl+f", words)
+        assert why in found.lines()[-2], words
+        await found.press("escape")
+        assert found.row == 0
 
 
-def test_the_place_of_a_wrong_filter_is_that_in_the_line() -> None:
-    async def test(found: Drive) -> None:
-        await found.ask("ctrl+f", "=latensy > 5")
-        parts = found.window.screen._compositor.render_strips()[-1]
-        assert "".join(part.text for part in parts if part.style is not None and part.style.underline) == "latensy"
-
-    drive(test)
+@driven()
+async def test_the_place_of_a_wrong_filter_is_that_in_the_line(found: Drive) -> None:
+    await found.ask("ctrl+f", "=latensy > 5")
+    parts = found.window.screen._compositor.render_strips()[-1]
+    assert "".join(part.text for part in parts if part.style is not None and part.style.underline) == "latensy"
 
 
 def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,12 +198,12 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "STEP", 1)
-    monkeypatch.setattr("tui.seeking.OFTEN", 0.0)
+    monkeypatch.setattr("tui.search_worker.OFTEN", 0.0)
     said: list[str] = []
 
     async def test(found: Drive) -> None:
-        say = found.main.say
-        monkeypatch.setattr(found.main, "say", lambda text, style="bar": (said.append(text), say(text, style)))
+        say = found.main.bars.say
+        monkeypatch.setattr(found.main.bars, "say", lambda text, style="bar": (said.append(text), say(text, style)))
         await found.ask("ctrl+f", "nobody says this\x1b[31m")
         await sought(found)
         assert not acts("".join(found.lines()))
@@ -231,7 +219,7 @@ def test_a_long_message_is_pointed_into_when_it_has_been_decoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cells, "LONG", 10_000)
-    monkeypatch.setattr(showing, "LONG", 10_000)
+    monkeypatch.setattr(detail_view, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000, "needle"])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]
     path = capture(tmp_path / "long.pcap", segments(Talk(tuple(writes)), lambda data: [data[:60_000]]))
@@ -243,7 +231,7 @@ def test_a_long_message_is_pointed_into_when_it_has_been_decoded(
         assert selected(found).value == "needle"
         assert b"needle" in marked(found)
         await found.press("j", "k")
-        await found.until(lambda: found.main.detail is not None and found.main.detail.row == 1)
+        await found.until(lambda: found.main.view.detail is not None and found.main.view.detail.row == 1)
         await found.settle()
         assert found.main.tree_pane.cursor == 0
 

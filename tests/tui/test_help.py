@@ -8,10 +8,9 @@ import pytest
 
 from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
-from tests.tui.driving import Drive, drive
+from tests.tui.driving import Drive, driven
 from tui.keys import KEYS
-from tui.screens.help import Help
-from tui.screens.help_lines import FILTERS, fitting, help_lines
+from tui.screens.help import FILTERS, Help, fitting, help_lines
 from tui.widgets.listing import SIGN_HELP
 
 ROOT = Path(__file__).parent.parent.parent
@@ -23,17 +22,15 @@ def texts(found: Drive) -> list[str]:
     return [plain(each.line) for each in screen.pane.said]
 
 
-def test_every_key_command_sign_and_rule_is_there() -> None:
-    async def test(found: Drive) -> None:
-        await found.until(lambda: found.main.timeline.said.colouring is not None)
-        await found.press("question_mark")
-        said = "\n".join(texts(found))
-        assert all(key.help in said and key.shown in said for key in KEYS)
-        assert all(sign in said and text in said for sign, text in SIGN_HELP)
-        assert "latency >= 1s" in said
-        assert "slow" in said
-
-    drive(test)
+@driven()
+async def test_every_key_command_sign_and_rule_is_there(found: Drive) -> None:
+    await found.until(lambda: found.main.timeline.said.colouring is not None)
+    await found.press("question_mark")
+    said = "\n".join(texts(found))
+    assert all(key.help in said and key.shown in said for key in KEYS)
+    assert all(sign in said and text in said for sign, text in SIGN_HELP)
+    assert "latency >= 1s" in said
+    assert "slow" in said
 
 
 @pytest.mark.parametrize("example", FILTERS, ids=lambda example: example[0])
@@ -53,28 +50,24 @@ def test_words_make_it_shorter() -> None:
     assert fitting(said, "no such thing") == []
 
 
-def test_a_search_and_what_it_finds_done() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("question_mark", "slash", *"other half")
-        assert len(texts(found)) == 1
-        await found.press("enter")
-        assert found.window.screen is found.main
-        assert found.row == 1
-        await found.press("question_mark", "slash", *"bytes byte back", "enter")
-        assert found.main.frame.focused is found.main.hex_pane
-        await found.press("question_mark", "slash", *"nothing has this", "enter", "escape")
-        assert len(texts(found)) > len(KEYS)
-        await found.press("escape")
-        assert found.window.screen is found.main
-
-    drive(test)
+@driven()
+async def test_a_search_and_what_it_finds_done(found: Drive) -> None:
+    await found.press("question_mark", "slash", *"other half")
+    assert len(texts(found)) == 1
+    await found.press("enter")
+    assert found.window.screen is found.main
+    assert found.row == 1
+    await found.press("question_mark", "slash", *"bytes byte back", "enter")
+    assert found.main.bars.focused is found.main.hex_pane
+    await found.press("question_mark", "slash", *"nothing has this", "enter", "escape")
+    assert len(texts(found)) > len(KEYS)
+    await found.press("escape")
+    assert found.window.screen is found.main
 
 
-def test_a_line_that_does_nothing_leads_back() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("question_mark", "enter")
-        assert found.window.screen is found.main
-        await found.press("question_mark", "down", "down", "enter")
-        assert found.window.screen is not found.main  # the line of a filter, which is what the second key opens
-
-    drive(test)
+@driven()
+async def test_a_line_that_does_nothing_leads_back(found: Drive) -> None:
+    await found.press("question_mark", "enter")
+    assert found.window.screen is found.main
+    await found.press("question_mark", "down", "down", "enter")
+    assert found.window.screen is not found.main  # the line of a filter, which is what the second key opens

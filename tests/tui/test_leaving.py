@@ -18,10 +18,10 @@ from analyzer.query.filter import compiled
 from analyzer.session import Session
 from benchmarks.library import Library
 from tests.tui.driving import Drive, drive
-from tests.tui.test_growing import pipe
+from tests.tui.screens.test_ingest import pipe
+from tui.background import UNDER_WAY
 from tui.model.cells import INDEX_KEYS, Cells
-from tui.screens import growing as screen
-from tui.under_way import UNDER_WAY
+from tui.screens import detail_view, ingest
 
 PACKETS, PIECE = 6_000, 60_000
 A_ROW = 100
@@ -82,7 +82,7 @@ Test = Callable[[Drive, Feed], Coroutine[Any, Any, None]]
 
 
 def live(test: Test, capture: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
-    monkeypatch.setattr(screen, "PAUSE", 0.01)
+    monkeypatch.setattr(ingest, "PAUSE", 0.01)
 
     async def whole(found: Drive) -> None:
         await test(found, Feed(found, capture, end))
@@ -127,8 +127,8 @@ def test_a_filter_forgets_them(text: str, capture: Path, whole: Session, monkeyp
         await feed.until(lambda: first(found) > 1_000)
         await found.press("v", "G", "g", "v")
         found.main.session.packets.stop()
-        await found.until(lambda: not found.main.reading)
-        await found.sifted()
+        await found.until(lambda: not found.main.ingest.reading)
+        await found.filtered()
         rows = range(first(found), found.main.timeline.timeline.rows)
         kept = compiled(text).rows(Rows(whole), rows).tolist()
         alone = [row for row in kept if (whole.cell("partner", row) or row) < rows.start]  # no latency any more
@@ -147,13 +147,13 @@ def test_the_cursor_stays_on_its_message_or_goes_to_the_first(capture: Path, mon
         assert (first(found), found.row) == (0, 2)
         await feed.until(lambda: first(found) > 0)
         assert found.row == first(found)
-        assert found.main.detail is not None
-        assert found.main.detail.row == found.row
+        assert found.main.view.detail is not None
+        assert found.main.view.detail.row == found.row
         assert not listed.said.marks.marked
         assert listed.said.times.references == [2]  # what comes behind still counts from it
         assert all(float(line.split()[1]) > 0 for line in found.text("list").splitlines()[:3])
         await found.press("ctrl+g", *"3", "enter")
-        assert found.status() == f"message 3 {screen.LEFT}"
+        assert found.status() == f"message 3 {detail_view.LEFT}"
         before = first(found)
         await found.press("G", "k", "k")
         row, height = found.row, listed.cursor - listed.top
@@ -191,9 +191,9 @@ def test_a_paused_list_goes_on_when_memory_is_full(capture: Path, monkeypatch: p
     async def test(found: Drive, feed: Feed) -> None:
         await feed.more()
         await found.press("Z")
-        await feed.until(lambda: found.main.session.eviction.due(int(0.8 * MEMORY)) > 0)
-        assert found.main.paused
-        await feed.until(lambda: not found.main.paused)
+        await feed.until(lambda: found.main.session.due(int(0.8 * MEMORY)) > 0)
+        assert found.main.ingest.paused
+        await feed.until(lambda: not found.main.ingest.paused)
         await found.until(lambda: "goes on" in found.status())
         await feed.until(lambda: first(found) > 0)
 

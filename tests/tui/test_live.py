@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from analyzer.session import Session
-from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.faked import Faked
-from tests.tui.test_growing import PART, WHOLE, pipe
-from tui.screens import growing as screen
-from tui.screens.sure import Sure
+from tests.tui.screens.test_ingest import PART, WHOLE, pipe
+from tui.screens import ingest, main
+from tui.screens.chooser import Sure
 
 LIVE = {"follow": True, "following": True, "wait": False}
 
@@ -50,7 +50,7 @@ def says(found: Drive, there: list[str], others: list[str]) -> bool:
 
 
 def test_the_title_says_how_it_stands_also_when_no_row_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "LOOK", 0.02)
+    monkeypatch.setattr(main, "LOOK", 0.02)
     made: list[Faked] = []
 
     async def test(found: Drive) -> None:
@@ -66,7 +66,7 @@ def test_the_title_says_how_it_stands_also_when_no_row_comes(monkeypatch: pytest
 
 
 def test_a_problem_stays_in_the_status_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "LOOK", 0.02)
+    monkeypatch.setattr(main, "LOOK", 0.02)
     made: list[Faked] = []
 
     async def test(found: Drive) -> None:
@@ -84,7 +84,7 @@ def test_a_problem_stays_in_the_status_line(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "PAUSE", 0.01)
+    monkeypatch.setattr(ingest, "PAUSE", 0.01)
     made: list[Faked] = []
 
     async def test(found: Drive) -> None:
@@ -113,7 +113,7 @@ def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
         os.write(end, WHOLE[2 * PART :])
         await found.until(lambda: " more wait " in found.text("title"))
         found.main.session.packets.stop()
-        await found.until(lambda: not found.main.reading)  # the end resumes: no more comes
+        await found.until(lambda: not found.main.ingest.reading)  # the end resumes: no more comes
         assert listed.timeline.rows == 648
         await found.press("Z")
         assert "nothing comes any more" in found.status()
@@ -133,7 +133,7 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
         kept = found.rows()
         await found.press("v", "E")
         assert "still read" in found.status()
-        await found.until(lambda: not first.reading)
+        await found.until(lambda: not first.ingest.reading)
         await found.press("E")
         assert isinstance(found.window.screen, Sure)
         await found.press("escape")
@@ -145,11 +145,11 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
         await found.press("R", "enter")
         await found.until(lambda: found.main is not first)
         await found.until(lambda: len(found.rows()) == len(kept))
-        await found.sifted()
+        await found.filtered()
         assert (found.rows(), found.main.timeline.timeline.flat) == (kept, False)
         assert found.main.session is live.runs[1]
-        assert first.is_over
-        await found.until(lambda: first.session.rows.first == 648)  # its tables have gone
+        assert first.ingest.is_over
+        await found.until(lambda: first.session.first == 648)  # its tables have gone
         assert "capturing" in found.text("title")
         live.set(captured=1_241)
         await found.press("R", "R")  # while it captures
@@ -207,18 +207,16 @@ def test_all_packets_are_saved_from_the_menu_and_what_goes_wrong_is_said(
         made[0].refuses = "no room on the disk"
         await found.press("enter")
         await found.until(lambda: found.status() == "no room on the disk")
-        assert found.main.saved == 1_241
+        assert found.main.ingest.saved == 1_241
 
     drive(test, live=faking(made), **LIVE)
 
 
 @pytest.mark.parametrize("key", ["E", "R", "W", "Z"])
-def test_what_is_no_live_capture_says_so(key: str) -> None:
-    async def test(found: Drive) -> None:
-        await found.press(key)
-        assert found.status()
-
-    drive(test)
+@driven()
+async def test_what_is_no_live_capture_says_so(found: Drive, key: str) -> None:
+    await found.press(key)
+    assert found.status()
 
 
 def test_what_came_live_can_not_be_read_as_something_else() -> None:
@@ -229,11 +227,11 @@ def test_what_came_live_can_not_be_read_as_something_else() -> None:
         await found.press("ctrl+p", *"decode this stream", "enter", "enter")
         assert "still grows" in found.status()
         made[0].stop()
-        await found.until(lambda: not found.main.reading)
+        await found.until(lambda: not found.main.ingest.reading)
         first = found.main
         await found.press("ctrl+p", *"decode this stream", "enter", *"stream not decoded", "enter")
-        await found.until(lambda: found.main is not first and not found.main.reading)
-        assert found.main.live is made[0]
+        await found.until(lambda: found.main is not first and not found.main.ingest.reading)
+        assert found.main.ingest.live is made[0]
         assert " stopped " in found.text("title")
 
     drive(test, live=faking(made), **LIVE)

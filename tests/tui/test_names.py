@@ -7,23 +7,24 @@ import os
 import pytest
 
 from analyzer.render.lines import plain
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
-from tui.screens import growing as screen
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
+from tui.screens import ingest, name_learning
 
 CLASSIC = GOLDEN / "k4_java_classic.pcap.zst"
+
 TOPIC = "nM4IBaneSOKPcY_ClnOBnw"
 WHOLE = KAFKA.read_bytes()
 
 
 def told(found: Drive) -> list[str]:
-    detail = found.main.detail
+    detail = found.main.view.detail
     assert detail is not None
     return [plain(note.line) for note in detail.notes[0].children]
 
 
 @pytest.mark.parametrize("portion", [1, 500])
 def test_in_list_and_tree(monkeypatch: pytest.MonkeyPatch, portion: int) -> None:
-    monkeypatch.setattr(screen, "LESSONS", portion)
+    monkeypatch.setattr(name_learning, "MESSAGES", portion)
 
     async def test(found: Drive) -> None:
         await found.press("v", "ctrl+g", "5", "6", "enter")
@@ -42,31 +43,29 @@ def test_in_list_and_tree(monkeypatch: pytest.MonkeyPatch, portion: int) -> None
     drive(test, CLASSIC, size=(200, 50))
 
 
-def test_nobody_is_thrown_off_his_place_in_the_tree() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "ctrl+g", "5", "6", "enter", "enter", "G")
-        tree = found.main.tree_pane
-        at, main = tree.cursor, found.main
-        assert at > 0
-        detail = main.detail
-        assert detail is not None
-        main._learned(screen.Learned({"topic", "broker"}))
-        main.read_again(detail.row, None)
-        await found.until(lambda: not main.background._wishes)
-        await found.settle()
-        assert tree.cursor == at
-
-    drive(test, CLASSIC)
+@driven(CLASSIC)
+async def test_nobody_is_thrown_off_his_place_in_the_tree(found: Drive) -> None:
+    await found.press("v", "ctrl+g", "5", "6", "enter", "enter", "G")
+    tree = found.main.tree_pane
+    at, main = tree.cursor, found.main
+    assert at > 0
+    detail = main.view.detail
+    assert detail is not None
+    main.names._take({"topic", "broker"})
+    main.view.read_again(detail.row, None)
+    await found.until(lambda: not main.background._wishes)
+    await found.settle()
+    assert tree.cursor == at
 
 
 def test_while_rows_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was painted with an id gets its name when that is told."""
-    monkeypatch.setattr(screen, "PAUSE", 0.01)
+    monkeypatch.setattr(ingest, "PAUSE", 0.01)
     reading, writing = os.pipe()
 
     async def test(found: Drive) -> None:
         os.write(writing, WHOLE[:60_000])
-        await found.until(lambda: found.main.timeline.timeline.rows > 100 and found.main.learned)
+        await found.until(lambda: found.main.timeline.timeline.rows > 100 and found.main.names.is_complete)
         await found.press("v", "G")
         await found.settle()
         shown = found.text("list")

@@ -6,7 +6,7 @@ import pytest
 from textual.events import Paste
 
 from analyzer.render.lines import plain
-from tests.tui.driving import Drive, drive
+from tests.tui.driving import Drive, driven
 from tui.commands.palette import commands, run
 from tui.keys import KEYS, Where
 from tui.screens.chooser import Chooser
@@ -15,65 +15,56 @@ PANES: tuple[Where, ...] = ("list", "tree", "hex")
 ENDS = "quit"
 
 
-def test_all_that_can_be_done_now_is_there_with_its_key() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("ctrl+p")
-        screen = found.window.screen
-        assert isinstance(screen, Chooser)
-        listed = {plain(line): key for line, key in screen.pane.lines}
-        wanted = {key.help: key.shown for key in KEYS if key.where in ("screen", "pane", "list")}
-        del wanted["all commands, to be found by a word"]
-        assert listed == wanted
-        await found.press("escape", "tab", "ctrl+p", *"unfold everything", "enter")
-        assert found.window.screen is found.main
-        assert found.main.frame.focused is found.main.tree_pane
-
-    drive(test)
+@driven()
+async def test_all_that_can_be_done_now_is_there_with_its_key(found: Drive) -> None:
+    await found.press("ctrl+p")
+    screen = found.window.screen
+    assert isinstance(screen, Chooser)
+    listed = {plain(line): key for line, key in screen.pane.lines}
+    wanted = {key.help: key.shown for key in KEYS if key.where in ("screen", "pane", "list")}
+    del wanted["all commands, to be found by a word"]
+    assert listed == wanted
+    await found.press("escape", "tab", "ctrl+p", *"unfold everything", "enter")
+    assert found.window.screen is found.main
+    assert found.main.bars.focused is found.main.tree_pane
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pane", PANES)
-def test_every_command_works_from_there(pane: Where) -> None:
+@driven()
+async def test_every_command_works_from_there(found: Drive, pane: Where) -> None:
     """On a real capture, without an error; whatever it opens is left again."""
-
-    async def test(found: Drive) -> None:
-        found.main.frame.panes[pane].focus()
+    found.main.bars.panes[pane].focus()
+    await found.settle()
+    for key in commands(found.main):
+        if key.action == ENDS or pane not in ("list", key.where):
+            continue
+        found.main.view.select_row(46)
+        found.main.bars.panes[pane].focus()
         await found.settle()
-        for key in commands(found.main):
-            if key.action == ENDS or pane not in ("list", key.where):
-                continue
-            found.main.select_row(46)
-            found.main.frame.panes[pane].focus()
-            await found.settle()
-            run(found.main, key)
-            await found.settle()
-            await found.sifted()
-            for _ in range(5):
-                if found.window.screen is not found.main:
-                    await found.press("escape")
-            assert found.window.screen is found.main, key
-
-    drive(test)
+        run(found.main, key)
+        await found.settle()
+        await found.filtered()
+        for _ in range(5):
+            if found.window.screen is not found.main:
+                await found.press("escape")
+        assert found.window.screen is found.main, key
 
 
-def test_quit_is_one_of_them() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("ctrl+p", *"quit, at once")
-        await found.pilot.press("enter")
-        await found.pilot.pause(0.1)
-        assert found.window._exit
-
-    drive(test)
+@driven()
+async def test_quit_is_one_of_them(found: Drive) -> None:
+    await found.press("ctrl+p", *"quit, at once")
+    await found.pilot.press("enter")
+    await found.pilot.pause(0.1)
+    assert found.window._exit
 
 
 @pytest.mark.parametrize("keys", [("ctrl+p",), ("question_mark", "slash")])
-def test_what_is_pasted_into_a_line_is_shown_safely(keys: tuple[str, ...]) -> None:
-    async def test(found: Drive) -> None:
-        await found.press(*keys)
-        found.window.post_message(Paste("a\x1b]0;x\x9b\u202eb"))
-        await found.settle()
-        text = "\n".join(found.lines())
-        assert "a\ufffd]0;x\ufffd\ufffdb" in text
-        assert not set(text) & {"\x1b", "\x9b", "\u202e"}
-
-    drive(test)
+@driven()
+async def test_what_is_pasted_into_a_line_is_shown_safely(found: Drive, keys: tuple[str, ...]) -> None:
+    await found.press(*keys)
+    found.window.post_message(Paste("a\x1b]0;x\x9b\u202eb"))
+    await found.settle()
+    text = "\n".join(found.lines())
+    assert "a\ufffd]0;x\ufffd\ufffdb" in text
+    assert not set(text) & {"\x1b", "\x9b", "\u202e"}

@@ -112,7 +112,7 @@ def test_texts_of_a_megabyte(count: int, tmp_path: Path) -> None:
         await found.press("v")
         for row in range(len(texts)):
             main.timeline.select_row(row)
-            await found.until(lambda row=row: main.detail is not None and main.detail.row == row)  # type: ignore[misc]
+            await found.until(lambda row=row: main.view.detail is not None and main.view.detail.row == row)  # type: ignore[misc]
             await found.press("tab", "=", "G", "greater_than_sign", "tab", "G", "tab")
             lines = found.lines()
             assert not acts("".join(lines))

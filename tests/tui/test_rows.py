@@ -15,9 +15,9 @@ from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
 from tests.analyzer.messages.test_hosts import written
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
-from tests.tui.test_growing import WHOLE, pipe
+from tests.tui.screens.test_ingest import WHOLE, pipe
 from tui.commands import colouring, columns, marking, timing
 from tui.remembered import Remembered
 from tui.screens.columns import ColumnsScreen
@@ -40,55 +40,51 @@ async def go_to(found: Drive, row: int) -> None:
 # Marks.
 
 
-def test_marks_are_gone_to_in_both_ways() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "apostrophe")
-        assert found.status() == "no message is marked: m marks one"
-        for row in (3, 40, 500):
-            await go_to(found, row)
-            await found.press("m")
-            assert line_of(found, row)[1] == "●"
-        assert "message 501 is marked" in found.status()
-        assert found.status().endswith("3 marked")
-        went = []
-        for key in ("apostrophe", "apostrophe", "apostrophe", "quotation_mark", "quotation_mark"):
-            await found.press(key)
-            went.append(found.row)
-        assert went == [3, 40, 500, 40, 3]
-        await found.press("m", "apostrophe", "quotation_mark")
-        assert found.row == 500
-        assert found.status().endswith("2 marked")
-        marking.unmark_all(found.main)
-        await found.settle()
-        assert "●" not in found.text("list")
-        assert found.status() == "2 marks taken away"
-
-    drive(test)
+@driven()
+async def test_marks_are_gone_to_in_both_ways(found: Drive) -> None:
+    await found.press("v", "apostrophe")
+    assert found.status() == "no message is marked: m marks one"
+    for row in (3, 40, 500):
+        await go_to(found, row)
+        await found.press("m")
+        assert line_of(found, row)[1] == "●"
+    assert "message 501 is marked" in found.status()
+    assert found.status().endswith("3 marked")
+    went = []
+    for key in ("apostrophe", "apostrophe", "apostrophe", "quotation_mark", "quotation_mark"):
+        await found.press(key)
+        went.append(found.row)
+    assert went == [3, 40, 500, 40, 3]
+    await found.press("m", "apostrophe", "quotation_mark")
+    assert found.row == 500
+    assert found.status().endswith("2 marked")
+    marking.unmark_all(found.main)
+    await found.settle()
+    assert "●" not in found.text("list")
+    assert found.status() == "2 marks taken away"
 
 
-def test_marks_outlive_filters_and_views() -> None:
-    async def test(found: Drive) -> None:
-        for row in (2, 46):
-            await go_to(found, row)
-            await found.press("m")
-        await found.filter("operation == Fetch")
-        await found.press("apostrophe")
-        assert found.row == 46
-        await found.press("apostrophe")
-        assert found.row == 46
-        await found.filter("operation == Heartbeat")
-        await found.press("apostrophe")
-        assert "the filter hides what is marked, 2 messages" in found.status()
-        await found.filter("")
-        await found.press("v", "apostrophe")
-        assert found.row in (2, 46)
-        assert line_of(found, 2)[1] == "●"
-
-    drive(test)
+@driven()
+async def test_marks_outlive_filters_and_views(found: Drive) -> None:
+    for row in (2, 46):
+        await go_to(found, row)
+        await found.press("m")
+    await found.filter("operation == Fetch")
+    await found.press("apostrophe")
+    assert found.row == 46
+    await found.press("apostrophe")
+    assert found.row == 46
+    await found.filter("operation == Heartbeat")
+    await found.press("apostrophe")
+    assert "the filter hides what is marked, 2 messages" in found.status()
+    await found.filter("")
+    await found.press("v", "apostrophe")
+    assert found.row in (2, 46)
+    assert line_of(found, 2)[1] == "●"
 
 
 def test_marks_outlive_rows_that_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.screens.growing.PAUSE", 0.01)
+    monkeypatch.setattr("tui.screens.ingest.PAUSE", 0.01)
 
     async def test(found: Drive) -> None:
         listed = found.main.timeline
@@ -106,72 +102,64 @@ def test_marks_outlive_rows_that_come_in(monkeypatch: pytest.MonkeyPatch) -> Non
         drive(test, name, wait=False)
 
 
-def test_the_partner_of_a_marked_message_is_told_apart() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "j", "m", "k")
-        assert line_of(found, 1)[1] == "◆"
-        await found.press("j", "m", "k")
-        assert line_of(found, 1)[1] == "◂"
-
-    drive(test)
+@driven()
+async def test_the_partner_of_a_marked_message_is_told_apart(found: Drive) -> None:
+    await found.press("v", "j", "m", "k")
+    assert line_of(found, 1)[1] == "◆"
+    await found.press("j", "m", "k")
+    assert line_of(found, 1)[1] == "◂"
 
 
-def test_a_stream_cannot_be_marked() -> None:
-    async def test(found: Drive) -> None:
-        for key in ("m", "d", "ctrl+t"):
-            await found.press("escape", "g", "m", key)
-            assert found.status() == "no message is selected"
-
-    drive(test)
+@driven()
+async def test_a_stream_cannot_be_marked(found: Drive) -> None:
+    for key in ("m", "d", "ctrl+t"):
+        await found.press("escape", "g", "m", key)
+        assert found.status() == "no message is selected"
 
 
 # Ignored messages.
 
 
-def test_what_is_ignored_is_neither_decoded_nor_found() -> None:
-    async def test(found: Drive) -> None:
-        await found.ask("ctrl+f", "jg")
-        await found.until(lambda: "found in message" in found.status())
-        row = found.row
-        assert row is not None
-        await found.press("d")
-        assert found.main.ignored == {row}
-        assert "ignored: it is not decoded" in found.status()
-        assert line_of(found, row).rstrip(" █").endswith("ignored")
-        assert found.text("tree").split("\n")[0].strip() == "ignored: d takes it in again"
-        assert found.main.detail is None
-        await found.press("j", "k")
-        assert found.main.detail is None
-        seen = []
-        for _ in range(4):
-            before = found.row
-            await found.press("n")
-            await found.until(lambda before=before: found.row != before)  # type: ignore[misc]
-            seen.append(found.row)
-        assert row not in seen
-        await go_to(found, row)
-        await found.press("d")
-        assert found.main.ignored == set()
-        assert found.main.detail is not None
-        assert "ignored" not in line_of(found, row)
-
-    drive(test)
+@driven()
+async def test_what_is_ignored_is_neither_decoded_nor_found(found: Drive) -> None:
+    await found.ask("ctrl+f", "jg")
+    await found.until(lambda: "found in message" in found.status())
+    row = found.row
+    assert row is not None
+    await found.press("d")
+    assert found.main.timeline.ignored == {row}
+    assert "ignored: it is not decoded" in found.status()
+    assert line_of(found, row).rstrip(" █").endswith("ignored")
+    assert found.text("tree").split("\n")[0].strip() == "ignored: d takes it in again"
+    assert found.main.view.detail is None
+    await found.press("j", "k")
+    assert found.main.view.detail is None
+    seen = []
+    for _ in range(4):
+        before = found.row
+        await found.press("n")
+        await found.until(lambda before=before: found.row != before)  # type: ignore[misc]
+        seen.append(found.row)
+    assert row not in seen
+    await go_to(found, row)
+    await found.press("d")
+    assert found.main.timeline.ignored == set()
+    assert found.main.view.detail is not None
+    assert "ignored" not in line_of(found, row)
 
 
-def test_none_is_ignored_any_more() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "d", "j", "d", "j", "d")
-        assert found.status().endswith("3 ignored")
-        await found.press("D")
-        assert found.status() == "3 messages no longer ignored"
-        await found.press("d", "D")
-        assert found.status() == "1 message no longer ignored"
-        assert found.main.detail is not None
-        assert "ignored" not in found.text("list")
-        await found.press("D")
-        assert found.status() == "no message is ignored"
-
-    drive(test)
+@driven()
+async def test_none_is_ignored_any_more(found: Drive) -> None:
+    await found.press("v", "d", "j", "d", "j", "d")
+    assert found.status().endswith("3 ignored")
+    await found.press("D")
+    assert found.status() == "3 messages no longer ignored"
+    await found.press("d", "D")
+    assert found.status() == "1 message no longer ignored"
+    assert found.main.view.detail is not None
+    assert "ignored" not in found.text("list")
+    await found.press("D")
+    assert found.status() == "no message is ignored"
 
 
 # Times.
@@ -213,50 +201,44 @@ def seconds(line: str) -> float:
     return float(line[3:].split()[1])
 
 
-def test_delta_is_since_the_line_above() -> None:
-    async def test(found: Drive) -> None:
-        await found.filter("operation == Fetch")
-        await found.press("v", "t", "t", "t")
-        listed, times = found.main.timeline, found.main.session.rows.column("time")
-        rows = found.rows()
-        for before, row in islice(pairwise(rows), 20):
-            assert abs(seconds(line_of(found, row)) - (int(times[row]) - int(times[before])) / 1e9) < 2e-6
-        await found.press("v")
-        assert listed.timeline.at(0).row is None  # type: ignore[union-attr]
-        first = listed.timeline.at(1).row  # type: ignore[union-attr]
-        assert first is None or seconds(line_of(found, first)) == 0
-
-    drive(test, size=(320, 40))
+@driven(size=(320, 40))
+async def test_delta_is_since_the_line_above(found: Drive) -> None:
+    await found.filter("operation == Fetch")
+    await found.press("v", "t", "t", "t")
+    listed, times = found.main.timeline, found.main.session.rows.column("time")
+    rows = found.rows()
+    for before, row in islice(pairwise(rows), 20):
+        assert abs(seconds(line_of(found, row)) - (int(times[row]) - int(times[before])) / 1e9) < 2e-6
+    await found.press("v")
+    assert listed.timeline.at(0).row is None  # type: ignore[union-attr]
+    first = listed.timeline.at(1).row  # type: ignore[union-attr]
+    assert first is None or seconds(line_of(found, first)) == 0
 
 
-def test_relative_times_count_from_a_reference() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "t", "t")
-        before = seconds(line_of(found, 10))
-        await go_to(found, 5)
-        await found.press("ctrl+t")
-        assert "message 6 is a time reference" in found.status()
-        assert line_of(found, 5)[3:].split()[1] == "*REF*"
-        times = found.main.session.rows.column("time")
-        assert abs(seconds(line_of(found, 10)) - int(times[10] - times[5]) / 1e9) < 2e-6
-        assert seconds(line_of(found, 3)) < before
-        await found.press("ctrl+t")
-        assert "message 6 is no time reference any more" in found.status()
-        assert seconds(line_of(found, 10)) == before
-        await found.press("ctrl+t", "j", "ctrl+t")
-        timing.forget(found.main)
-        await found.settle()
-        assert "*REF*" not in found.text("list")
-
-    drive(test, size=(320, 40))
+@driven(size=(320, 40))
+async def test_relative_times_count_from_a_reference(found: Drive) -> None:
+    await found.press("v", "t", "t")
+    before = seconds(line_of(found, 10))
+    await go_to(found, 5)
+    await found.press("ctrl+t")
+    assert "message 6 is a time reference" in found.status()
+    assert line_of(found, 5)[3:].split()[1] == "*REF*"
+    times = found.main.session.rows.column("time")
+    assert abs(seconds(line_of(found, 10)) - int(times[10] - times[5]) / 1e9) < 2e-6
+    assert seconds(line_of(found, 3)) < before
+    await found.press("ctrl+t")
+    assert "message 6 is no time reference any more" in found.status()
+    assert seconds(line_of(found, 10)) == before
+    await found.press("ctrl+t", "j", "ctrl+t")
+    timing.forget(found.main)
+    await found.settle()
+    assert "*REF*" not in found.text("list")
 
 
-def test_a_reference_is_seen_where_there_is_no_room_for_times() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("ctrl+t")
-        assert "*REF*" in found.text("list").splitlines()[1]
-
-    drive(test, size=(130, 30))
+@driven(size=(130, 30))
+async def test_a_reference_is_seen_where_there_is_no_room_for_times(found: Drive) -> None:
+    await found.press("ctrl+t")
+    assert "*REF*" in found.text("list").splitlines()[1]
 
 
 # Columns.
@@ -318,42 +300,36 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
     assert remembered.get("columns", ["x"]) == []
 
 
-def test_sets_of_the_configuration_come_first() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("c", "down", "enter")
-        assert columns.shown(found.main) == ["number", "client"]
-        await found.press(*"set zookeeper-q", "enter", "escape")
-        assert columns.shown(found.main)[-1] == "info"  # type: ignore[index]
-        assert "Source" in found.text("list-head")
-
-    drive(test, size=(200, 40), config=Config(columns={"mine": ("number", "client")}))
+@driven(size=(200, 40), config=Config(columns={"mine": ("number", "client")}))
+async def test_sets_of_the_configuration_come_first(found: Drive) -> None:
+    await found.press("c", "down", "enter")
+    assert columns.shown(found.main) == ["number", "client"]
+    await found.press(*"set zookeeper-q", "enter", "escape")
+    assert columns.shown(found.main)[-1] == "info"  # type: ignore[index]
+    assert "Source" in found.text("list-head")
 
 
-def test_a_column_goes_and_the_last_one_stays_what_fits() -> None:
-    async def test(found: Drive) -> None:
-        columns.show(found.main, ["number", "client"])
-        await found.press("c", "down", "enter")
-        assert columns.shown(found.main) == ["client"]
-        await found.press("enter", "escape")
-        assert columns.shown(found.main) is None
-        columns.add(found.main, "client")
-        assert columns.shown(found.main)[-2:] == ["client", "info"]  # type: ignore[index]
-
-    drive(test)
+@driven()
+async def test_a_column_goes_and_the_last_one_stays_what_fits(found: Drive) -> None:
+    columns.show(found.main, ["number", "client"])
+    await found.press("c", "down", "enter")
+    assert columns.shown(found.main) == ["client"]
+    await found.press("enter", "escape")
+    assert columns.shown(found.main) is None
+    columns.add(found.main, "client")
+    assert columns.shown(found.main)[-2:] == ["client", "info"]  # type: ignore[index]
 
 
-def test_what_is_selected_is_seen_on_a_low_terminal() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("c", *["down"] * 8)
-        screen = found.window.screen
-        assert isinstance(screen, ColumnsScreen)
-        wanted = plain(screen.pane.lines[8][0])
-        assert any(wanted in line for line in found.lines())
-        await found.pilot.resize_terminal(60, 6)
-        await found.settle()
-        assert any(wanted in line for line in found.lines())
-
-    drive(test, size=(60, 12))
+@driven(size=(60, 12))
+async def test_what_is_selected_is_seen_on_a_low_terminal(found: Drive) -> None:
+    await found.press("c", *["down"] * 8)
+    screen = found.window.screen
+    assert isinstance(screen, ColumnsScreen)
+    wanted = plain(screen.pane.lines[8][0])
+    assert any(wanted in line for line in found.lines())
+    await found.pilot.resize_terminal(60, 6)
+    await found.settle()
+    assert any(wanted in line for line in found.lines())
 
 
 def test_remembered_columns_that_mean_nothing_are_left_out() -> None:
@@ -366,19 +342,17 @@ def test_remembered_columns_that_mean_nothing_are_left_out() -> None:
     drive(test, remembered=remembered)
 
 
-def test_columns_grow_with_what_stands_in_them() -> None:
-    async def test(found: Drive) -> None:
-        columns.show(found.main, ["number", "client", "length"])
-        await found.press("v")
-        heads = set()
-        for _ in range(19):
-            heads.add(found.text("list-head").rstrip())
-            lines = [line.rstrip(" █") for line in found.text("list").splitlines()]
-            assert len({len(line) for line in lines if line.strip()}) == 1
-            await found.press("pagedown")
-        assert len(heads) > 1
-
-    drive(test, size=(320, 40))
+@driven(size=(320, 40))
+async def test_columns_grow_with_what_stands_in_them(found: Drive) -> None:
+    columns.show(found.main, ["number", "client", "length"])
+    await found.press("v")
+    heads = set()
+    for _ in range(19):
+        heads.add(found.text("list-head").rstrip())
+        lines = [line.rstrip(" █") for line in found.text("list").splitlines()]
+        assert len({len(line) for line in lines if line.strip()}) == 1
+        await found.press("pagedown")
+    assert len(heads) > 1
 
 
 # Colours.
@@ -405,20 +379,18 @@ async def coloured(found: Drive) -> None:
     await found.settle()
 
 
-def test_rules_colour_rows_and_have_signs() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v")
-        await coloured(found)
-        rules = {rule.style: rule for rule in found.main.timeline.said.colouring.rules}  # type: ignore[union-attr]
-        named = {row: rules[style].name for row, style in rules_of(found).items() if style in rules}
-        session = found.main.session
-        errors = compiled("error").rows(Rows(session), range(len(session.rows))).tolist()
-        assert [row for row, name in named.items() if name == "error"] == errors
-        assert errors
-        for row in errors:
-            assert line_of(found, row)[0] == "!"
-
-    drive(test, ERRORS, size=(200, 60))
+@driven(ERRORS, size=(200, 60))
+async def test_rules_colour_rows_and_have_signs(found: Drive) -> None:
+    await found.press("v")
+    await coloured(found)
+    rules = {rule.style: rule for rule in found.main.timeline.said.colouring.rules}  # type: ignore[union-attr]
+    named = {row: rules[style].name for row, style in rules_of(found).items() if style in rules}
+    session = found.main.session
+    errors = compiled("error").rows(Rows(session), range(len(session.rows))).tolist()
+    assert [row for row, name in named.items() if name == "error"] == errors
+    assert errors
+    for row in errors:
+        assert line_of(found, row)[0] == "!"
 
 
 def test_protocols_are_told_apart_where_there_are_several() -> None:
@@ -465,19 +437,17 @@ def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
     drive(test, config=Config(own_colors=own), named={})
 
 
-def test_a_rule_that_reads_messages_is_painted_when_it_is_known() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v")
-        for _ in range(6):
-            await found.press("pagedown")
-        await coloured(found)
-        session = found.main.session
-        wanted = set(compiled("kafka.group").rows(Rows(session), range(len(session.rows))).tolist())
-        shown = rules_of(found)
-        assert {row for row, style in shown.items() if style == "rule-0"} == wanted & set(shown)
-        assert wanted & set(shown)
-
-    drive(test, config=Config(own_colors=(ColorRule("group", "kafka.group", "bold green"),)))
+@driven(config=Config(own_colors=(ColorRule("group", "kafka.group", "bold green"),)))
+async def test_a_rule_that_reads_messages_is_painted_when_it_is_known(found: Drive) -> None:
+    await found.press("v")
+    for _ in range(6):
+        await found.press("pagedown")
+    await coloured(found)
+    session = found.main.session
+    wanted = set(compiled("kafka.group").rows(Rows(session), range(len(session.rows))).tolist())
+    shown = rules_of(found)
+    assert {row for row, style in shown.items() if style == "rule-0"} == wanted & set(shown)
+    assert wanted & set(shown)
 
 
 def test_without_colours_signs_tell(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -509,40 +479,36 @@ def test_rules_are_read_beside_the_keys(monkeypatch: pytest.MonkeyPatch) -> None
 # Where one has been.
 
 
-def test_back_and_forward_through_jumps() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("backspace")
-        assert found.status() == "there is nothing to go back to"
-        await found.press("j", "j", "j")
-        await go_to(found, 47)
-        await go_to(found, 600)
-        await found.press("j")
-        at = found.row
-        assert at not in (600, None)
-        went = []
-        for key in ("backspace", "alt+left", "backspace", "alt+right", "alt+right", "alt+right"):
-            await found.press(key)
-            went.append(found.row)
-        assert went == [47, 3, 3, 47, at, at]
-        assert found.status() == "there is nothing to go forward to"
-        await found.press("v", "G", "backspace")
-        assert found.row == at
-        await found.filter("operation == Heartbeat")
-        await found.press("backspace")
-        assert found.row in found.rows()
-
-    drive(test)
+@driven()
+async def test_back_and_forward_through_jumps(found: Drive) -> None:
+    await found.press("backspace")
+    assert found.status() == "there is nothing to go back to"
+    await found.press("j", "j", "j")
+    await go_to(found, 47)
+    await go_to(found, 600)
+    await found.press("j")
+    at = found.row
+    assert at not in (600, None)
+    went = []
+    for key in ("backspace", "alt+left", "backspace", "alt+right", "alt+right", "alt+right"):
+        await found.press(key)
+        went.append(found.row)
+    assert went == [47, 3, 3, 47, at, at]
+    assert found.status() == "there is nothing to go forward to"
+    await found.press("v", "G", "backspace")
+    assert found.row == at
+    await found.filter("operation == Heartbeat")
+    await found.press("backspace")
+    assert found.row in found.rows()
 
 
-def test_what_was_found_is_a_jump() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("j")
-        await found.ask("ctrl+f", "Heartbeat")
-        await found.until(lambda: found.row not in (1, None))
-        await found.press("backspace")
-        assert found.row == 1
-
-    drive(test)
+@driven()
+async def test_what_was_found_is_a_jump(found: Drive) -> None:
+    await found.press("j")
+    await found.ask("ctrl+f", "Heartbeat")
+    await found.until(lambda: found.row not in (1, None))
+    await found.press("backspace")
+    assert found.row == 1
 
 
 # Names of hosts.
@@ -563,9 +529,7 @@ def test_streams_say_the_names_that_the_capture_tells(tmp_path: Path) -> None:
 # Messages that are shown with others.
 
 
-def test_a_chunk_is_shown_when_what_it_completes_has_been_read() -> None:
-    async def test(found: Drive) -> None:
-        await go_to(found, 46)
-        await found.until(lambda: "whole  struct" in found.text("tree"))
-
-    drive(test, GOLDEN.with_name("pulsar") / "go4_chunks.pcap.zst")
+@driven(GOLDEN.with_name("pulsar") / "go4_chunks.pcap.zst")
+async def test_a_chunk_is_shown_when_what_it_completes_has_been_read(found: Drive) -> None:
+    await go_to(found, 46)
+    await found.until(lambda: "whole  struct" in found.text("tree"))

@@ -15,7 +15,7 @@ from analyzer.decode.content import read_messages
 from analyzer.export import forms
 from analyzer.session import Session
 from dissectors.field import Field
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tui.model import exports
 from tui.screens.ask import AskLine
 from tui.screens.chooser import Chooser
@@ -75,25 +75,23 @@ def test_each_form_of_what_the_filter_keeps(form: str, tmp_path: Path) -> None:
     drive(test, size=(160, 40))
 
 
-def test_the_message_the_stream_and_the_marked(tmp_path: Path) -> None:
-    async def test(found: Drive) -> None:
-        for row in (3, 46, 100):
-            found.main.select_row(row)
-            await found.press("m")
-        found.main.select_row(46)
-        await found.settle()
-        stream = found.main.session.rows.column("stream")
-        for what, rows in (
-            ("message 47", [46]),
-            ("the marked", [3, 46, 100]),
-            ("this stream", np.flatnonzero(stream == stream[46]).tolist()),
-        ):
-            path = tmp_path / f"{len(rows)}.ndjson"
-            await save(found, what, "ndjson", path)
-            await saved(found, str(path))
-            assert [json.loads(line)["number"] - 1 for line in path.read_text().splitlines()] == rows
-
-    drive(test, size=(200, 40))
+@driven(size=(200, 40))
+async def test_the_message_the_stream_and_the_marked(found: Drive, tmp_path: Path) -> None:
+    for row in (3, 46, 100):
+        found.main.view.select_row(row)
+        await found.press("m")
+    found.main.view.select_row(46)
+    await found.settle()
+    stream = found.main.session.rows.column("stream")
+    for what, rows in (
+        ("message 47", [46]),
+        ("the marked", [3, 46, 100]),
+        ("this stream", np.flatnonzero(stream == stream[46]).tolist()),
+    ):
+        path = tmp_path / f"{len(rows)}.ndjson"
+        await save(found, what, "ndjson", path)
+        await saved(found, str(path))
+        assert [json.loads(line)["number"] - 1 for line in path.read_text().splitlines()] == rows
 
 
 def test_what_is_ignored_is_left_out() -> None:
@@ -134,15 +132,13 @@ def test_what_is_there_is_replaced_only_when_said(tmp_path: Path) -> None:
         ("-", "name a file"),
     ],
 )
-def test_a_name_that_cannot_be_is_said_and_can_be_mended(path: str, said: str) -> None:
-    async def test(found: Drive) -> None:
-        await save(found, "message 1", "csv", path)
-        assert isinstance(found.window.screen, AskLine)
-        assert any(said in line for line in found.lines())
-        await found.press("escape")
-        assert found.window.screen is found.main
-
-    drive(test, size=(160, 40))
+@driven(size=(160, 40))
+async def test_a_name_that_cannot_be_is_said_and_can_be_mended(found: Drive, path: str, said: str) -> None:
+    await save(found, "message 1", "csv", path)
+    assert isinstance(found.window.screen, AskLine)
+    assert any(said in line for line in found.lines())
+    await found.press("escape")
+    assert found.window.screen is found.main
 
 
 def test_escape_stops_it_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -212,17 +208,15 @@ def test_the_bytes_of_a_field(tmp_path: Path) -> None:
     drive(test, size=(160, 40))
 
 
-def test_a_secret_is_not_saved_as_bytes() -> None:
-    async def test(found: Drive) -> None:
-        for row in range(len(found.main.session.rows)):
-            found.main.select_row(row)
-            await found.settle()
-            if found.main.detail is not None and found.main.detail.masks:
-                break
-        await found.press("enter", "=", "G", "ctrl+p", *"bytes of this field", "enter")
-        assert found.status() == "there is a secret in these bytes: --show-secrets"
-
-    drive(test, SASL)
+@driven(SASL)
+async def test_a_secret_is_not_saved_as_bytes(found: Drive) -> None:
+    for row in range(len(found.main.session.rows)):
+        found.main.view.select_row(row)
+        await found.settle()
+        if found.main.view.detail is not None and found.main.view.detail.masks:
+            break
+    await found.press("enter", "=", "G", "ctrl+p", *"bytes of this field", "enter")
+    assert found.status() == "there is a secret in these bytes: --show-secrets"
 
 
 def test_while_reading_only_what_needs_no_end() -> None:

@@ -21,7 +21,6 @@ from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.faked import Faked
 from tests.tui.snapshots import FOLDER, taken
 from tui.live import State
-from tui.messages import Nothing
 from tui.screens import bars, properties
 from tui.screens.filter_bar import FilterBar
 
@@ -58,13 +57,9 @@ async def worked(found: Drive) -> None:
     if isinstance(screen, FilterBar):
         await found.until(lambda: not screen.is_reading)
 
-    def last() -> Nothing:
-        done.set()
-        return Nothing()
-
-    found.main.background.ask("last", last)
+    found.main.background.ask("last", done.set, lambda _: None)
     await found.until(done.is_set)
-    await found.sifted()
+    await found.filtered()
 
 
 FETCH = ("ctrl+g", "4", "8", "enter")
@@ -124,14 +119,14 @@ def test_live_screens(size: tuple[int, int]) -> None:
             await found.until(lambda: found.main.timeline.timeline.rows == 648)
             made[0].state = state
             made[0].set(**figures)
-            found.main.say_title()
+            found.main.ingest.say_title()
             await quiet(found)
 
         return way
 
     async def ends(found: Drive) -> None:
         made[0].stop()
-        await found.until(lambda: not found.main.reading)
+        await found.until(lambda: not found.main.ingest.reading)
         made[0].problem = "capturing ended: the interface v0 went down"
         await stands("stopped", captured=1_241, dropped=1_204, backlog=0, lag=0.0)(found)
 

@@ -11,7 +11,7 @@ from analyzer.config.model import built_in_colors
 from analyzer.render.lines import STYLES
 from tests.tui.driving import Drive, drive
 from tui import keys, palettes, theme
-from tui.commands import theming
+from tui.commands import colouring
 from tui.keys import KEYS
 
 OWN = [name for name in palettes.WORDS if name != "terminal"]
@@ -132,7 +132,7 @@ def test_another_palette_while_it_runs() -> None:
     async def test(found: Drive) -> None:
         main = found.main
         before, text = colours(found), found.lines()
-        theming.choose(main)
+        colouring.choose(main)
         await found.settle()
         assert "high contrast" in "\n".join(found.lines())
         await found.press(*"high", "enter")
@@ -140,10 +140,10 @@ def test_another_palette_while_it_runs() -> None:
         assert not colours(found) & before
         assert found.lines() == text
         assert main.timeline._strips
-        theming.become(main, "terminal")
+        colouring.become(main, "terminal")
         await found.settle()
         assert found.window.native_ansi_color
-        theming.become(main, "dark")
+        colouring.become(main, "dark")
         await found.settle()
         assert (colours(found), found.lines()) == (before, text)
         assert not found.window.native_ansi_color
@@ -155,7 +155,7 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def test(found: Drive) -> None:
-        theming.choose(found.main)
+        colouring.choose(found.main)
         await found.settle()
         assert found.window.screen is found.main
         assert found.status() == "NO_COLOR is set: there are no colours to choose"
@@ -164,5 +164,5 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_palette_has_the_command() -> None:
-    assert any(key.action == "do('theming.choose')" and not key.keys for key in KEYS)
+    assert any(key.action == "do('colouring.choose')" and not key.keys for key in KEYS)
     assert keys.bindings("screen")

@@ -24,29 +24,29 @@ NOT_LIVE = "this is no live capture: sniff begins one"
 
 def pause(main: MainScreen) -> None:
     """The list stands still while reading goes on; or it takes over what has come."""
-    if not main.reading:
+    if not main.ingest.reading:
         main.say("nothing comes any more: all is in the list", "bar-warning")
         return
-    main.pause()
-    main.say("the list stands still; what comes is captured and read: Z shows it" if main.paused else "")
+    main.ingest.pause()
+    main.say("the list stands still; what comes is captured and read: Z shows it" if main.ingest.paused else "")
 
 
 def stop(main: MainScreen) -> None:
     """Stops the capture, or begins another when it has stopped."""
-    live = main.live
+    live = main.ingest.live
     if live is None:
         main.say(NOT_LIVE, "bar-warning")
     elif live.state == "stopped":
         restart(main)
     else:
         live.stop()
-        main.say_title()
+        main.ingest.say_title()
         main.say("capturing stops; what has been captured is still read")
 
 
 def restart(main: MainScreen) -> None:
     """Begins another capture in the place of this one."""
-    live = main.live
+    live = main.ingest.live
     if live is None:
         main.say(NOT_LIVE, "bar-warning")
     else:
@@ -61,20 +61,16 @@ def leave(main: MainScreen) -> None:
 
 def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
     """Does what ends this capture; asks first where nobody keeps its packets. keys: those that say yes again."""
-    from tui.screens.sure import Sure
+    from tui.screens.chooser import Sure
 
-    packets = main.unsaved
+    packets = main.ingest.unsaved
     if not packets or isinstance(main.app.screen, Sure):
         act()
         return
 
-    def chosen(answer: tuple[Callable[[], object]] | None) -> None:
-        if answer is not None:
-            answer[0]()
-
     title = f"{counted(packets, 'packet')} that nobody keeps"
     choices = [(f"{what}: they are lost", act), ("save them first", lambda: save(main)), ("go on", lambda: None)]
-    main.app.push_screen(Sure(main.palette, title, choices, keys), chosen)
+    main.open(Sure(main.palette, title, choices, keys), lambda chosen: chosen())
 
 
 def _begin(main: MainScreen, live: Live) -> None:
@@ -87,7 +83,7 @@ def _begin(main: MainScreen, live: Live) -> None:
             return str(error)
 
     main.say("another capture begins ...")
-    main.later("restart", work, lambda begun: _show(main, begun))
+    main.background.ask("restart", work, lambda begun: _show(main, begun))
 
 
 def _show(main: MainScreen, begun: Session | str) -> None:
@@ -97,7 +93,7 @@ def _show(main: MainScreen, begun: Session | str) -> None:
     from analyzer.query.filter import compiled
     from tui.app import Window
 
-    window, listed, in_force = main.app, main.timeline.timeline, main.filtered
+    window, listed, in_force = main.app, main.timeline.timeline, main.filter.in_force
     assert isinstance(window, Window)
     fresh = window.begin_anew(begun, None if in_force is None else compiled(in_force.text, main.named), is_live=True)
     fresh.timeline.timeline.flat = listed.flat
@@ -112,7 +108,7 @@ def save(main: MainScreen) -> None:
     from tui.model.exports import unused
     from tui.screens.ask import AskLine, Question
 
-    live = main.live
+    live = main.ingest.live
     if live is None:
         main.say("the packets are in a file already: w saves messages", "bar-warning")
         return
@@ -123,21 +119,16 @@ def save(main: MainScreen) -> None:
         check_file(path, force=False)
         return path
 
-    def answered(answer: tuple[str] | None) -> None:
-        if answer is not None:
-            _save(main, capture, answer[0])
-
     hint = "all packets captured so far, as pcapng. Enter saves, Esc leaves all as it is"
-    main.app.push_screen(
-        AskLine(main.palette, Question("the file", hint, unused("capture", ".pcapng"), read)), answered
-    )
+    question = Question("the file", hint, unused("capture", ".pcapng"), read)
+    main.open(AskLine(main.palette, question), lambda path: _save(main, capture, path))
 
 
 def _save(main: MainScreen, live: Live, path: str) -> None:
     from tui.background import Background
 
     captured = live.health().captured
-    worker = Background(main.post_message)
+    worker = Background(main.call_later)
 
     def work() -> tuple[str, bool]:
         try:
@@ -151,9 +142,9 @@ def _save(main: MainScreen, live: Live, path: str) -> None:
         worker.stop()
         text, is_done = done
         if is_done:
-            main.saved = max(main.saved, captured)
+            main.ingest.saved = max(main.ingest.saved, captured)
         main.say(text, "bar" if is_done else "bar-error")
 
     main.say(f"saving to {path} ...")
     worker.start()
-    main.later("save", work, then, worker)
+    worker.ask("save", work, then)

@@ -1,8 +1,10 @@
-"""The colour rules of the configuration: read and put in force once the first screen stands."""
+"""Colours: the rules of the configuration, put in force once the first screen stands; and another palette."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from tui.theme import TITLES
 
 if TYPE_CHECKING:
     from tui.model.colouring import Rule
@@ -17,7 +19,7 @@ def begin(main: MainScreen) -> None:
 
         return rules_of(main.config.colors, main.named)
 
-    main.later("rules", work, lambda found: _take(main, *found))
+    main.background.ask("rules", work, lambda found: _take(main, *found))
 
 
 def _take(main: MainScreen, rules: list[Rule], wrong: list[str]) -> None:
@@ -40,3 +42,33 @@ def _take(main: MainScreen, rules: list[Rule], wrong: list[str]) -> None:
     if wrong:
         more = f" ({len(wrong) - 1} more are wrong, too)" if len(wrong) > 1 else ""
         main.say(wrong[0] + more, "bar-warning")
+
+
+def choose(main: MainScreen) -> None:
+    """Asks for one."""
+    from tui.screens.chooser import Choice, Chooser
+
+    if main.palette.colourless:
+        main.say("NO_COLOR is set: there are no colours to choose", "bar-warning")
+        return
+    choices = [Choice((("", title),), name, name) for name, title in TITLES.items()]
+    at = list(TITLES).index(main.palette.name)
+    main.open(Chooser(main.palette, "colours", choices, at), lambda name: become(main, name))
+
+
+def become(main: MainScreen, name: str) -> None:
+    """Puts a palette in force: the table that all widgets share changes, and all of them paint anew."""
+    from tui.widgets.painted import Painted
+    from tui.widgets.pane import Pane
+
+    app, palette = main.app, main.palette
+    palette.become(name)
+    app.register_theme(palette.theme)
+    app.ansi_color = palette.theme.ansi
+    app.theme = palette.theme.name
+    for screen in app.screen_stack:
+        for widget in screen.query(Painted):
+            if isinstance(widget, Pane):
+                widget.anew()
+            else:
+                widget.repaint()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from dissectors.field import Field
-from tui.state import file_path, short
-from tui.state import put as put_file
+from tui.remembered import file_path, short
+from tui.remembered import put as put_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,11 +57,7 @@ def choose(main: MainScreen) -> None:
     choices = [Choice((("", KINDS[name].about),), name, beside.get(name, "")) for name in names]
     title = f"copy of message {found.row + 1}" if found.node is None else f"copy of {safe_text(found.node.spec.name)}"
 
-    def chosen(name: tuple[str] | None) -> None:
-        if name is not None:
-            copy(main, found, name[0])
-
-    main.app.push_screen(Chooser(main.palette, title, choices), chosen)
+    main.open(Chooser(main.palette, title, choices), lambda name: copy(main, found, name))
 
 
 def again(main: MainScreen) -> None:
@@ -83,12 +79,12 @@ def subject_of(main: MainScreen, *, field: bool = False) -> Subject | None:
     """What is selected, for copies; says so where that is nothing. field: also if the list has the focus."""
     from tui.model.copies import Subject
 
-    if main.detail is None:
+    if main.view.detail is None:
         main.say("no message is selected", "bar-warning")
         return None
-    looks_at_fields = field or main.frame.focused is not main.timeline
+    looks_at_fields = field or main.bars.focused is not main.timeline
     path = [what for what in main.tree_pane.path() if isinstance(what, Field)] if looks_at_fields else []
-    return Subject(main.session, main.limits, main.detail, tuple(path))
+    return Subject(main.session, main.limits, main.view.detail, tuple(path))
 
 
 def copy(main: MainScreen, subject: Subject, name: str) -> None:
@@ -127,7 +123,7 @@ def put_text(main: MainScreen, about: str, make: Callable[[], str | None], *, hi
             main.app.copy_to_clipboard(put.text)
         main.say(_said(about, put, fits=fits, hides=hides), "bar" if fits or put.path else "bar-warning")
 
-    main.later("copy", work, then)
+    main.background.ask("copy", work, then)
 
 
 def _said(about: str, put: Put, *, fits: bool, hides: bool) -> str:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from analyzer.session import Session
     from tui.screens.main import MainScreen
 
-    Told = tuple[Where, str]
-
 NONE = "none"
 """The protocol of what is to be left undecoded."""
 
@@ -47,16 +45,12 @@ def choose(main: MainScreen) -> None:
         for name in (*registry.names(), NONE)
     ]
 
-    def chosen(told: tuple[Told] | None) -> None:
-        if told is not None:
-            read_again(main, *told[0])
-
-    main.app.push_screen(Chooser(main.palette, "decode as", choices), chosen)
+    main.open(Chooser(main.palette, "decode as", choices), lambda told: read_again(main, *told))
 
 
 def read_again(main: MainScreen, where: Where, protocol: str) -> None:
     """Reads the capture anew with this word; says why that cannot be."""
-    if main.session.packets.follows and main.reading:
+    if main.session.packets.follows and main.ingest.reading:
         main.say("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
     from analyzer.query.filter import compiled
@@ -69,10 +63,10 @@ def read_again(main: MainScreen, where: Where, protocol: str) -> None:
     else:
         window = main.app
         assert isinstance(window, Window)
-        flat, aim, in_force = main.timeline.timeline.flat, _aim(main), main.filtered
+        flat, aim, in_force = main.timeline.timeline.flat, _aim(main), main.filter.in_force
         fresh = window.begin_anew(session, None if in_force is None else compiled(in_force.text, main.named))
         fresh.timeline.timeline.flat = flat
-        fresh.when_read = lambda: _find_again(fresh, aim, f"{told(where)} is read as {protocol}")
+        fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{told(where)} is read as {protocol}")
 
 
 def told(where: Where) -> str:
@@ -85,7 +79,7 @@ def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -
     row = None if aim is None else row_at(main.session, listed.timeline.rows, *aim)
     if row is not None and listed.cursor <= 1:
         if listed.timeline.shows(row):
-            main.select_row(row)
+            main.view.select_row(row)
         elif not listed.settled:
             listed.aim = listed.place_of(row)  # the filter has not been asked about it yet
     main.call_after_refresh(main.say, said)  # after what the selection says

@@ -20,7 +20,7 @@ BUG = "bug"
 
 def show(main: MainScreen) -> None:
     """Offers the report of the selected message's defect."""
-    lines = None if main.detail is None else report_of(main.session, main.detail)
+    lines = None if main.view.detail is None else report_of(main.session, main.view.detail)
     if lines is None:
         main.say("no dissector failed at the selected message", "bar-warning")
     else:

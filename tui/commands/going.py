@@ -1,4 +1,4 @@
-"""To other messages: the partner, and one by its number."""
+"""To other messages: the partner, one by its number, and back and forward through those that one has jumped to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 def partner(main: MainScreen) -> None:
     """Selects the other half of the exchange."""
-    row = None if main.detail is None else main.detail.partner
+    row = None if main.view.detail is None else main.view.detail.partner
     if row is None or row >= main.timeline.timeline.rows:
-        main.say("this message has no partner" if main.detail else "no message is selected", "bar-warning")
+        main.say("this message has no partner" if main.view.detail else "no message is selected", "bar-warning")
     else:
-        main.select_row(row, "its partner, ")
+        main.view.select_row(row, "its partner, ")
 
 
 def number(main: MainScreen) -> None:
@@ -26,8 +26,27 @@ def number(main: MainScreen) -> None:
         if number is None:
             return
         if 1 <= number <= rows:
-            main.select_row(number - 1)
+            main.view.select_row(number - 1)
         else:
             main.say(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
 
     main.app.push_screen(AskNumber(main.timeline.timeline.rows), go)
+
+
+def back(main: MainScreen) -> None:
+    """To where one was before the last jump."""
+    listed = main.timeline
+    _go(main, listed.jumps.back(listed.around, listed.timeline.shows), "back")
+
+
+def forward(main: MainScreen) -> None:
+    """To where one was before going back."""
+    listed = main.timeline
+    _go(main, listed.jumps.forward(listed.around, listed.timeline.shows), "forward")
+
+
+def _go(main: MainScreen, row: int | None, way: str) -> None:
+    if row is None:
+        main.say(f"there is nothing to go {way} to", "bar-warning")
+    else:
+        main.timeline.go_to_row(row)

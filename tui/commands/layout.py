@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.model.arrangement import Arrangement
-from tui.model.shapes import MODES, Name
+from tui.model.arrangement import MODES, Arrangement, Name
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen

@@ -44,7 +44,7 @@ def _go(main: MainScreen, *, forward: bool) -> None:
     marks = listed.said.marks
     row = marks.next(listed.around, listed.timeline.shows, forward=forward)
     if row is not None:
-        main.select_row(row)
+        main.view.select_row(row)
     elif marks.marked:
         main.say(f"the filter hides what is marked, {counted(len(marks.marked), 'message')}", "bar-warning")
     else:
@@ -55,15 +55,15 @@ def ignore(main: MainScreen) -> None:
     """Leaves the selected message out of all that looks at messages, or takes it in again."""
     row = selected(main)
     if row is not None:
-        is_ignored = toggle(main.ignored, row)
+        is_ignored = toggle(main.timeline.ignored, row)
         _changed(main, row)
         main.say(f"message {row + 1} is {'ignored: it is not decoded' if is_ignored else 'no longer ignored'}")
 
 
 def ignore_none(main: MainScreen) -> None:
     """No message is ignored any more."""
-    count = len(main.ignored)
-    main.ignored.clear()
+    count = len(main.timeline.ignored)
+    main.timeline.ignored.clear()
     _changed(main, None)
     main.say(f"{counted(count, 'message')} no longer ignored" if count else "no message is ignored")
 
@@ -72,7 +72,7 @@ def _changed(main: MainScreen, row: int | None) -> None:
     if row is None:
         main.timeline.anew()
     main.timeline.paint_row(row)
-    main.look_again()
+    main.view.look_again()
 
 
 def selected(main: MainScreen) -> int | None:

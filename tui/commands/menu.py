@@ -8,6 +8,7 @@ of its own is listed by its row of tui.keys, and so says its key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.columns.text import safe_text
@@ -36,7 +37,7 @@ FOR_ROWS = (
     "decoding.choose",
     "saving.choose",
     "columns.choose",
-    "counting.stories",
+    "examining.stories",
 )
 """Commands that have to do with the selected message."""
 
@@ -53,10 +54,10 @@ def show(main: MainScreen) -> None:
     place = main.timeline.selected
     if place is None:
         main.say("nothing is selected", "bar-warning")
-    elif main.detail is None:
+    elif main.view.detail is None:
         _open_of_stream(main, place.stream)
-    elif main.frame.focused is main.timeline:
-        _open_of_row(main, main.detail.row)
+    elif main.bars.focused is main.timeline:
+        _open_of_row(main, main.view.detail.row)
     else:
         _open_of_field(main)
 
@@ -75,7 +76,7 @@ def _open_of_row(main: MainScreen, row: int) -> None:
         choices = [*_filters(offers), *_commands(main), *_copies(), *_combined(main, offers)]
         _open(main, f"message {row + 1}", choices)
 
-    main.later("menu", lambda: [Offer(*each) for each in filters_of_row(session, row)], then)
+    main.background.ask("menu", lambda: [Offer(*each) for each in filters_of_row(session, row)], then)
 
 
 def _open_of_field(main: MainScreen) -> None:
@@ -102,17 +103,13 @@ def _open_of_field(main: MainScreen) -> None:
         choices = [*_filters(offers), *_unequal(text), *_column(column), *_combined(main, offers), *_of_field(found)]
         _open(main, name, [*choices, *_copies(), *_commands(main)])
 
-    main.later("menu", work, then)
+    main.background.ask("menu", work, then)
 
 
 def _open(main: MainScreen, title: str, choices: list[Choice[Act]]) -> None:
     from tui.screens.chooser import Chooser
 
-    def chosen(act: tuple[Act] | None) -> None:
-        if act is not None:
-            act[0](main)
-
-    main.app.push_screen(Chooser(main.palette, title, choices), chosen)
+    main.open(Chooser(main.palette, title, choices), lambda act: act(main))
 
 
 def _choice(text: str, act: Act, beside: str = "") -> Choice[Act]:
@@ -127,7 +124,7 @@ def _filters(offers: list[Offer]) -> Iterator[Choice[Act]]:
 
 def _combined(main: MainScreen, offers: list[Offer]) -> Iterator[Choice[Act]]:
     """Each filter with the one in force, then what does not fulfil it."""
-    in_force = None if main.filtered is None else main.filtered.text
+    in_force = None if main.filter.in_force is None else main.filter.in_force.text
     if in_force is not None:
         for word in ("and", "or", "and not"):
             for offer in (each for each in offers if each.text != in_force):
@@ -162,7 +159,7 @@ def apply(main: MainScreen, text: str) -> None:
     except UserError as error:
         main.say(str(error), "bar-warning")
     else:
-        main.apply(wanted)
+        main.filter.apply(wanted)
 
 
 def _column(name: str | None) -> Iterator[Choice[Act]]:
@@ -203,7 +200,7 @@ def _of_note(main: MainScreen, path: list[Field | Note]) -> Iterator[Choice[Act]
     """A line that is no field may be a defect of a dissector."""
     from tui.commands.defects import report_of
 
-    lines = None if main.detail is None else report_of(main.session, main.detail, path)
+    lines = None if main.view.detail is None else report_of(main.session, main.view.detail, path)
     if lines is not None:
         from tui.commands.defects import offer
 
@@ -228,9 +225,7 @@ def _copies() -> Iterator[Choice[Act]]:
 
 
 def _commands(main: MainScreen) -> Iterator[Choice[Act]]:
-    from tui.commands import command
-
     for name in FOR_ROWS:
         key = next((key for key in KEYS if key.action == f"do('{name}')"), None)
         if key is not None:
-            yield _choice(key.help, command(name), key.shown)
+            yield _choice(key.help, methodcaller("action_do", name), key.shown)

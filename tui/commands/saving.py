@@ -27,7 +27,7 @@ def choose(main: MainScreen) -> None:
     from tui.model.exports import choices
     from tui.screens.chooser import Choice, Chooser
 
-    if main.filtered is not None and main.filtered.percent is not None:
+    if main.filter.in_force is not None and main.filter.in_force.percent is not None:
         main.say("the filter is still at work: save when it is done, or leave it with Esc", "bar-warning")
         return
     listed, place = main.timeline.timeline, main.timeline.selected
@@ -37,25 +37,23 @@ def choose(main: MainScreen) -> None:
             main.session.rows.column("stream")[listed.first : listed.rows] == place.stream
         )
     marks = main.timeline.said.marks
-    found = choices(listed.shown, marks.marked, main.ignored, None if place is None else place.row, mine)
-    if not found and main.live is None:
+    found = choices(listed.shown, marks.marked, main.timeline.ignored, None if place is None else place.row, mine)
+    if not found and main.ingest.live is None:
         main.say("there is no message to save", "bar-warning")
         return
 
-    def chosen(what: tuple[What | None] | None) -> None:
+    def chosen(what: What | None) -> None:
         if what is None:
-            return
-        if what[0] is None:
             capturing.save(main)
         else:
-            _choose_form(main, what[0])
+            _choose_form(main, what)
 
     lines: list[Choice[What | None]]
     lines = [Choice((("", each.about),), each, f"{len(each.rows):,}") for each in found]
-    if main.live is not None:
-        packets = f"{main.live.health().captured:,}"
+    if main.ingest.live is not None:
+        packets = f"{main.ingest.live.health().captured:,}"
         lines.append(Choice((("", "all packets captured so far (pcapng)"),), None, packets))
-    main.app.push_screen(Chooser(main.palette, "save", lines), chosen)
+    main.open(Chooser(main.palette, "save", lines), chosen)
 
 
 def _choose_form(main: MainScreen, what: What) -> None:
@@ -63,14 +61,10 @@ def _choose_form(main: MainScreen, what: What) -> None:
     from tui.model.exports import forms
     from tui.screens.chooser import Choice, Chooser
 
-    def chosen(form: tuple[str] | None) -> None:
-        if form is not None:
-            _ask_name(main, what, form[0])
-
-    names = forms(main.session, reading=main.reading)
+    names = forms(main.session, reading=main.ingest.reading)
     lines = [Choice((("name", f"{name:<9}"), ("", FORMS[name].about)), name) for name in names]
-    title = f"save {what.about} as" + (" (more forms when all has been read)" if main.reading else "")
-    main.app.push_screen(Chooser(main.palette, title, lines), chosen)
+    title = f"save {what.about} as" + (" (more forms when all has been read)" if main.ingest.reading else "")
+    main.open(Chooser(main.palette, title, lines), lambda form: _ask_name(main, what, form))
 
 
 def _ask_name(main: MainScreen, what: What, form: str) -> None:
@@ -86,14 +80,11 @@ def _ask_name(main: MainScreen, what: What, form: str) -> None:
         exports.is_there(wanted)
         return wanted
 
-    def answered(answer: tuple[Asked] | None) -> None:
-        if answer is not None:
-            _unless_there(main, answer[0], what)
-
     warned = warning(FORMS[form])
     hint = HINT if warned is None else f"{warned}. {HINT}"
     name = "the folder" if FORMS[form].folder else "the file"
-    main.app.push_screen(AskLine(main.palette, Question(name, hint, exports.suggested(what, form), read)), answered)
+    question = Question(name, hint, exports.suggested(what, form), read)
+    main.open(AskLine(main.palette, question), lambda wanted: _unless_there(main, wanted, what))
 
 
 def _unless_there(main: MainScreen, wanted: Asked, what: What) -> None:
@@ -120,12 +111,7 @@ def _ask_whether(main: MainScreen, path: str, yes: Callable[[], None], no: Calla
     from tui.screens.chooser import Choice, Chooser
 
     lines = [Choice((("", "another name"),), no), Choice((("warning", "replace it"),), yes)]
-
-    def chosen(act: tuple[Callable[[], None]] | None) -> None:
-        if act is not None:
-            act[0]()
-
-    main.app.push_screen(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), chosen)
+    main.open(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), lambda act: act())
 
 
 def _save(main: MainScreen, wanted: Asked, what: What) -> None:
@@ -192,15 +178,14 @@ def save_field(main: MainScreen, subject: Subject) -> None:
                 return str(error)
             return f"{len(data):,} bytes written to {path}"
 
-        main.later("save", work, main.say)
+        main.background.ask("save", work, main.say)
 
-    def answered(answer: tuple[tuple[str, bool]] | None) -> None:
-        if answer is not None:
-            path, there = answer[0]
-            if there:
-                _ask_whether(main, path, lambda: write(path, force=True), lambda: save_field(main, subject))
-            else:
-                write(path, force=False)
+    def answered(answer: tuple[str, bool]) -> None:
+        path, there = answer
+        if there:
+            _ask_whether(main, path, lambda: write(path, force=True), lambda: save_field(main, subject))
+        else:
+            write(path, force=False)
 
     hint = f"{len(data):,} bytes of {safe_text(node.spec.name, 40)}. {HINT}"
-    main.app.push_screen(AskLine(main.palette, Question("the file", hint, "field.bin", read)), answered)
+    main.open(AskLine(main.palette, Question("the file", hint, "field.bin", read)), answered)

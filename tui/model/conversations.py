@@ -28,9 +28,7 @@ from analyzer.session import Analysis
 from tui.model.figures import clocks, figure_columns, names
 from tui.model.leads import Lead, Shows, literal
 from tui.model.table import Column, Table
-from tui.model.tabled import Tabled
-from tui.model.views import Said, View
-from tui.model.working import Work
+from tui.model.views import Said, Tabled, View, Work
 
 CONNECTIONS, ENDPOINTS, HOSTS = NAMES = ("Connections", "Endpoints", "Client hosts")
 NOT_YET = "being counted ..."
@@ -41,7 +39,7 @@ WHOLE = "packets, retransmissions (again) and gaps are those of whole connection
 def conversation_views(session: Analysis, rows: Ints, work: Work, streams: int | None) -> Iterator[list[View]]:
     """All views, first without errors, for these need bodies. streams: how many there are, if all rows are looked at.
 
-    Raises working.Stopped when nobody wants them any more.
+    Raises views.Stopped when nobody wants them any more.
     """
     reader = Rows(session)
     views: dict[str, View] = {name: Said(name, NOT_YET) for name in NAMES}

@@ -21,8 +21,9 @@ from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.render.dialogue import KEYS, comment_notes, field_lines, message_line
 from analyzer.render.lines import Line
 from analyzer.session import Session
-from tui.model.accordion import Accordion
+from tui.model.accordion import Accordion, Spot
 from tui.model.cells import LONG
+from tui.model.leads import Lead, To
 
 PORTION, KEPT = 32, 4096
 """Heads that are read at once, and that are kept."""
@@ -78,6 +79,10 @@ class Dialogue:
         """See Contents."""
         lines = self._lines(head)
         return lines[at] if at < len(lines) else ()
+
+    def lead(self, spot: Spot) -> Lead:
+        """See Contents: every line leads to its message."""
+        return To(int(self.rows[spot.head]))
 
     def decoded(self, row: int) -> Decoded:
         """What a row's head says, and the lines beneath it. Changes nothing; any thread may ask."""

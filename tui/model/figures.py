@@ -12,7 +12,7 @@ from analyzer.insight.statistics import Group
 from analyzer.render.figures_text import SHOWN, name_of, shown_figures
 from tui.model.leads import Lead
 from tui.model.table import Column, Table
-from tui.model.tabled import Tabled
+from tui.model.views import Tabled
 
 RANKS: Mapping[str, int] = {
     name: rank

@@ -7,6 +7,7 @@ in doctor's order, and their order changes as they come; a kind of few is unfold
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from analyzer.columns.text import safe_text
@@ -14,8 +15,11 @@ from analyzer.insight.checkup import ERROR_ANSWER, Found
 from analyzer.insight.kinds import Kind, gravest_first, kind_of
 from analyzer.render.lines import Line
 from analyzer.session import Analysis
-from dissectors.finding import CODES, Severity
+from dissectors.field import Tree
+from dissectors.finding import CODES, Finding, Severity
 from tui.model.accordion import Accordion, Spot
+from tui.model.detail import Place
+from tui.model.leads import Lead, ToPlace
 
 KEPT = 1000
 """Findings of a kind that can be looked at."""
@@ -113,6 +117,11 @@ class Findings:
         kept = self.tally.kept[self.kinds[spot.head]]
         return kept[spot.beneath - 1] if 0 < spot.beneath <= len(kept) else None
 
+    def lead(self, spot: Spot) -> Lead | None:
+        """See Contents: to the message of a finding, and its place there."""
+        found = self.found(spot)
+        return None if found is None or found.row is None else ToPlace(found.row, partial(_place_of, found.finding))
+
     def unfolds(self, head: int) -> bool:
         """See Contents: every kind has some."""
         return True
@@ -158,3 +167,12 @@ class Findings:
     def _height(self, kind: Kind) -> int:
         kept = len(self.tally.kept[kind])
         return kept + (self.tally.counts[kind] > kept)
+
+
+def _place_of(wanted: Finding, tree: Tree) -> Place | None:
+    """The place of a finding in a tree, or that of one which says the same."""
+    for each in (wanted, *tree.findings):
+        if (each.code, each.text) == (wanted.code, wanted.text) and each.offset is not None:
+            last = max(tree.sources[each.source].length - 1, 0)  # what is missing would be behind it
+            return Place(each.source, min(each.offset, last), each.length or 0)
+    return None

@@ -10,11 +10,9 @@ from analyzer.render.amounts import count, share
 from analyzer.render.durations import duration
 from tui.model.charts import bar
 from tui.model.figures import NOTHING, names
-from tui.model.leads import Shows, latency_within
-from tui.model.operations import condition_of
+from tui.model.leads import Shows, condition_of, latency_within
 from tui.model.table import BAR, BARS, GAP, Column, Table
-from tui.model.tabled import Lines, Tabled
-from tui.model.views import Heads, Item, State
+from tui.model.views import Heads, Item, Lines, State, Tabled
 
 OPEN, FOLDED, INDENT = "▾ ", "▸ ", "  "
 BOUNDS, FIGURES = 18, 10
@@ -41,7 +39,7 @@ class Latencies(Tabled):
         listed = super().lines(width - len(INDENT), state)
         if not isinstance(listed, Lines) or not self._conditions:
             return listed
-        opened = self.opened if state.opened is None else state.opened
+        opened = state.unfolded(self)
         found: list[Item] = []
         for row, item in zip(listed.rows, listed[: len(listed.rows)], strict=True):
             is_open = item.key in opened

@@ -7,11 +7,18 @@ names without quotes where they need none, durations in the unit in which they a
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.columns.values import iso_time
 from analyzer.query.filter.literals import quoted
+from analyzer.query.response_errors import nothing_new
 from analyzer.query.units import DURATIONS
+
+if TYPE_CHECKING:
+    from dissectors.field import Tree
+    from tui.model.detail import Place
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _CHOICE = re.compile(r"\bx?or\b|[|^$]")
@@ -30,13 +37,20 @@ class To(NamedTuple):
     row: int
 
 
+class ToPlace(NamedTuple):
+    """A message, and the bytes in it that `where` finds in its tree, if it finds any."""
+
+    row: int
+    where: Callable[[Tree], Place | None]
+
+
 class Opens(NamedTuple):
     """Another view of the same page."""
 
     view: str
 
 
-Lead = Shows | To | Opens
+Lead = Shows | To | ToPlace | Opens
 
 
 def literal(text: str) -> str:
@@ -78,3 +92,34 @@ def both(first: str, second: str) -> str:
     if not first or first == second or first.endswith(f" and {second}"):
         return first or second
     return f"{f'({first})' if _CHOICE.search(first) else first} and {second}"
+
+
+Label = tuple[str, str | None]
+"""A protocol, and one of its operations; None for messages that name none."""
+
+
+def _nothing_now() -> str:
+    by_codes: dict[Sequence[int], list[str]] = {}
+    for (_, operation), codes in nothing_new().items():
+        by_codes.setdefault(codes, []).append(operation)
+    parts = [
+        f"operation in {{{', '.join(operations)}}} and error.code in {{{', '.join(map(str, codes))}}}"
+        for codes, operations in by_codes.items()
+    ]
+    return f"({' or '.join(parts)})"
+
+
+NOTHING_NOW = _nothing_now()
+"""The filter that keeps answers which report as an error that there is nothing now, and is none."""
+
+
+def condition_of(labels: Iterable[Label]) -> Callable[[Label], str]:
+    """The filter that keeps an operation; it names the protocol only where several have an operation of this name."""
+    known = Counter(operation for _, operation in labels)
+
+    def condition(label: Label) -> str:
+        protocol, operation = label
+        said = one_of("operation", operation)
+        return said if operation is not None and known[operation] == 1 else f"{one_of('protocol', protocol)} and {said}"
+
+    return condition

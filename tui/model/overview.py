@@ -21,11 +21,9 @@ from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from analyzer.render.sparkline import narrowed, sparkline
 from tui.model.figures import NOTHING, figure_columns, names, shown
-from tui.model.leads import Lead, Opens, Shows, To
-from tui.model.operations import NOTHING_NOW, condition_of
+from tui.model.leads import NOTHING_NOW, Lead, Opens, Shows, To, condition_of
 from tui.model.table import Table
-from tui.model.tabled import Tabled
-from tui.model.views import Heads, Item, Said, State
+from tui.model.views import Heads, Item, Said, State, Tabled
 
 OLDEST, TITLE, BESIDE = 3, 16, 34
 """Requests that are named, cells of the words that a line begins with, and of those behind what is drawn."""

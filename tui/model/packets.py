@@ -9,8 +9,9 @@ from analyzer.decode.masking import Span
 from analyzer.insight.frames import Frame, Lost
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
-from tui.model.accordion import Accordion
+from tui.model.accordion import Accordion, Spot
 from tui.model.hexrows import HexRows
+from tui.model.leads import Lead
 
 HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Flags':<11}   Brings"),)
 
@@ -82,6 +83,10 @@ class PacketLines:
         """See Contents."""
         found = self._bytes_of(head - 1)
         return (("dim", "reading ..."),) if found is None else found[0].line(at, found[1])
+
+    def lead(self, spot: Spot) -> Lead | None:
+        """See Contents: Enter unfolds."""
+        return None
 
     def _bytes_of(self, place: int) -> tuple[HexRows, Span | None] | None:
         """The bytes of a frame; asks for them where they are not at hand."""

@@ -2,22 +2,21 @@
 
 Theory. All of it is asked by threads (tui.screens.ask): one looks at the text, another reads what takes longer, the
 names that there are and the values of a field. What has been read is put into place whole and never changed, so the
-first needs to wait for nobody.
+first needs to wait for nobody. Of earlier lines, what is being typed is the newest, without being kept: whoever looks
+at others comes back to it at the end.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from analyzer.errors import UserError
-from tui.model.completion import NOTHING, Known, Offers, offers
-from tui.model.earlier import Earlier
+from tui.model.completion import NOTHING, Known, Offers, State, Verdict, filter_verdict, offers, other_verdict
 from tui.model.names import Names, every_name
 from tui.model.seen import Seen
-from tui.model.verdict import State, Verdict, filter_verdict, other_verdict
 
 _BEGUN = re.compile(r"""(?:0[xX][0-9A-Fa-f\s:.-]*|"[^"]*|'[^']*)?""")
 """What may become bytes: digits of which one is missing, an open quote."""
@@ -91,3 +90,45 @@ class FindPrompter(Prompter):
         if verdict.state is State.WRONG and _BEGUN.fullmatch(text):
             verdict = Verdict(State.BEGUN, verdict.why)
         return Look(text, cursor, verdict, NOTHING)
+
+
+MOST = 200
+"""Entries that are kept."""
+
+
+class Earlier:
+    """The entries of one kind of line."""
+
+    def __init__(self, entries: Iterable[str] = ()) -> None:
+        self.entries = list(dict.fromkeys(entry for entry in entries if entry.strip()))[:MOST]
+        self._at = -1
+        self._typed = ""
+
+    def add(self, text: str) -> None:
+        """Something was typed and taken; it is the newest now, wherever it was before."""
+        self.begin()
+        if text.strip():
+            self.entries = [text, *(entry for entry in self.entries if entry != text)][:MOST]
+
+    def begin(self) -> None:
+        """A line is opened: nothing has been gone back to."""
+        self._at, self._typed = -1, ""
+
+    def older(self, text: str) -> str | None:
+        """The entry before the one that stands in the line as `text`; None at the end. What stands there is no step."""
+        if self._at < 0:
+            self._typed = text
+        at = self._at + 1
+        while at < len(self.entries) and self.entries[at] == text:
+            at += 1
+        return self._go(at) if at < len(self.entries) else None
+
+    def newer(self) -> str | None:
+        """The entry after it, at last what was being typed; None behind that."""
+        if self._at < 0:
+            return None
+        return self._go(self._at - 1)
+
+    def _go(self, at: int) -> str:
+        self._at = at
+        return self._typed if at < 0 else self.entries[at]

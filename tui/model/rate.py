@@ -14,8 +14,7 @@ from tui.model.charts import Chart, axis
 from tui.model.figures import clocks, figure_columns, names
 from tui.model.leads import Lead, Shows, time_within
 from tui.model.table import Column, Table
-from tui.model.tabled import Lines, Tabled
-from tui.model.views import Heads, Item, Said, State
+from tui.model.views import Heads, Item, Lines, Said, State, Tabled
 
 SCALES = (60, 240, 960)
 """Intervals at most, as one looks closer."""

@@ -16,13 +16,10 @@ from analyzer.insight.statistics import Group, Study
 from analyzer.session import Analysis
 from tui.model.figures import grouped
 from tui.model.latency import latency_view
-from tui.model.leads import Lead, Shows, one_of
-from tui.model.operations import condition_of
+from tui.model.leads import Lead, Shows, condition_of, one_of
 from tui.model.overview import Facts, Overview, most_of
 from tui.model.rate import rate_view
-from tui.model.tabled import Tabled
-from tui.model.views import Said, View
-from tui.model.working import Work
+from tui.model.views import Said, Tabled, View, Work
 
 OVERVIEW, LATENCY, RATE, CLIENTS, ERRORS, CONNECTIONS = (
     "Overview",
@@ -68,7 +65,7 @@ class Views:
 
 
 def statistics_views(session: Analysis, rows: Ints, work: Work) -> Iterator[list[View]]:
-    """All views of some rows, each time more of them. Raises working.Stopped when nobody wants them any more."""
+    """All views of some rows, each time more of them. Raises views.Stopped when nobody wants them any more."""
     reader, views = Rows(session), Views()
     if not len(rows):
         for name in NAMES:

@@ -16,9 +16,7 @@ from tui.model.figures import clocks
 from tui.model.leads import Lead, Shows, To
 from tui.model.scope import Scope
 from tui.model.table import Column, Table
-from tui.model.tabled import Tabled
-from tui.model.views import Said, View
-from tui.model.working import Work
+from tui.model.views import Said, Tabled, View, Work
 
 NOT_YET = "being read ..."
 KEPT = 20_000
@@ -37,7 +35,7 @@ def names(session: Analysis) -> Sequence[str]:
 
 
 def story_views(session: Analysis, order: Sequence[str], scope: Scope, work: Work) -> Iterator[Sequence[View]]:
-    """All views in an order, more of them each time. Raises working.Stopped when nobody wants them any more."""
+    """All views in an order, more of them each time. Raises views.Stopped when nobody wants them any more."""
     known = tales(session.engine.known.dissectors)
     found: dict[str, View] = {name: Said(name, NOT_YET) for name in order}
     for name in order:

@@ -1,4 +1,4 @@
-"""Tables that are sorted by any column, made shorter by words, and fit into any width; a line is made when it is seen.
+"""Tables that are sorted by any column, made shorter by words, and fit into any width.
 
 Theory. A table keeps values, of which texts are made for the lines on the screen alone. How wide a column is must be
 known before: as wide as its widest text. Where there is no room, long names give way first, then those columns that can

@@ -21,8 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from tui.model.by_stream import ByStream
-from tui.model.slots import Slots
+from tui.model.by_stream import ByStream, Slots
 
 FLAT = "flat"
 """The name under which is remembered that the list is a flat timeline."""

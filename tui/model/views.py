@@ -1,19 +1,21 @@
 """What a page about the whole capture consists of: views, each of them lines that may lead somewhere.
 
-Theory. A view is made by another thread and never changes; what the user did to it, sorted, narrowed, unfolded, is kept
-beside it in a State. So when a newer view of the same things comes, it is seen in the same way. A line has a key, by
-which the selection finds it again wherever it has gone.
+Theory. A view is made by another thread, in portions, and never changes; what the user did to it, sorted, narrowed,
+unfolded, is kept beside it in a State. So when a newer view of the same things comes, it is seen in the same way. A
+line has a key, by which the selection finds it again wherever it has gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import time
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from threading import Event
+from typing import NamedTuple, Protocol, overload
 
 from analyzer.render.lines import Line
 from tui.model.leads import Lead
-from tui.model.table import Order
+from tui.model.table import Fit, Order, Table
 
 Heads = Sequence[tuple[str, str]]
 """Titles of columns in their places, and what they are alone; nothing for what is no column."""
@@ -39,6 +41,10 @@ class State:
     order: Order = field(default_factory=Order)
     opened: frozenset[Hashable] | None = None
     zoom: int = 0
+
+    def unfolded(self, view: View) -> frozenset[Hashable]:
+        """The keys of what is unfolded of a view."""
+        return view.opened if self.opened is None else self.opened
 
 
 class View(Protocol):
@@ -98,3 +104,99 @@ class Said:
     def key_at(self, cell: int, width: int, state: State) -> Hashable:
         """See View."""
         return None
+
+
+OFTEN = 0.1
+"""Seconds between two words about how far it has come."""
+
+
+class Stopped(Exception):
+    """Nobody wants the work any more."""
+
+
+class Work:
+    """What those who do it are told, and tell. say: how far it has come. what: what is being looked for."""
+
+    def __init__(self, say: Callable[[str], None], what: str = "") -> None:
+        self.what = what
+        self._say, self._said = say, 0.0
+        self._stopped = Event()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody still wants it."""
+        return not self._stopped.is_set()
+
+    def stop(self) -> None:
+        """Nobody wants it any more."""
+        self._stopped.set()
+
+    def check(self) -> None:
+        """Raises Stopped if nobody wants it any more."""
+        if self._stopped.is_set():
+            raise Stopped
+
+    def looked(self, done: int, total: int) -> None:
+        """Says that so many messages of `total` have been examined. Raises Stopped as check() does."""
+        self.check()
+        now = time.monotonic()
+        if now > self._said + OFTEN:
+            self._said = now
+            self._say(f"{self.what}: {done:,} of {total:,} examined")
+
+
+class Tabled(Said):
+    """A table. keys: of its rows; lead: what such a row leads to. said: a line behind them."""
+
+    def __init__(
+        self,
+        name: str,
+        table: Table,
+        keys: Sequence[Hashable],
+        lead: Callable[[int], Lead | None],
+        said: str = "",
+    ) -> None:
+        super().__init__(name, said)
+        self.table, self.keys, self.lead = table, keys, lead
+        self.sorts = True
+
+    def head(self, width: int, state: State) -> Heads:
+        """See View."""
+        return self.table.head(self.table.fitted(width), state.order)
+
+    def lines(self, width: int, state: State) -> Sequence[Item]:
+        """See View."""
+        rows, said = self.table.ordered(state.order), self.said
+        if state.order.words:
+            said = f"{len(rows):,} of {len(self.table):,} have {' '.join(state.order.words)}; / narrows, Esc shows all"
+        fit = self.table.fitted(width)
+        return Lines(self, fit, rows, [Item((("dim", said),))] if said else [])
+
+    def place(self, key: Hashable, lines: Sequence[Item]) -> int | None:
+        """See View."""
+        if key is None or not isinstance(lines, Lines):
+            return None
+        return next((place for place, row in enumerate(lines.rows) if self.keys[row] == key), None)
+
+
+class Lines(Sequence[Item]):
+    """An item for each of the rows that are seen, made when it is asked for, and some behind them."""
+
+    def __init__(self, view: Tabled, fit: Fit, rows: Sequence[int], behind: Sequence[Item]) -> None:
+        self.view, self.rows, self.behind = view, rows, behind
+        self._fit = fit
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.behind)
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Item]: ...
+    def __getitem__(self, place: int | slice) -> Item | list[Item]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        if place >= len(self.rows):
+            return self.behind[place - len(self.rows)]
+        row, view = self.rows[place], self.view
+        return Item(view.table.line(self._fit, row), view.lead(row), view.keys[row])

@@ -1,7 +1,8 @@
 """What asks the user for something: a small window for the number of a message, a line for anything else.
 
 Theory. The line reads what was typed before it closes: what is wrong is said above it and underlined in it, and the
-text stays to be mended. The line for filters and searches, which helps while one types, is tui.screens.filter_bar.
+text stays to be mended. The line for filters and searches, which helps while one types, is tui.screens.filter_bar. A
+line at the foot of a page tells each text that stands in it.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.errors import UserError
 from analyzer.query.filter.errors import FilterError, Span
-from tui.screens.bar_line import BarLine, Underlined
-from tui.screens.text_line import TextLine
-from tui.surviving import Fenced
+from tui.crash_guard import Fenced
+from tui.screens.text_line import BarLine, TextLine, Underlined
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 
@@ -30,7 +30,7 @@ LONGEST = 12
 _Answer = TypeVar("_Answer")
 
 
-class Asking(Fenced, ModalScreen[_Answer | None]):
+class Asking(Fenced, ModalScreen[_Answer]):
     """Has an Input; what is typed before that is there is typed into it. Escape gives None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "back", show=False)]
@@ -158,3 +158,46 @@ def _span_in(typed: str, error: FilterError) -> Span | None:
         return None
     before = len(typed) - len(error.text)
     return Span(before + error.span.start, before + error.span.stop)
+
+
+TITLE = " narrow to: "
+
+
+class Narrow(Asking[None]):
+    """Tells each text that stands in the line; Enter leaves it so, Escape leaves nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
+    DEFAULT_CSS = f"""
+    Narrow {{ background: transparent; }}
+    Narrow Horizontal {{ dock: bottom; height: 1; }}
+    Narrow Bar {{ width: {len(TITLE)}; }}
+    Narrow Input {{ border: none; height: 1; width: 1fr; padding: 0; background: $surface; }}
+    Narrow Input:focus {{ border: none; }}
+    """
+
+    def __init__(self, palette: Palette, text: str, tell: Callable[[str], None]) -> None:
+        super().__init__()
+        self._text, self._tell = text, tell
+        self._said = Bar(palette, "bar", id="said")
+
+    def compose(self) -> ComposeResult:
+        """See Textual."""
+        with Horizontal():
+            yield self._said
+            yield TextLine(self._text, most=200)
+
+    def on_mount(self) -> None:
+        """Says what it is for."""
+        self._said.say([Part("bar-title", TITLE)])
+
+    @on(Input.Changed)
+    def _change(self, message: Input.Changed) -> None:
+        self._tell(message.value)
+
+    @on(Input.Submitted)
+    def _submit(self) -> None:
+        self.dismiss(None)
+
+    def _action_cancel(self) -> None:
+        self._tell("")
+        self.dismiss(None)

@@ -1,7 +1,11 @@
-"""What the bars say: title, heads of the panes, status, keys. Plain functions from what is known to parts."""
+"""What the bars say: title, heads of the panes, status, keys.
+
+Theory. Plain functions make parts of bars of what is known; Bars has the widgets, and says how long a sentence stays.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,9 +15,14 @@ from dissectors.field import Field, Source
 from tui.keys import Where, footer
 from tui.live import Wire
 from tui.loader import Growth
-from tui.model.detail import Note, field_path, place_of
+from tui.model.detail import Detail, Note, field_path, place_of
 from tui.model.memory import own_bytes
-from tui.widgets.bar import BLANK, Part
+from tui.theme import Palette
+from tui.widgets.bar import BLANK, Bar, Part
+from tui.widgets.hexview import HexPane
+from tui.widgets.pane import Pane
+from tui.widgets.timeline import TimelinePane
+from tui.widgets.tree import TreePane
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,11 @@ class Counts:
     state: str = "reading"
     percent: int | None = None
     memory: int | None = None
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether more may come."""
+        return self.state == "reading"
 
     def grown(self, growth: Growth) -> Counts:
         """As announced."""
@@ -45,6 +59,9 @@ class Counts:
         """Reading has ended."""
         return replace(self, state="broken off" if error is not None else "complete", percent=None, memory=own_bytes())
 
+
+STAYS = 4.0
+"""Seconds that a sentence stays in the status line while messages are selected as they come."""
 
 GAUGE = 12
 """Cells of the progress bar."""
@@ -160,3 +177,100 @@ def keys_parts(where: Where) -> list[Part]:
             BLANK,
         ]
     return parts
+
+
+BARS = {"title": "bar", "list-head": "head", "tree-head": "head", "hex-head": "head", "status": "bar", "keys": "bar"}
+"""Bars by name, each with the style of what is empty in it."""
+
+ZOOMED = " zoomed, z: all panes "
+
+SCROLLS = {True: " ▼ newest ", False: " G: newest ", None: ""}
+"""At the right of the list's head: whether it stays at the end as messages come in."""
+
+
+class Bars:
+    """The bars around the three panes, by name in `widgets`; the panes by the names that keys have for them.
+
+    counts: what the title counts. Of the thread that paints.
+    """
+
+    def __init__(self, palette: Palette, title: str, timeline: TimelinePane, tree: TreePane, hex_pane: HexPane) -> None:
+        self.widgets = {name: Bar(palette, base, id=name) for name, base in BARS.items()}
+        self.timeline, self.tree, self.hex = timeline, tree, hex_pane
+        self.panes: dict[Where, Pane] = {"list": timeline, "tree": tree, "hex": hex_pane}
+        self.counts = Counts()
+        self._title = title
+        self._problem: str | None = None
+        self._stays = 0.0
+
+    @property
+    def focused(self) -> Pane:
+        """The pane that has the focus; the list while none has."""
+        return next((pane for pane in self.panes.values() if pane.has_focus), self.timeline)
+
+    @property
+    def focused_name(self) -> Where:
+        """Its name."""
+        pane = self.focused
+        return next(name for name, each in self.panes.items() if each is pane)
+
+    def say(self, text: str, style: str = "bar") -> None:
+        """A sentence in the status line, until something else is selected; for a while, where messages are selected as
+        they come.
+        """
+        self._show_status([Part("bar", " "), Part(style, text)])
+        follows = self.timeline.following and self.counts.is_reading
+        self._stays = time.monotonic() + STAYS if text and follows else 0.0
+
+    def warn(self, text: str) -> None:
+        """A warning that stays for a while, whatever is selected meanwhile."""
+        self.say(text, "bar-warning")
+        self._stays = time.monotonic() + STAYS
+
+    def take_problem(self, problem: str | None) -> bool:
+        """Why a live capture ended: stands in the status line when nothing else is said there. Whether it is new."""
+        is_new = problem != self._problem
+        if is_new:
+            self._problem, self._stays = problem, 0.0
+        return is_new
+
+    def _show_status(self, parts: Sequence[Part]) -> None:
+        """At the right stands how many rows are marked."""
+        said = self.timeline.said.marks.said
+        self.widgets["status"].say(parts, [Part("bar-title", f"{said} ")] if said else ())
+
+    def say_title(self, filtered: Filtered | None, wire: Wire | None) -> None:
+        """What is open, the filter in force, how much there is; how a live capture stands."""
+        self.widgets["title"].say(*title_parts(self._title, self.counts, filtered, wire))
+
+    def say_heads(
+        self, detail: Detail | None, shown: str, source: int, *, zoomed: bool, scrolls: bool | None = None
+    ) -> None:
+        """The columns of the list, the message in the tree, the sources of the bytes, of which one is shown; zoomed:
+        that the pane with the focus stands alone; scrolls: whether the list stays at its end, None where it has one.
+        """
+        focused = {name: pane.has_focus for name, pane in self.panes.items()}
+        sources = () if detail is None else detail.tree.sources
+        heads: dict[Where, list[Part]] = {
+            "list": head_parts(self.timeline.columns.head()[self.timeline.left :], focused=focused["list"]),
+            "tree": head_parts(shown, focused=focused["tree"]),
+            "hex": tab_parts(sources, source, focused=focused["hex"]),
+        }
+        for name, parts in heads.items():
+            base = "head-on" if focused[name] else "head"
+            beside = ZOOMED if zoomed and focused[name] else SCROLLS[scrolls] if name == "list" else ""
+            self.widgets[f"{name}-head"].say(parts, [Part(base, beside)] if beside else (), base)
+
+    def say_status(self, detail: Detail | None, source: int) -> None:
+        """Where the selected field stands, unless the list has the focus: it says all itself."""
+        if time.monotonic() < self._stays:
+            return
+        path = () if self.timeline.has_focus or detail is None else self.tree.path()
+        name = detail.tree.sources[source].name if detail is not None and source else None
+        at = self.hex.at if self.hex.has_focus and self.hex.count else None
+        problem = [Part("bar-error", f" {safe_text(self._problem)}")] if self._problem else []
+        self._show_status(problem or status_parts(path, name, at))
+
+    def say_keys(self) -> None:
+        """The keys that matter in the pane that has the focus."""
+        self.widgets["keys"].say(keys_parts(self.focused_name))

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from analyzer.render.lines import Line
-from tui.surviving import Fenced
+from tui.crash_guard import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import BLANK, Bar, Part
 from tui.widgets.cutting import Spans
@@ -85,7 +85,7 @@ class BugScreen(Fenced, Screen[Going]):
         self._said.say([Part("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
 
     def _action_save(self) -> None:
-        from tui.state import put
+        from tui.remembered import put
 
         path = put("bug-report.txt", f"{self._report}\n".encode())
         if path is None:

@@ -1,12 +1,13 @@
-"""A list of things to choose from, made shorter by typing: menus, the palette, themes, names.
+"""A list of things to choose from, made shorter by typing: menus, the palette, themes, names; or a question.
 
 Theory. What is typed are words that must all be in a choice, in any order. The cursor's keys move in the list while the
-line has the focus, so nobody has to change between them.
+line has the focus, so nobody has to change between them. A question before something is lost has no line: the same key
+once more, or Enter, says yes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from textual import events, on
@@ -17,8 +18,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
+from tui.crash_guard import Fenced
 from tui.screens.text_line import TextLine
-from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 from tui.widgets.cutting import Spans
@@ -140,3 +141,34 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
 
 def _searched(choice: Choice[_Value]) -> str:
     return f"{plain(choice.shown)} {choice.beside}".lower()
+
+
+Act = Callable[[], object]
+
+
+class Sure(Chooser[Act]):
+    """Gives what is to be done. choices: what there is to do, for people, and the act; the first is what was wanted.
+
+    keys: Textual's names of those that choose the first, with commas.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False, priority=True)]
+    DEFAULT_CSS = "Sure { align: center middle; }"
+
+    def __init__(self, palette: Palette, title: str, choices: Sequence[tuple[str, Act]], keys: str) -> None:
+        lines = [Choice((("", text),), act) for text, act in choices]
+        first = keys.partition(",")[0]
+        super().__init__(palette, title, [lines[0]._replace(beside=f"{first}, Enter"), *lines[1:]])
+        self._bindings.bind(keys, "yes", show=False, priority=True)
+
+    def compose(self) -> ComposeResult:
+        """See Chooser; a line to type into would take the keys."""
+        with Vertical():
+            yield self._said
+            yield self.pane
+
+    def _action_choose(self) -> None:
+        self.choose()
+
+    def _action_yes(self) -> None:
+        self.dismiss((self._choices[0].value,))

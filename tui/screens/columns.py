@@ -65,7 +65,7 @@ class ColumnsScreen(Chooser[Gives | Turns]):
         """Shows what is known at once, and has the fields written down."""
         self._choose_among(None)
         super().on_mount()
-        self._main.later("fields", _fields, self._take)
+        self._main.background.ask("fields", _fields, self._take)
 
     def _take(self, fields: Mapping[str, str]) -> None:
         self._fields = fields

@@ -2,32 +2,34 @@
 
 Theory. Each letter is answered: a sign and a colour say whether what stands there is a filter, the line above says why
 not, and a list above that how the word at the cursor may go on. One thread looks at each text, another reads what
-there is to offer, and what they post is shown if it speaks of what stands there by then; so no key waits. Enter takes
+there is to offer, and what they say is shown if it speaks of what stands there by then; so no key waits. Enter takes
 what was typed, whatever is offered; Tab takes an offer, and the next one when it is pressed again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TypeVar
 
+from rich.cells import cell_len
 from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
+from analyzer.columns.text import safe_text
 from analyzer.query.filter.errors import Span
-from tui.background import Background, Failed
-from tui.model.completion import NOTHING, Offers
+from tui.background import Background
+from tui.model.completion import NOTHING, Offer, Offers, State, Verdict, about_field
 from tui.model.prompting import Look, Prompter
-from tui.model.verdict import State, Verdict
 from tui.screens.ask import AskLine, Question
-from tui.screens.bar_line import BarLine
-from tui.screens.bar_offers import OffersPane
 from tui.screens.chooser import Choice, Chooser
+from tui.screens.text_line import BarLine
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
+from tui.widgets.cutting import Spans
+from tui.widgets.pane import Pane
 
 FOOT = 2
 """Lines of the bar itself: what is said, and what is typed."""
@@ -40,16 +42,68 @@ _STYLES = {State.WHOLE: "text", State.BEGUN: "dim", State.WRONG: "error"}
 _Answer = TypeVar("_Answer")
 
 
-class Looked(Message):
-    """A thread has looked at a text."""
+MOST, WIDEST = 8, 76
+"""Offers that are seen at once, and cells of a line."""
 
-    def __init__(self, look: Look) -> None:
-        super().__init__()
-        self.look = look
+TAKEN, FREE, GAP = "▸ ", "  ", "  "
+LEAST = 16
+"""Cells that are left for what an offer is."""
 
 
-class Read(Message):
-    """There is more to offer than there was."""
+class OffersPane(Pane):
+    """Some offers; the cursor is on none of them until one is taken."""
+
+    class Taken(Message):
+        """An offer was clicked."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    def __init__(self, palette: Palette, *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self.styles_of = {**palette.styles, "": palette.styles["bar"]}
+        self.can_focus = False
+        self.offers: Sequence[Offer] = ()
+        self.display = False
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return len(self.offers)
+
+    @property
+    def has_focus(self) -> bool:  # type: ignore[override] # keys go to the line, and yet this is where the cursor is
+        """It looks so."""
+        return True
+
+    def show(self, offers: Sequence[Offer], room: int) -> None:
+        """Shows others, none of them taken; `room` lines are left for them."""
+        height = min(len(offers), MOST, max(room, 0))
+        if height != (self.styles.height.value if self.display and self.styles.height else 0):
+            self.display = height > 0
+            self.styles.height = height
+        if offers != self.offers or self.cursor >= 0:
+            self.offers = offers
+            self.cursor, self.top = -1, 0
+            self.anew()
+
+    def take(self, place: int) -> None:
+        """Marks one."""
+        self.place_cursor(place)
+
+    def spans(self, line: int) -> Spans:
+        """See Pane."""
+        offer = self.offers[line]
+        about = about_field(offer.text) if offer.about is None else offer.about
+        spans = [("bar", TAKEN if line == self.cursor else FREE)]
+        spans.append(("bar-key" if offer.about is None else "bar-title", offer.text))
+        room = self.inner.width - len(FREE) - cell_len(safe_text(offer.text, WIDEST)) - len(GAP)
+        return [*spans, ("bar", GAP), ("bar-dim", about)] if about and room >= LEAST else spans
+
+    def clicked(self, line: int, column: int) -> None:
+        """See Pane."""
+        self.post_message(self.Taken(line))
 
 
 class FilterBar(AskLine[_Answer]):
@@ -69,7 +123,7 @@ class FilterBar(AskLine[_Answer]):
         self.pane = OffersPane(palette, id="offers")
         self.seen: Look | None = None
         """What was said last of a text, if nothing has been learned since."""
-        self._looker, self._reader = (Background(self.post_message) for _ in range(2))
+        self._looker, self._reader = (Background(self.call_later) for _ in range(2))
         self._asked: tuple[str, int] | None = None
         self._wants_offers = False
         self._owed = 0
@@ -94,7 +148,7 @@ class FilterBar(AskLine[_Answer]):
         self.call_after_refresh(self._begin_to_read)
 
     def _begin_to_read(self) -> None:
-        self._read("names", self.prompter.read_names)
+        self._reader.ask("names", self.prompter.read_names, self._look_again)
         self._reader.start()
 
     def on_unmount(self) -> None:
@@ -110,27 +164,16 @@ class FilterBar(AskLine[_Answer]):
 
     # What stands there is looked at.
 
-    def _read(self, kind: str, read: Callable[[], None]) -> None:
-        def work() -> Message:
-            read()
-            return Read()
-
-        self._reader.ask(kind, work)
-
     def _look(self) -> None:
         prompter, text, cursor = self.prompter, self.line.value, self.line.cursor_position
         if (text, cursor) != self._asked:
             self._asked = text, cursor
-            self._looker.ask("look", lambda: Looked(prompter.look(text, cursor)))
+            self._looker.ask("look", lambda: prompter.look(text, cursor), self._take_look)
 
-    @on(Read)
-    def _look_again(self) -> None:
+    def _look_again(self, _: None) -> None:
+        """There is more to offer than there was."""
         self._asked = self.seen = None
         self._look()
-
-    @on(Failed)
-    def _fail(self, message: Failed) -> None:
-        raise message.error
 
     def changed(self) -> None:
         """See AskLine. What was said stays until the new text has been looked at, lest it flickers at every letter."""
@@ -149,9 +192,8 @@ class FilterBar(AskLine[_Answer]):
         if not self.line.selection.is_empty:
             self._show_offers(NOTHING)
 
-    @on(Looked)
-    def _take_look(self, message: Looked) -> None:
-        look, line, prompter = message.look, self.line, self.prompter
+    def _take_look(self, look: Look) -> None:
+        line, prompter = self.line, self.prompter
         if (look.text, look.cursor) != (line.value, line.cursor_position):
             return
         self.seen = look
@@ -160,7 +202,7 @@ class FilterBar(AskLine[_Answer]):
             self._show_offers(look.offers)
         missing = look.offers.missing
         if missing is not None:
-            self._read("values", lambda: prompter.read_values(missing))
+            self._reader.ask("values", lambda: prompter.read_values(missing), self._look_again)
         if self._owed and prompter.known.names is not None:
             self._turn(self._owed)
 

@@ -8,84 +8,43 @@ are examined together, only one has been asked where its finding lies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
-
-from textual import on
-from textual.message import Message
 
 from analyzer.insight.checkup import Found, of_rows
 from analyzer.session import Session
-from dissectors.field import Tree
-from dissectors.finding import Finding, Severity
-from tui.messages import Nothing
-from tui.model.accordion import Spot
-from tui.model.detail import Place
+from dissectors.finding import Severity
 from tui.model.findings import Findings, Tally
 from tui.model.scope import Scope
-from tui.model.working import Stopped, Work
+from tui.model.views import Stopped, Work
 from tui.screens.folding import FoldingPage
-from tui.screens.page import Deed
 from tui.theme import Palette
 from tui.widgets.bar import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tui.screens.main import MainScreen
-
 PORTION = (16_384, 4 << 20)
 """Rows, and bytes of their messages, that are examined before what was found is shown."""
 
-
-@dataclass(frozen=True, slots=True)
-class GoesToFinding:
-    """Leads to a row and the place of a finding in it."""
-
-    row: int
-    finding: Finding
-
-    def do(self, main: MainScreen) -> None:
-        """Selects them."""
-        main.select_at(self.row, self._place)
-
-    def _place(self, tree: Tree) -> Place | None:
-        wanted = self.finding
-        for each in (wanted, *tree.findings):
-            if (each.code, each.text) == (wanted.code, wanted.text) and each.offset is not None:
-                last = max(tree.sources[each.source].length - 1, 0)  # what is missing would be behind it
-                return Place(each.source, min(each.offset, last), each.length or 0)
-        return None
-
-
-class _Shown(Findings):
-    """Findings that lead somewhere."""
-
-    def deed(self, spot: Spot) -> Deed | None:
-        """See Contents."""
-        found = self.found(spot)
-        return None if found is None or found.row is None else GoesToFinding(found.row, found.finding)
-
-
-class Examined(Message):
-    """A portion of an examination: what was found since the last one; so many rows have been looked at by now."""
-
-    def __init__(self, examination: Examination, tally: Tally, rows: int) -> None:
-        super().__init__()
-        self.examination, self.tally, self.rows = examination, tally, rows
+Portion = tuple[Tally, int]
+"""What was found since the last portion; so many rows have been looked at by now."""
 
 
 class Examination:
-    """Looks at all rows of a scope, for a thread of its own."""
+    """Looks at all rows of a scope, for a thread of its own.
 
-    def __init__(self, session: Session, scope: Scope, post: Callable[[Message], object]) -> None:
+    post: gets what was found since the last time, and how many rows have been looked at by now.
+    """
+
+    def __init__(self, session: Session, scope: Scope, post: Callable[[Portion], object]) -> None:
         self.scope = scope
         self.work = Work(lambda said: None)
         self._session, self._post = session, post
         self._tally = Tally()
 
-    def run(self) -> Message:
-        """Posts what it finds; what it finds last is the message that it gives."""
+    def run(self) -> Portion | None:
+        """Posts what it finds, and gives what it finds last; None where nobody wants it any more."""
         scope = self.scope
         if scope.ended and scope.kept is None:
             for finding in self._session.findings:
@@ -98,13 +57,13 @@ class Examination:
                 if row >= 0 and (mask is None or mask[row]):
                     self._tally.add(found)
         except Stopped:
-            return Nothing()
-        return Examined(self, self._tally, scope.rows)
+            return None
+        return self._tally, scope.rows
 
     def _tell(self, rows: int) -> None:
         self.work.check()
         tally, self._tally = self._tally, Tally()
-        self._post(Examined(self, tally, rows))
+        self._post((tally, rows))
 
 
 class FindingsPage(FoldingPage):
@@ -114,16 +73,20 @@ class FindingsPage(FoldingPage):
         super().__init__(palette, "Findings")
         self._session, self._scope = session, scope
         self._examination: Examination | None = None
-        self._findings = _Shown(session)
+        self._findings = Findings(session)
         self._rows = 0
 
     def begin(self) -> None:
         """See FoldingPage."""
         self.stop()
-        self._findings, self._rows = _Shown(self._session), 0
+        self._findings, self._rows = Findings(self._session), 0
         self.pane.say("working ...")
-        self._examination = examination = Examination(self._session, self._scope(), self.post_message)
-        self._worker.ask("page", examination.run)
+        self._examination = examination = Examination(
+            self._session,
+            self._scope(),
+            lambda portion: self._worker.post(lambda: self._take(examination, portion)),
+        )
+        self._worker.ask("page", examination.run, partial(self._take, examination))
         self._say()
 
     def stop(self) -> None:
@@ -135,23 +98,22 @@ class FindingsPage(FoldingPage):
         """Nobody wants the rest any more."""
         self.stop()
 
-    @on(Examined)
-    def _examined(self, message: Examined) -> None:
-        if message.examination is not self._examination:
+    def _take(self, examination: Examination, portion: Portion | None) -> None:
+        if examination is not self._examination or portion is None:
             return
+        tally, self._rows = portion
         pane, findings = self.pane, self._findings
-        self._rows = message.rows
         if pane.contents is None:
-            findings.merge(message.tally)
+            findings.merge(tally)
             if findings.kinds:
                 pane.show(findings)
-        elif message.tally.counts:
+        elif tally.counts:
             # Who is at the top sees what is gravest by now; nobody else is moved.
             marks = [
                 findings.mark(pane.spot if pane.cursor else None),
                 findings.mark(pane.top_spot if pane.top else None),
             ]
-            findings.merge(message.tally)
+            findings.merge(tally)
             pane.changed(*map(findings.spot, marks))
         self._say()
 

@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-from textual import on
-from textual.message import Message
 
 from analyzer.decode.endpoints import name_stream
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.name_resolver import Lore
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.session import Session
-from tui.model.accordion import Spot
 from tui.model.dialogue import Decoded, Dialogue
 from tui.model.scope import Scope
 from tui.screens.folding import FoldingPage
-from tui.screens.page import Deed, Goes
 from tui.theme import Palette
 from tui.widgets.bar import Part
 
 SIDES = {None: "", FROM_CLIENT: ", what the client said", FROM_SERVER: ", what the server said"}
 """Whose messages are shown, in the order in which a key turns them over."""
-
-
-class _Shown(Dialogue):
-    """Every line leads to its message."""
-
-    def deed(self, spot: Spot) -> Deed | None:
-        """See Contents."""
-        return Goes(int(self.rows[spot.head]))
-
-
-class DecodedLater(Message):
-    """A long message has been decoded."""
-
-    def __init__(self, dialogue: Dialogue, row: int, decoded: Decoded) -> None:
-        super().__init__()
-        self.dialogue, self.row, self.decoded = dialogue, row, decoded
 
 
 class FollowPage(FoldingPage):
@@ -79,7 +60,7 @@ class FollowPage(FoldingPage):
         rows = scope.counting(every)
         if self._side is not None:
             rows = rows[index.column("side")[rows] == self._side]
-        self._dialogue = _Shown(self._session, rows, began, self._limits, self._lore, self._wish)
+        self._dialogue = Dialogue(self._session, rows, began, self._limits, self._lore, self._wish)
         if len(rows):
             self.pane.show(self._dialogue, 0 if self._row is None else self._dialogue.place_of(self._row))
         else:
@@ -90,12 +71,12 @@ class FollowPage(FoldingPage):
     def _wish(self, row: int) -> None:
         dialogue = self._dialogue
         assert dialogue is not None
-        self._worker.ask(f"row {row}", lambda: DecodedLater(dialogue, row, dialogue.decoded(row)))
+        work = partial(dialogue.decoded, row)
+        self._worker.ask(f"row {row}", work, lambda decoded: self._take(dialogue, row, decoded))
 
-    @on(DecodedLater)
-    def _decoded(self, message: DecodedLater) -> None:
-        if message.dialogue is self._dialogue:
-            self.pane.grown(*self._dialogue.put(message.row, message.decoded))
+    def _take(self, dialogue: Dialogue, row: int, decoded: Decoded) -> None:
+        if dialogue is self._dialogue:
+            self.pane.grown(*dialogue.put(row, decoded))
 
     def _action_one_side(self) -> None:
         sides = list(SIDES)

@@ -8,76 +8,32 @@ a filter to apply, and the main screen does it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.screen import Screen
 
 from analyzer.errors import UserError
 from analyzer.render.lines import Line
-from tui.background import Background, Failed
-from tui.surviving import Fenced
+from tui.background import Background
+from tui.crash_guard import Fenced
+from tui.model.leads import Lead
 from tui.theme import Palette
 from tui.widgets.bar import BLANK, Bar, Part
 from tui.widgets.cutting import Spans
 from tui.widgets.pane import Pane
 
-if TYPE_CHECKING:
-    from tui.screens.main import MainScreen
-
-
-@dataclass(frozen=True, slots=True)
-class Goes:
-    """Leads to a row."""
-
-    row: int
-
-    def do(self, main: MainScreen) -> None:
-        """Selects it."""
-        main.select_row(self.row)
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Shows what fulfils a filter."""
-
-    text: str
-
-    def do(self, main: MainScreen) -> None:
-        """Puts it in force."""
-        from analyzer.query.filter import compiled
-
-        main.apply(compiled(self.text, main.named))
-
-
-class Deed(Protocol):
-    """What a line leads to."""
-
-    def do(self, main: MainScreen) -> None:
-        """Does it."""
-
 
 class Entry(NamedTuple):
-    """A line of a page, and what Enter on it does."""
+    """A line of a page, and where Enter on it leads."""
 
     line: Line
-    deed: Deed | None = None
+    lead: Lead | None = None
 
 
 Make = Callable[[int], Sequence[Entry]]
 """Makes a page's lines for a width in cells; in a thread of its own. Raises UserError, which is shown."""
-
-
-class Made(Message):
-    """The lines are there."""
-
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        super().__init__()
-        self.entries = entries
 
 
 class PagePane(Pane):
@@ -100,12 +56,12 @@ class PagePane(Pane):
 
     def clicked(self, line: int, column: int) -> None:
         """See Pane: a click on what leads somewhere goes there."""
-        if self.entries[line].deed is not None and isinstance(self.screen, Page):
+        if self.entries[line].lead is not None and isinstance(self.screen, Page):
             self.screen.enter()
 
 
-class Page(Fenced, Screen[Deed]):
-    """Shows what `make` makes, anew whenever the width changes. Gives the deed of a line, None when it was left."""
+class Page(Fenced, Screen[Lead]):
+    """Shows what `make` makes, anew whenever the width changes. Gives where a line leads, None when it was left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", show=False),
@@ -120,7 +76,7 @@ class Page(Fenced, Screen[Deed]):
         self.palette = palette
         self._make = make
         self.page = PagePane(palette, id="page")
-        self._worker = Background(self.post_message)
+        self._worker = Background(self.call_later)
         self._head = Bar(palette, "bar", id="page-title")
         self._foot = Bar(palette, "bar", id="page-keys")
         self.heading = title
@@ -150,22 +106,17 @@ class Page(Fenced, Screen[Deed]):
         """Has the lines made anew."""
         width, make = self.page.inner.width, self._make
 
-        def work() -> Made:
+        def work() -> Sequence[Entry]:
             try:
-                return Made(make(width))
+                return make(width)
             except UserError as error:
-                return Made([Entry((("error", str(error)),))])
+                return [Entry((("error", str(error)),))]
 
-        self._worker.ask("page", work)
+        self._worker.ask("page", work, self._show)
 
-    @on(Made)
-    def _show(self, message: Made) -> None:
-        self.page.entries = message.entries
+    def _show(self, entries: Sequence[Entry]) -> None:
+        self.page.entries = entries
         self.page.recount()
-
-    @on(Failed)
-    def _fail(self, message: Failed) -> None:
-        raise message.error
 
     def _action_enter(self) -> None:
         self.enter()
@@ -173,8 +124,8 @@ class Page(Fenced, Screen[Deed]):
     def enter(self) -> None:
         """Ends with what the selected line stands for, if it stands for something."""
         entry = self.page.entries[self.page.cursor] if self.page.count else None
-        if entry is not None and entry.deed is not None:
-            self.dismiss(entry.deed)
+        if entry is not None and entry.lead is not None:
+            self.dismiss(entry.lead)
 
     def _action_leave(self) -> None:
         self.dismiss(None)

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from textual.screen import ModalScreen
 
 from analyzer.errors import UserError
-from tui.background import Background, Failed
-from tui.model.working import Stopped
-from tui.surviving import Fenced
+from tui.background import Background
+from tui.crash_guard import Fenced
+from tui.model.views import Stopped
 from tui.theme import Palette
 from tui.widgets.bar import Bar, Part
 
@@ -34,8 +33,8 @@ WIDTH = 40
 class Watch:
     """What the work tells. Of the thread that works, but for `stop`."""
 
-    def __init__(self, post: Callable[[Message], object]) -> None:
-        self._post = post
+    def __init__(self, show: Callable[[int | None], object]) -> None:
+        self._show = show
         self._stopped = threading.Event()
         self.over = threading.Event()
 
@@ -43,31 +42,11 @@ class Watch:
         """So many rows are done, None where that cannot be said. Raises Stopped."""
         if self._stopped.is_set():
             raise Stopped
-        self._post(Came(done))
+        self._show(done)
 
     def stop(self) -> None:
         """Nobody wants it any more."""
         self._stopped.set()
-
-
-class Came(Message):
-    """The work has come so far."""
-
-    def __init__(self, done: int | None) -> None:
-        super().__init__()
-        self.done = done
-
-    def can_replace(self, message: Message) -> bool:
-        """See Textual: the last one says it all."""
-        return isinstance(message, Came)
-
-
-class Finished(Message):
-    """The work is done: a sentence, and whether it is a bad one."""
-
-    def __init__(self, text: str, *, bad: bool = False) -> None:
-        super().__init__()
-        self.text, self.bad = text, bad
 
 
 class Progress(Fenced, ModalScreen[tuple[str, bool]]):
@@ -90,8 +69,8 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
         super().__init__()
         self._title, self._rows, self._work = title, rows, work
         self._said = [Bar(palette, "bar", id=name) for name in ("what", "far", "hint")]
-        self._watch = Watch(self.post_message)
-        self._worker = Background(self.post_message)
+        self._worker = Background(self.call_later)
+        self._watch = Watch(lambda done: self._worker.post(partial(self._show, done)))
 
     def compose(self) -> ComposeResult:
         """See Textual."""
@@ -105,17 +84,20 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
         hint.say([Part("bar-key", " Esc"), Part("bar-dim", " stops it: nothing is left behind")])
         self._show(None)
         self._worker.start()
-        self._worker.ask("work", self._whole)
+        self._worker.ask("work", self._whole, self._finish)
 
-    def _whole(self) -> Message:
+    def _whole(self) -> tuple[str, bool] | Exception:
+        """Does the work: a sentence, and whether it is a bad one; or a defect."""
         try:
-            return Finished(self._work(self._watch))
+            return self._work(self._watch), False
         except Stopped:
-            return Finished("stopped: nothing was written", bad=True)
+            return "stopped: nothing was written", True
         except UserError as error:
-            return Finished(str(error), bad=True)
+            return str(error), True
         except OSError as error:
-            return Finished(f"cannot be written: {error.strerror or error}", bad=True)
+            return f"cannot be written: {error.strerror or error}", True
+        except Exception as error:
+            return error
         finally:
             self._watch.over.set()
 
@@ -125,10 +107,6 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
         self._worker.stop()
         if self._worker.ident is not None:
             self._watch.over.wait(PATIENCE)
-
-    @on(Came)
-    def _come(self, message: Came) -> None:
-        self._show(message.done)
 
     def _show(self, done: int | None) -> None:
         far = self._said[1]
@@ -140,14 +118,11 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
         bar = "█" * full + "·" * (WIDTH - full)
         far.say([Part("bar", f" {bar} "), Part("bar-dim", f"{int(100 * share)} %")])
 
-    @on(Finished)
-    def _finish(self, message: Finished) -> None:
-        self.dismiss((message.text, message.bad))
-
-    @on(Failed)
-    def _fail(self, message: Failed) -> None:
-        self.dismiss(("it failed for a defect of the program", True))
-        raise message.error
+    def _finish(self, end: tuple[str, bool] | Exception) -> None:
+        if isinstance(end, Exception):
+            self.dismiss(("it failed for a defect of the program", True))
+            raise end
+        self.dismiss(end)
 
     def _action_stop(self) -> None:
         self._watch.stop()

@@ -12,9 +12,10 @@ from analyzer.insight.properties import properties
 from analyzer.render.lines import Line
 from analyzer.render.properties_text import WIDTH, Property, property_lines
 from analyzer.session import Session
+from tui.model.leads import Lead, Shows, To
 from tui.model.memory import own_bytes
 from tui.model.scope import Scope
-from tui.screens.page import Deed, Entry, Filters, Goes, Page
+from tui.screens.page import Entry, Page
 from tui.theme import Palette
 
 _MIB = 1 << 20
@@ -23,7 +24,7 @@ _MIB = 1 << 20
 def entries(session: Session, scope: Scope) -> list[Entry]:
     """The lines of the page. Reads the session only; any thread may do it."""
     found = properties(session, scope.rows, scope.streams)
-    lines = [Entry(_line(each), _deed(each, session, scope)) for each in property_lines(found)]
+    lines = [Entry(_line(each), _lead(each, session, scope)) for each in property_lines(found)]
     return [*lines, Entry(()), *map(Entry, _own(scope))]
 
 
@@ -39,14 +40,14 @@ def _line(each: Property) -> Line:
     return (("name", f"{each.name + ':':<{WIDTH}} "), ("value", each.text))
 
 
-def _deed(each: Property, session: Session, scope: Scope) -> Deed | None:
+def _lead(each: Property, session: Session, scope: Scope) -> Lead | None:
     """A protocol's messages, or the one of a packet that somebody has written a comment on."""
     match each.about:
         case ("protocol", name):
-            return Filters(f'protocol == "{name}"')
+            return Shows(f'protocol == "{name}"')
         case ("packet", number):
             row = _row_of(session, scope, int(number))
-            return None if row is None else Goes(row)
+            return None if row is None else To(row)
     return None
 
 

@@ -1,24 +1,83 @@
-"""A page of several views, of which one is seen, statistics or conversations: what keys and the mouse do to it."""
+"""A page of several views, of which one is seen: statistics, conversations, what happened.
+
+Theory. The views are made beside the keys (tui.screens.view_maker); here the one that is seen is painted for the width
+that there is, which costs as little as a key may. What the user did to a view, and which line of it was selected, is
+kept by the view's name, so that newer figures come in beneath the cursor without moving it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar
 
 from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from analyzer.columns.text import safe_text
-from tui.model.table import Order
-from tui.screens.viewing import ViewingPage
+from analyzer.render.amounts import counted
+from tui import keys
+from tui.model.leads import Opens, Shows, both
+from tui.model.scope import Scope
+from tui.model.views import Item, State, View
+from tui.screens.page import Page, PagePane
+from tui.screens.view_maker import MakeViews, ViewMaker
+from tui.theme import Palette
 from tui.widgets.above import Above
-from tui.widgets.bar import Bar
+from tui.widgets.bar import BLANK, Bar, Part
+from tui.widgets.cutting import Spans
+
+FIXED = 3
+"""Lines of the page that are there in any view: title, tabs, keys."""
 
 DIGITS = 9
 
 
-class ViewsPage(ViewingPage):
-    """See tui.screens.viewing."""
+class ViewPane(PagePane):
+    """The lines of the view that is seen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("views")
+
+    def __init__(self, palette: Palette, *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self.items: Sequence[Item] = ()
+
+    @property
+    def count(self) -> int:
+        """See Pane."""
+        return len(self.items)
+
+    @property
+    def item(self) -> Item | None:
+        """What the cursor is on."""
+        return self.items[self.cursor] if self.cursor < self.count else None
+
+    @property
+    def fold_line(self) -> int | None:
+        """The line of what unfolds that the cursor is on or beneath."""
+        return next((line for line in range(self.cursor, -1, -1) if self.items[line].folds), None)
+
+    def spans(self, line: int) -> Spans:
+        """See Pane."""
+        return self.items[line].line
+
+    def moved(self) -> None:
+        """See Pane."""
+        assert isinstance(self.screen, ViewsPage)
+        self.screen.say_above()
+
+    def clicked(self, line: int, column: int) -> None:
+        """See Pane: a click on a mark folds, one on what leads somewhere goes there."""
+        assert isinstance(self.screen, ViewsPage)
+        item = self.items[line]
+        if item.folds and column < 2:
+            self.screen.turn(item.key)
+        elif item.lead is not None:
+            self.screen.enter()
+
+
+class ViewsPage(Page):
+    """Shows the views that `make` makes of what is in a scope; the scope is asked for anew whenever they are made."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "turn(1)", show=False),
@@ -27,23 +86,146 @@ class ViewsPage(ViewingPage):
         *(Binding(str(digit), f"open({digit - 1})", show=False) for digit in range(1, DIGITS + 1)),
     ]
 
+    def __init__(
+        self, palette: Palette, title: str, names: Sequence[str], scope: Callable[[], Scope], make: MakeViews
+    ) -> None:
+        super().__init__(palette, title, lambda width: ())
+        self.page = self.pane = ViewPane(palette, id="page")
+        self.maker = ViewMaker(self._worker, names, scope, make)
+        self.maker.changed = self._say_changed
+        self._tabs = Bar(palette, "bar", id="page-tabs")
+        self._above = Above(palette, id="page-above")
+        self._heads = Bar(palette, "head", id="page-heads")
+        self._states = {name: State() for name in names}
+        self._selected: dict[str, Hashable] = {}
+        self._at = 0
+        self._seen: View | None = None
+
+    def compose(self) -> ComposeResult:
+        """See Textual."""
+        yield from (self._head, self._tabs, self._above, self._heads, self.pane, self._foot)
+
+    def on_unmount(self) -> None:
+        """Nobody wants the views any more."""
+        self.maker.stop()
+
+    @property
+    def view(self) -> View:
+        """The one that is seen."""
+        return self.maker.views[self._at]
+
+    @property
+    def state(self) -> State:
+        """How it is seen."""
+        return self._states[self.view.name]
+
+    # What is seen.
+
+    def _say_changed(self) -> None:
+        self._say_title()
+        if self._seen is not None and self.view is not self._seen:
+            self.remake()
+
+    def remake(self) -> None:
+        """See Page: the view is shown for the width and the state that there are now; the selected line stays so."""
+        pane, view, width = self.pane, self.view, self.pane.inner.width
+        if not width:
+            return
+        if not self.maker.has_begun:
+            self.maker.begin()
+        self._seen = view
+        key = self._selected.get(view.name)
+        pane.items = view.lines(width, self.state)
+        place = view.place(key, pane.items) if key is not None else 0
+        pane.cursor = min(pane.cursor, max(pane.count - 1, 0)) if place is None else place
+        self._say_tabs()
+        self._say_keys()
+        self._say_heads(width)
+        self.say_above()
+        pane.recount()
+        pane.place_cursor(pane.cursor)
+
+    def say_above(self) -> None:
+        """What stands above the lines depends on the one that is selected."""
+        item, view, pane = self.pane.item, self.view, self.pane
+        key = None if item is None else item.key
+        self._selected[view.name] = key
+        height = self.size.height - FIXED - (1 if self._heads.display else 0)
+        self._above.say(view.above(pane.inner.width, height, self.state, key))
+
+    def _say_title(self) -> None:
+        maker = self.maker
+        said = f", {maker.scope.said}" if maker.scope.said else ""
+        title = Part("bar-title", f" {self.heading}")
+        right = [Part("bar-warning", f" {maker.progress} ")] if maker.progress else []
+        self._head.say([title, Part("bar", f" of {counted(maker.count, 'message')}{said}")], right)
+
+    def _say_tabs(self) -> None:
+        parts = []
+        for place, view in enumerate(self.maker.views):
+            name = f"[{view.name}]" if place == self._at else f" {view.name} "
+            parts.append(Part("tab-on" if place == self._at else "tab", name, str(place)))
+        self._tabs.say(parts)
+
+    def _say_heads(self, width: int) -> None:
+        heads = self.view.head(width, self.state)
+        self._heads.display = bool(heads)
+        self._heads.say([Part("head", text, title) for text, title in heads])
+
+    def _say_keys(self) -> None:
+        view = self.view
+        hints = [("Enter", "filter", "enter"), ("Tab", "view", "turn(1)")]
+        if view.foldable:
+            hints += [("Space", "fold", "fold"), ("= -", "all", "more")]
+        if view.sorts:
+            hints += [("o O", "sort", "sort"), ("/", "find", "narrow")]
+        if view.zooms:
+            hints += [("+ -", "intervals", "more")]
+        hints += [("r", "anew", "anew"), ("Esc", "back", "leave")]
+        parts = [(Part("bar-key", key, name), Part("bar-dim", f" {text}", name), BLANK) for key, text, name in hints]
+        self._foot.say([Part("bar", " "), *(part for each in parts for part in each)])
+
+    # What is done to it.
+
+    def enter(self) -> None:
+        """See Page: goes where the line leads; unfolds one that leads nowhere."""
+        item = self.pane.item
+        if item is None:
+            return
+        if isinstance(item.lead, Opens):
+            self.open([view.name for view in self.maker.views].index(item.lead.view))
+        elif isinstance(item.lead, Shows):  # a figure counts what the filter in force keeps
+            self.dismiss(Shows(both(self.maker.scope.filter or "", item.lead.condition)))
+        elif item.lead is not None:
+            self.dismiss(item.lead)
+        elif item.folds:
+            self.turn(item.key)
+
+    def open(self, place: int) -> None:
+        """Shows another view."""
+        if place < len(self.maker.views):
+            self._at = place
+            self.pane.cursor = self.pane.top = 0
+            self.remake()
+
+    def turn(self, key: Hashable) -> None:
+        """Unfolds what has a key, or folds it."""
+        self.state.opened = self.state.unfolded(self.view) ^ {key}
+        self.remake()
+
+    def narrow(self, text: str) -> None:
+        """Shows only what has all of these words."""
+        self.state.order.words = tuple(safe_text(text).lower().split())
+        self.remake()
+
     def _action_open(self, place: int) -> None:
         self.open(place)
 
     def _action_turn(self, by: int) -> None:
-        self.open((self._at + by) % len(self._views))
-
-    def _is_open(self, key: Hashable) -> bool:
-        opened = self.state.opened
-        return key in (self.view.opened if opened is None else opened)
-
-    def _fold_line(self) -> int | None:
-        """The line of what unfolds that the cursor is on or beneath."""
-        items = self.pane.items
-        return next((line for line in range(self.pane.cursor, -1, -1) if items[line].folds), None)
+        self.open((self._at + by) % len(self.maker.views))
 
     def _action_fold(self) -> None:
-        head = self._fold_line() if self.view.foldable else None
+        head = self.pane.fold_line if self.view.foldable else None
         if head is not None:
             self.pane.go(head)
             self.turn(self.pane.items[head].key)
@@ -51,36 +233,32 @@ class ViewsPage(ViewingPage):
     def _action_inward(self) -> None:
         item = self.pane.item
         if item is not None and item.folds:
-            if not self._is_open(item.key):
+            if item.key not in self.state.unfolded(self.view):
                 self.turn(item.key)
             else:
                 self.pane.go(self.pane.cursor + 1)
 
     def _action_outward(self) -> None:
-        head = self._fold_line() if self.view.foldable else None
+        head = self.pane.fold_line if self.view.foldable else None
         if head is None:
             return
         if head != self.pane.cursor:
             self.pane.go(head)
-        elif self._is_open(self.pane.items[head].key):
+        elif self.pane.items[head].key in self.state.unfolded(self.view):
             self.turn(self.pane.items[head].key)
 
     def _action_more(self) -> None:
-        self._zoom(1)
-        if self.view.foldable:
-            self.state.opened = frozenset(self.view.foldable)
-            self.remake()
+        self._zoom(1, frozenset(self.view.foldable))
 
     def _action_less(self) -> None:
-        self._zoom(-1)
-        if self.view.foldable:
-            self.state.opened = frozenset()
-            self.remake()
+        self._zoom(-1, frozenset())
 
-    def _zoom(self, by: int) -> None:
-        zoom = max(0, min(self.state.zoom + by, self.view.zooms))
-        if zoom != self.state.zoom:
-            self.state.zoom = zoom
+    def _zoom(self, by: int, opened: frozenset[Hashable]) -> None:
+        """Looks closer or from further away, and unfolds or folds what can be."""
+        state, view = self.state, self.view
+        zoom = max(0, min(state.zoom + by, view.zooms))
+        if view.foldable or zoom != state.zoom:
+            state.zoom, state.opened = zoom, opened if view.foldable else state.opened
             self.remake()
 
     def _action_sort(self) -> None:
@@ -92,30 +270,22 @@ class ViewsPage(ViewingPage):
 
     def _sort(self, by: str | None) -> None:
         order = self.state.order
-        turned = not order.turned if by == order.by and by is not None else False
-        self.state.order = Order(by, turned, order.words)
+        order.by, order.turned = by, by == order.by and by is not None and not order.turned
         self.remake()
 
     def _action_reverse(self) -> None:
         if self.view.sorts:
-            order = self.state.order
-            self.state.order = Order(order.by, not order.turned, order.words)
+            self.state.order.turned = not self.state.order.turned
             self.remake()
 
-    def narrow(self, text: str) -> None:
-        """Shows only what has all of these words."""
-        order = self.state.order
-        self.state.order = Order(order.by, order.turned, tuple(safe_text(text).lower().split()))
-        self.remake()
-
     def _action_narrow(self) -> None:
-        from tui.screens.narrow import Narrow  # a stock widget: only who narrows pays for it
+        from tui.screens.ask import Narrow  # a stock widget: only who narrows pays for it
 
         if self.view.sorts:
             self.app.push_screen(Narrow(self.palette, " ".join(self.state.order.words), self.narrow))
 
     def _action_anew(self) -> None:
-        self.begin()
+        self.maker.begin()
 
     def _action_leave(self) -> None:
         if self.state.order.words:

@@ -18,10 +18,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.model.arrangement import LEAST_HEIGHT, LEAST_WIDTH, TOO_SMALL, Arrangement, Box, Laid
-from tui.model.shapes import PANES, Name
+from tui.crash_guard import Fenced
+from tui.model.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES, TOO_SMALL, Arrangement, Box, Laid, Name
 from tui.remembered import Remembered
-from tui.surviving import Fenced
 from tui.theme import Palette
 from tui.widgets.paint import strip
 from tui.widgets.painted import Painted

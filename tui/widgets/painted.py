@@ -15,7 +15,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.surviving import Fenced
+from tui.crash_guard import Fenced
 
 
 class Painted(Fenced, Widget, inherit_bindings=False):

@@ -14,7 +14,7 @@ from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
 from tui import keys
 from tui.model.cells import Cells, Said, StreamCells
-from tui.model.jumps import Jumps
+from tui.model.marks import Jumps
 from tui.model.timeline import Place, Timeline
 from tui.theme import Palette
 from tui.widgets.cutting import Spans
@@ -103,6 +103,11 @@ class TimelinePane(Pane):
         if place is None:
             return self.timeline.first
         return self.timeline.begin(place.stream) if place.row is None else place.row
+
+    @property
+    def ignored(self) -> set[int]:
+        """Rows that are to be left out wherever rows are looked at."""
+        return self.said.marks.ignored
 
     @property
     def columns(self) -> Columns | ChosenColumns:

@@ -8,8 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.arrangement import HEAVIEST, Arrangement, Box, Laid
-from tui.model.shapes import MODES, PANE_HEIGHT, PANE_WIDTH, PANES, SHAPES, Name, apportioned, groups, least, seen
+from tui.model.arrangement import (
+    HEAVIEST,
+    MODES,
+    PANE_HEIGHT,
+    PANE_WIDTH,
+    PANES,
+    SHAPES,
+    Arrangement,
+    Box,
+    Laid,
+    Name,
+    apportioned,
+    groups,
+    least,
+    seen,
+)
 from tui.remembered import Remembered
 
 NAMES = sorted(name for shape in SHAPES.values() for group in groups(shape) for name in group.parts)

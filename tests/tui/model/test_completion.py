@@ -22,13 +22,11 @@ from tests.analyzer.query.filter.test_secrets import NAMES, secrets_of
 from tests.effort import within_steps
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, write
-from tui.model.completion import Known, Offer, about_field, offers
-from tui.model.earlier import MOST, Earlier
+from tui.model.completion import Known, Offer, State, about_field, filter_verdict, offers
 from tui.model.names import every_name
-from tui.model.prompting import FindPrompter, Prompter
+from tui.model.prompting import MOST, Earlier, FindPrompter, Prompter
 from tui.model.seen import Seen, _word, seen
-from tui.model.verdict import State, filter_verdict
-from tui.seeking import sought_by
+from tui.search_worker import sought_by
 
 VALUES = {"kafka.topic": [Seen("orders", 7), Seen('"a b"', 2), Seen("Old", 1)], "operation": [Seen("Fetch", 9)]}
 NAMED = {"slow": "latency > 50ms", "with.dot": "error"}

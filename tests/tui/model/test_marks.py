@@ -1,13 +1,18 @@
-"""Marked and ignored rows."""
+"""Marked and ignored rows.
+
+Back and forward, as in a browser.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.marks import Marks, toggle
+from tui.model.marks import MOST, Jumps, Marks, toggle
 
 NEXT = [
     ({3, 7}, 0, True, 3),
@@ -49,3 +54,40 @@ def test_counts() -> None:
     assert not toggle(marks.marked, 4)
     assert not toggle(marks.ignored, 5)
     assert marks.said == "1 marked"
+
+
+Step = tuple[str, int, int | None]
+
+CASES: dict[str, Sequence[Step]] = {
+    "nothing": [("back", 3, None), ("forward", 3, None)],
+    "back and forward": [("1 5", 0, None), ("back", 5, 1), ("back", 1, None), ("forward", 1, 5), ("forward", 5, None)],
+    "from where the cursor went": [("1 5", 0, None), ("back", 8, 1), ("forward", 1, 8)],
+    "a jump forgets what was ahead": [
+        *[("1 5", 0, None), ("5 9", 0, None), ("back", 9, 5), ("5 7", 0, None)],
+        *[("forward", 7, None), ("back", 7, 5), ("back", 5, 1)],
+    ],
+    "a place is not there twice": [("1 5", 0, None), ("5 9", 0, None), ("back", 9, 5), ("back", 5, 1)],
+    "hidden rows are passed over": [("1 100", 0, None), ("100 5", 0, None), ("back", 5, 1), ("forward", 1, 5)],
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_steps(case: str) -> None:
+    jumps = Jumps()
+    for what, row, expected in CASES[case]:
+        if " " in what:
+            jumps.jumped(*map(int, what.split()))
+        else:
+            go = jumps.back if what == "back" else jumps.forward
+            assert go(row, lambda each: each < 100) == expected, (what, row)
+
+
+def test_it_is_bounded() -> None:
+    jumps = Jumps()
+    for row in range(0, 3000, 10):
+        jumps.jumped(row, row + 5)
+    assert len(jumps._rows) == MOST
+    steps, row = 0, 2995
+    while (before := jumps.back(row, lambda _: True)) is not None:
+        steps, row = steps + 1, before
+    assert steps == MOST - 1

@@ -27,9 +27,7 @@ from tui.model.leads import Shows, To
 from tui.model.overview import Overview
 from tui.model.rate import Rate
 from tui.model.statistics import NAMES, statistics_views
-from tui.model.tabled import Tabled
-from tui.model.views import Item, State, View
-from tui.model.working import Stopped, Work
+from tui.model.views import Item, State, Stopped, Tabled, View, Work
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 WIDE = 250

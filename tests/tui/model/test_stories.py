@@ -15,9 +15,7 @@ from tui.model import stories
 from tui.model.leads import Shows
 from tui.model.scope import Scope
 from tui.model.stories import names, story_views
-from tui.model.tabled import Tabled
-from tui.model.views import Said, State, View
-from tui.model.working import Stopped, Work
+from tui.model.views import Said, State, Stopped, Tabled, View, Work
 
 WATCH = Path(__file__).parents[2] / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst"
 

@@ -15,9 +15,9 @@ from rich.cells import cell_len
 from analyzer.cli.doctor import command
 from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
-from tests.tui.test_growing import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.screens import findings as screen
 from tui.screens.findings import FindingsPage
 
@@ -81,32 +81,28 @@ def test_as_many_as_doctor_tells(
     drive(test, path)
 
 
-def test_a_filter_chooses_whose_findings_are_told() -> None:
-    async def test(found: Drive) -> None:
-        await found.filter("number >= 110 and number < 118")
-        there = await opened(found)
-        assert sum(there._findings.tally.counts.values()) == sum(
-            doctor(str(FENCED), "-Y", "number >= 110 and number < 118").values()
-        )
-        assert "of what fulfils number >= 110" in found.lines()[0]
-        await found.press("escape")
-        await found.filter("number == 1")
-        await opened(found)
-        assert "nothing to say" in found.lines()[1]
-        await found.press("enter", "space", "=", "-", "j")
-        assert "nothing to say" in found.lines()[1]
-
-    drive(test, FENCED)
+@driven(FENCED)
+async def test_a_filter_chooses_whose_findings_are_told(found: Drive) -> None:
+    await found.filter("number >= 110 and number < 118")
+    there = await opened(found)
+    assert sum(there._findings.tally.counts.values()) == sum(
+        doctor(str(FENCED), "-Y", "number >= 110 and number < 118").values()
+    )
+    assert "of what fulfils number >= 110" in found.lines()[0]
+    await found.press("escape")
+    await found.filter("number == 1")
+    await opened(found)
+    assert "nothing to say" in found.lines()[1]
+    await found.press("enter", "space", "=", "-", "j")
+    assert "nothing to say" in found.lines()[1]
 
 
-def test_what_is_ignored_is_left_out() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "ctrl+g", "1", "1", "5", "enter", "d")
-        there = await opened(found)
-        assert "fenced-producer" not in {kind.code for kind in there._findings.kinds}
-        assert "without 1 ignored" in found.lines()[0]
-
-    drive(test, FENCED)
+@driven(FENCED)
+async def test_what_is_ignored_is_left_out(found: Drive) -> None:
+    await found.press("v", "ctrl+g", "1", "1", "5", "enter", "d")
+    there = await opened(found)
+    assert "fenced-producer" not in {kind.code for kind in there._findings.kinds}
+    assert "without 1 ignored" in found.lines()[0]
 
 
 def test_enter_leads_to_the_message_and_the_field(tmp_path: Path) -> None:
@@ -116,7 +112,7 @@ def test_enter_leads_to_the_message_and_the_field(tmp_path: Path) -> None:
         await found.press(*["j"] * (line - 1), "enter")
         assert found.window.screen is found.main
         assert found.row == 1
-        detail = found.main.detail
+        detail = found.main.view.detail
         assert detail is not None
         (wanted,) = (each for each in detail.tree.findings if each.code == "malformed-body")
         what = found.main.tree_pane.path()[-1]
@@ -127,42 +123,38 @@ def test_enter_leads_to_the_message_and_the_field(tmp_path: Path) -> None:
     drive(test, damaged(tmp_path))
 
 
-def test_a_finding_of_several_messages_leads_to_its_message() -> None:
-    async def test(found: Drive) -> None:
-        await opened(found)
-        await found.press("j", "enter")
-        assert found.row == 114
-        await opened(found)
-        await found.press("j", "enter")
-        assert (found.row, found.window.screen) == (114, found.main)
-
-    drive(test, FENCED)
+@driven(FENCED)
+async def test_a_finding_of_several_messages_leads_to_its_message(found: Drive) -> None:
+    await opened(found)
+    await found.press("j", "enter")
+    assert found.row == 114
+    await opened(found)
+    await found.press("j", "enter")
+    assert (found.row, found.window.screen) == (114, found.main)
 
 
-def test_kinds_fold_and_keep_their_fold() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found)
-        pane = there.pane
-        kinds, count = len(there._findings.kinds), pane.count
-        assert count > kinds
-        await found.press("-")
-        assert pane.count == kinds
-        await found.press("j", "enter")
-        assert pane.count > kinds
-        await found.press("l")
-        assert pane.spot is not None
-        assert pane.spot.beneath == 1
-        await found.press("h")
-        assert pane.spot.beneath == 0
-        await found.press("h", "=")
-        await found.press("G")
-        assert pane.count >= count
-        assert pane.cursor == pane.count - 1
-        await found.press("r")
-        await found.until(lambda: there._rows == found.main.timeline.timeline.rows)
-        assert pane.count == count
-
-    drive(test, MIXED)
+@driven(MIXED)
+async def test_kinds_fold_and_keep_their_fold(found: Drive) -> None:
+    there = await opened(found)
+    pane = there.pane
+    kinds, count = len(there._findings.kinds), pane.count
+    assert count > kinds
+    await found.press("-")
+    assert pane.count == kinds
+    await found.press("j", "enter")
+    assert pane.count > kinds
+    await found.press("l")
+    assert pane.spot is not None
+    assert pane.spot.beneath == 1
+    await found.press("h")
+    assert pane.spot.beneath == 0
+    await found.press("h", "=")
+    await found.press("G")
+    assert pane.count >= count
+    assert pane.cursor == pane.count - 1
+    await found.press("r")
+    await found.until(lambda: there._rows == found.main.timeline.timeline.rows)
+    assert pane.count == count
 
 
 def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +167,7 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
         pane = there.pane
         assert pane.spot is not None
         selected, height = pane._strip(pane.cursor, "").text, pane.cursor - pane.top
-        there.post_message(screen.Examined(there._examination, whole, there._rows))  # type: ignore[arg-type]
+        there._take(there._examination, (whole, there._rows))  # type: ignore[arg-type]
         await found.settle()
         assert pane._strip(pane.cursor, "").text == selected
         assert pane.cursor - pane.top == height
@@ -214,7 +206,7 @@ def test_while_rows_come_in() -> None:
         assert f"in {rows} messages (so far)" in found.lines()[0]
         os.write(end, WHOLE[PART:])
         os.close(end)
-        await found.until(lambda: not found.main.reading)
+        await found.until(lambda: not found.main.ingest.reading)
         await found.press("r")
         await found.until(lambda: there._rows == 648)
         await found.settle()

@@ -12,11 +12,11 @@ from textual.events import MouseScrollDown, MouseScrollUp
 
 from analyzer.cli.follow import command
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
-from tests.tui.test_growing import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.model import dialogue as model
-from tui.screens.folding_pane import FoldingPane
+from tui.screens.folding import FoldingPane
 from tui.screens.follow import FollowPage
 
 CLASSIC = GOLDEN / "k4_java_classic.pcap.zst"
@@ -48,135 +48,121 @@ def in_sight(pane: FoldingPane) -> str:
     return pane._strip(pane.cursor, "").text
 
 
-def test_as_follow_prints_it() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("ctrl+g", "4", "8", "enter")
-        stream = found.main.timeline.selected.stream  # type: ignore[union-attr]
-        there = await opened(found)
-        wanted = said(CLASSIC, stream)
-        assert spelled(there.pane) == wanted
-        assert f"{len(wanted)} messages" in found.lines()[0]
-        assert in_sight(there.pane).startswith("▸     48 ")
-        await found.press("g", "=")
-        for _ in range(len(wanted) * 20):
-            await found.press("pagedown")
-            if there.pane.cursor == there.pane.count - 1:
-                break
-        assert spelled(there.pane) == said(CLASSIC, stream, "--as", "fields")
-        await found.press("-")
-        assert spelled(there.pane) == wanted
-
-    drive(test, CLASSIC, size=(140, 50))
+@driven(CLASSIC, size=(140, 50))
+async def test_as_follow_prints_it(found: Drive) -> None:
+    await found.press("ctrl+g", "4", "8", "enter")
+    stream = found.main.timeline.selected.stream  # type: ignore[union-attr]
+    there = await opened(found)
+    wanted = said(CLASSIC, stream)
+    assert spelled(there.pane) == wanted
+    assert f"{len(wanted)} messages" in found.lines()[0]
+    assert in_sight(there.pane).startswith("▸     48 ")
+    await found.press("g", "=")
+    for _ in range(len(wanted) * 20):
+        await found.press("pagedown")
+        if there.pane.cursor == there.pane.count - 1:
+            break
+    assert spelled(there.pane) == said(CLASSIC, stream, "--as", "fields")
+    await found.press("-")
+    assert spelled(there.pane) == wanted
 
 
-def test_each_side() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found)
-        for who in ("client", "server"):
-            await found.press("o")
-            assert spelled(there.pane) == said(KAFKA, 0, "--only", who)
-            assert f"what the {who} said" in found.lines()[0]
+@driven()
+async def test_each_side(found: Drive) -> None:
+    there = await opened(found)
+    for who in ("client", "server"):
         await found.press("o")
-        assert spelled(there.pane) == said(KAFKA, 0)
-
-    drive(test)
-
-
-def test_fields_unfold_in_place_and_enter_leads_to_the_message() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found)
-        pane = there.pane
-        assert pane.count == 4
-        await found.press("j", "j", "space")
-        assert (pane.cursor, pane.spot) == (2, (2, 0))
-        count = pane.count
-        assert count > 10
-        await found.press("l", "j")
-        assert pane.spot == (2, 2)
-        await found.press("h")
-        assert pane.spot == (2, 0)
-        await found.press("h")
-        assert pane.count == 4
-        await found.press("right", "right", "enter")
-        assert found.window.screen is found.main
-        assert found.row == 2
-
-    drive(test)
+        assert spelled(there.pane) == said(KAFKA, 0, "--only", who)
+        assert f"what the {who} said" in found.lines()[0]
+    await found.press("o")
+    assert spelled(there.pane) == said(KAFKA, 0)
 
 
-def test_a_hidden_message_cannot_be_reached() -> None:
-    async def test(found: Drive) -> None:
-        await found.filter("number == 1")
-        there = await opened(found)
-        assert there.pane.count == 4
-        await found.press("j", "enter")
-        assert "the filter hides message 2" in found.status()
-
-    drive(test)
-
-
-def test_all_unfold_where_somebody_looks_and_nothing_jumps() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "G")
-        there = await opened(found)
-        pane, heads = there.pane, there._dialogue.accordion.heads  # type: ignore[union-attr]
-        assert heads > 10
-        await found.press("G", "=")
-        few = there._dialogue.accordion.unfolded  # type: ignore[union-attr]
-        assert 0 < len(few) < heads
-        await found.press("G")
-        assert pane.cursor == pane.count - 1
-        seen: list[str] = []
-        for _ in range(3000):
-            seen.append(in_sight(pane))
-            if not pane.cursor:
-                break
-            if len(seen) < 60:
-                await found.press("k")
-            else:
-                pane._action_up()
-                pane.made(pane.size)
-        assert [text[2:] for text in seen[::-1]] == [pane._strip(line, "").text[2:] for line in range(pane.count)]
-        assert len(there._dialogue.accordion.unfolded) == heads  # type: ignore[union-attr]
-
-    drive(test, GOLDEN / "k4_java_txn.pcap.zst", size=(140, 10))
+@driven()
+async def test_fields_unfold_in_place_and_enter_leads_to_the_message(found: Drive) -> None:
+    there = await opened(found)
+    pane = there.pane
+    assert pane.count == 4
+    await found.press("j", "j", "space")
+    assert (pane.cursor, pane.spot) == (2, (2, 0))
+    count = pane.count
+    assert count > 10
+    await found.press("l", "j")
+    assert pane.spot == (2, 2)
+    await found.press("h")
+    assert pane.spot == (2, 0)
+    await found.press("h")
+    assert pane.count == 4
+    await found.press("right", "right", "enter")
+    assert found.window.screen is found.main
+    assert found.row == 2
 
 
-def test_a_page_up_goes_over_what_it_unfolds() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "G")
-        there = await opened(found)
-        await found.press("G", "=", "G")
-        pane = there.pane
-        for _ in range(200):
-            before, top = shown(found), pane.top
-            await found.press("pageup")
-            if not pane.cursor:
-                break
-            assert before[0] in shown(found), top
-        assert there._dialogue.accordion.height(0) is not None  # type: ignore[union-attr]
-
-    drive(test, GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
+@driven()
+async def test_a_hidden_message_cannot_be_reached(found: Drive) -> None:
+    await found.filter("number == 1")
+    there = await opened(found)
+    assert there.pane.count == 4
+    await found.press("j", "enter")
+    assert "the filter hides message 2" in found.status()
 
 
-def test_the_wheel_moves_by_lines_also_over_what_it_unfolds() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "G")
-        there = await opened(found)
-        await found.press("G", "=", "G")
-        pane = there.pane
-        for _ in range(30):
-            before = shown(found)
-            pane.post_message(MouseScrollUp(pane, 5, 5, 0, -1, 0, False, False, False))
-            await found.settle()
-            assert shown(found)[3:] == before[:-3]
-        for _ in range(10):
-            before = shown(found)
-            pane.post_message(MouseScrollDown(pane, 5, 5, 0, 1, 0, False, False, False))
-            await found.settle()
-            assert shown(found)[:-3] == before[3:]
+@driven(GOLDEN / "k4_java_txn.pcap.zst", size=(140, 10))
+async def test_all_unfold_where_somebody_looks_and_nothing_jumps(found: Drive) -> None:
+    await found.press("v", "G")
+    there = await opened(found)
+    pane, heads = there.pane, there._dialogue.accordion.heads  # type: ignore[union-attr]
+    assert heads > 10
+    await found.press("G", "=")
+    few = there._dialogue.accordion.unfolded  # type: ignore[union-attr]
+    assert 0 < len(few) < heads
+    await found.press("G")
+    assert pane.cursor == pane.count - 1
+    seen: list[str] = []
+    for _ in range(3000):
+        seen.append(in_sight(pane))
+        if not pane.cursor:
+            break
+        if len(seen) < 60:
+            await found.press("k")
+        else:
+            pane._action_up()
+            pane.made(pane.size)
+    assert [text[2:] for text in seen[::-1]] == [pane._strip(line, "").text[2:] for line in range(pane.count)]
+    assert len(there._dialogue.accordion.unfolded) == heads  # type: ignore[union-attr]
 
-    drive(test, GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
+
+@driven(GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
+async def test_a_page_up_goes_over_what_it_unfolds(found: Drive) -> None:
+    await found.press("v", "G")
+    there = await opened(found)
+    await found.press("G", "=", "G")
+    pane = there.pane
+    for _ in range(200):
+        before, top = shown(found), pane.top
+        await found.press("pageup")
+        if not pane.cursor:
+            break
+        assert before[0] in shown(found), top
+    assert there._dialogue.accordion.height(0) is not None  # type: ignore[union-attr]
+
+
+@driven(GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
+async def test_the_wheel_moves_by_lines_also_over_what_it_unfolds(found: Drive) -> None:
+    await found.press("v", "G")
+    there = await opened(found)
+    await found.press("G", "=", "G")
+    pane = there.pane
+    for _ in range(30):
+        before = shown(found)
+        pane.post_message(MouseScrollUp(pane, 5, 5, 0, -1, 0, False, False, False))
+        await found.settle()
+        assert shown(found)[3:] == before[:-3]
+    for _ in range(10):
+        before = shown(found)
+        pane.post_message(MouseScrollDown(pane, 5, 5, 0, 1, 0, False, False, False))
+        await found.settle()
+        assert shown(found)[:-3] == before[3:]
 
 
 @pytest.mark.slow
@@ -204,29 +190,25 @@ def test_long_messages_are_decoded_elsewhere(tmp_path: Path, monkeypatch: pytest
     drive(test, path, size=(120, 20))
 
 
-def test_another_size_keeps_the_place() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found)
-        await found.press("=", "pagedown", "pagedown")
-        spot = there.pane.spot
-        for size in ((80, 24), (200, 60), (40, 8)):
-            await found.pilot.resize_terminal(*size)
-            await found.settle()
-            assert there.pane.spot == spot
-            assert there.pane.top <= there.pane.cursor < there.pane.top + there.pane.inner.height
-            assert {cell_len(line) for line in found.lines()} == {size[0]}
-
-    drive(test)
+@driven()
+async def test_another_size_keeps_the_place(found: Drive) -> None:
+    there = await opened(found)
+    await found.press("=", "pagedown", "pagedown")
+    spot = there.pane.spot
+    for size in ((80, 24), (200, 60), (40, 8)):
+        await found.pilot.resize_terminal(*size)
+        await found.settle()
+        assert there.pane.spot == spot
+        assert there.pane.top <= there.pane.cursor < there.pane.top + there.pane.inner.height
+        assert {cell_len(line) for line in found.lines()} == {size[0]}
 
 
-def test_what_is_ignored_is_left_out() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("j", "d", "k")
-        there = await opened(found)
-        assert there.pane.count == 3
-        assert "without 1 ignored" in found.lines()[0]
-
-    drive(test)
+@driven()
+async def test_what_is_ignored_is_left_out(found: Drive) -> None:
+    await found.press("j", "d", "k")
+    there = await opened(found)
+    assert there.pane.count == 3
+    assert "without 1 ignored" in found.lines()[0]
 
 
 def test_while_rows_come_in() -> None:
@@ -239,7 +221,7 @@ def test_while_rows_come_in() -> None:
         assert "(so far)" in found.lines()[0]
         os.write(end, WHOLE[PART:])
         os.close(end)
-        await found.until(lambda: not found.main.reading)
+        await found.until(lambda: not found.main.ingest.reading)
         await found.press("r")
         assert there.pane.count >= count
         assert "so far" not in found.lines()[0]

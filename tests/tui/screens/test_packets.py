@@ -10,13 +10,12 @@ import pytest
 from rich.cells import cell_len
 
 from analyzer.decode.bodies import decode_tree
-from analyzer.decode.content import read_message
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import secret_spans
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
-from tests.tui.test_growing import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.model import packets as model
 from tui.screens.packets import PacketsPage
 
@@ -73,26 +72,24 @@ def test_numbers_times_retransmissions_and_gaps(tmp_path: Path) -> None:
     drive(test, broken(tmp_path), size=(120, 20))
 
 
-def test_bytes_unfold_beneath_their_packet() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found)
-        assert there.pane.count == 2
-        await found.press("enter")
-        await unfolded(found, there)
-        dump = [line for line in found.lines() if re.match(r"  [0-9a-f]{4}  ", line)]
-        hexes = "".join(line[8:57].replace(" ", "") for line in dump)
-        session = found.main.session
-        assert hexes.endswith(read_message(session, 0).hex())
-        assert there.pane.cursor == 1
-        await found.press("space")
-        assert there.pane.count == 2
-        await found.press("=")
-        await unfolded(found, there)
-        assert there.pane.count == 2 + len(dump)
-        await found.press("r")
-        await found.until(lambda: there.pane.count == 2)
-
-    drive(test)
+@driven()
+async def test_bytes_unfold_beneath_their_packet(found: Drive) -> None:
+    there = await opened(found)
+    assert there.pane.count == 2
+    await found.press("enter")
+    await unfolded(found, there)
+    dump = [line for line in found.lines() if re.match(r"  [0-9a-f]{4}  ", line)]
+    hexes = "".join(line[8:57].replace(" ", "") for line in dump)
+    session = found.main.session
+    assert hexes.endswith(session.message(0).hex())
+    assert there.pane.cursor == 1
+    await found.press("space")
+    assert there.pane.count == 2
+    await found.press("=")
+    await unfolded(found, there)
+    assert there.pane.count == 2 + len(dump)
+    await found.press("r")
+    await found.until(lambda: there.pane.count == 2)
 
 
 def test_all_unfold_as_they_come_into_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +129,7 @@ def test_secrets_are_masked(show: bool) -> None:
             for tree in [decode_tree(session, row)]
             for first, end in secret_spans(tree).get(0, ())
         )
-        found.main.select_row(row)
+        found.main.view.select_row(row)
         await found.settle()
         there = await opened(found)
         await found.press("enter")
@@ -163,13 +160,11 @@ def test_while_packets_come_in() -> None:
         os.close(reading)
 
 
-def test_without_a_message_it_says_so() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("up", "P")
-        assert found.window.screen is found.main
-        assert found.status() == "no message is selected"
-
-    drive(test)
+@driven()
+async def test_without_a_message_it_says_so(found: Drive) -> None:
+    await found.press("up", "P")
+    assert found.window.screen is found.main
+    assert found.status() == "no message is selected"
 
 
 @pytest.mark.sampled(1)

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 
 from analyzer.cli.info import command
 from analyzer.render.lines import plain
-from tests.tui.driving import GOLDEN, KAFKA, Drive, drive
+from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
-from tests.tui.test_growing import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.screens.properties import PropertiesPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
@@ -42,19 +42,17 @@ def test_as_info_prints_it(paths: tuple[Path, ...]) -> None:
     drive(test, *paths)
 
 
-def test_enter_filters_by_a_protocol() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found)
-        line = next(at for at, entry in enumerate(there.page.entries) if "zookeeper:" in plain(entry.line))
-        await found.press("enter")
-        assert found.window.screen is there
-        await found.press(*["j"] * line, "enter")
-        await found.sifted()
-        assert found.window.screen is found.main
-        assert found.main.filtered is not None
-        assert (found.main.filtered.text, found.main.filtered.kept) == ('protocol == "zookeeper"', 209)
-
-    drive(test, MIXED)
+@driven(MIXED)
+async def test_enter_filters_by_a_protocol(found: Drive) -> None:
+    there = await opened(found)
+    line = next(at for at, entry in enumerate(there.page.entries) if "zookeeper:" in plain(entry.line))
+    await found.press("enter")
+    assert found.window.screen is there
+    await found.press(*["j"] * line, "enter")
+    await found.filtered()
+    assert found.window.screen is found.main
+    assert found.main.filter.in_force is not None
+    assert (found.main.filter.in_force.text, found.main.filter.in_force.kept) == ('protocol == "zookeeper"', 209)
 
 
 def test_while_packets_come_in() -> None:
@@ -65,7 +63,7 @@ def test_while_packets_come_in() -> None:
         assert "holds so far" in "\n".join(found.lines())
         os.write(end, WHOLE[PART:])
         os.close(end)
-        await found.until(lambda: not found.main.reading)
+        await found.until(lambda: not found.main.ingest.reading)
         await found.press("r")
         await found.until(lambda: any("messages:              648" in plain(each.line) for each in there.page.entries))
 

@@ -13,14 +13,13 @@ from textual.widgets import Input
 
 from analyzer.columns.arrays import Ints
 from analyzer.session import Analysis
-from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
+from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tests.tui.test_filter import kept_by
-from tests.tui.test_growing import PART, WHOLE, pipe
 from tui.model import statistics
 from tui.model.leads import Shows
-from tui.model.views import Said, View
-from tui.model.working import Work
+from tui.model.views import Said, View, Work
 from tui.screens.views import ViewsPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
@@ -37,7 +36,7 @@ async def opened(found: Drive, *keys: str) -> ViewsPage:
     """Opens the page of a key and waits until all views are there; then more keys."""
     await found.press(keys[0])
     there = page(found)
-    await found.until(lambda: there.is_whole)
+    await found.until(lambda: there.maker.is_whole)
     await found.press(*keys[1:])
     return there
 
@@ -51,7 +50,7 @@ def is_left(found: Drive) -> bool:
 
 
 def in_force(found: Drive) -> str | None:
-    return None if found.main.filtered is None else found.main.filtered.text
+    return None if found.main.filter.in_force is None else found.main.filter.in_force.text
 
 
 CASES: Sequence[tuple[Sequence[str], str]] = [
@@ -71,20 +70,18 @@ CASES: Sequence[tuple[Sequence[str], str]] = [
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(("keys", "wanted"), CASES)
-def test_enter_filters_by_what_the_line_stands_for(keys: tuple[str, ...], wanted: str) -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found, *keys)
-        item = there.pane.item
-        assert item is not None
-        assert item.lead == Shows(wanted)
-        await found.press("enter")
-        assert is_left(found)
-        await found.sifted()
-        rows = kept_by(wanted, MIXED)
-        assert (in_force(found), found.rows()) == (wanted, rows)
-        assert rows
-
-    drive(test, MIXED)
+@driven(MIXED)
+async def test_enter_filters_by_what_the_line_stands_for(found: Drive, keys: tuple[str, ...], wanted: str) -> None:
+    there = await opened(found, *keys)
+    item = there.pane.item
+    assert item is not None
+    assert item.lead == Shows(wanted)
+    await found.press("enter")
+    assert is_left(found)
+    await found.filtered()
+    rows = kept_by(wanted, MIXED)
+    assert (in_force(found), found.rows()) == (wanted, rows)
+    assert rows
 
 
 def test_the_filter_in_force_stays_and_only_what_it_keeps_is_counted() -> None:
@@ -99,7 +96,7 @@ def test_the_filter_in_force_stays_and_only_what_it_keeps_is_counted() -> None:
         while (item := page(found).pane.item) is not None and "REBALANCE" not in str(item.lead):
             await found.press("j")
         await found.press("enter")
-        await found.sifted()
+        await found.filtered()
         assert (in_force(found), found.rows()) == (both, kept_by(both))
         await opened(found, "C")
         assert f"Conversations of {len(kept_by(both))} message" in found.lines()[0]
@@ -109,126 +106,112 @@ def test_the_filter_in_force_stays_and_only_what_it_keeps_is_counted() -> None:
     drive(test)
 
 
-def test_what_is_ignored_does_not_count() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("d")
-        await opened(found, "s")
-        assert "Statistics of 647 messages, without 1 ignored" in found.lines()[0]
-
-    drive(test)
+@driven()
+async def test_what_is_ignored_does_not_count(found: Drive) -> None:
+    await found.press("d")
+    await opened(found, "s")
+    assert "Statistics of 647 messages, without 1 ignored" in found.lines()[0]
 
 
-def test_lines_of_the_overview_lead_to_views_and_messages() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found, "s", "j", "j", "j", "enter")
-        assert there.view.name == "Rate"
-        await found.press("1", "g", "j", "j", "j", "j", "j", "j", "j")
-        assert "No. 694 had waited" in shown(found)[7]
-        await found.press("enter")
-        assert found.row == 693
-
-    drive(test, MIXED)
+@driven(MIXED)
+async def test_lines_of_the_overview_lead_to_views_and_messages(found: Drive) -> None:
+    there = await opened(found, "s", "j", "j", "j", "enter")
+    assert there.view.name == "Rate"
+    await found.press("1", "g", "j", "j", "j", "j", "j", "j", "j")
+    assert "No. 694 had waited" in shown(found)[7]
+    await found.press("enter")
+    assert found.row == 693
 
 
-def test_lines_that_lead_nowhere_stay() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found, "s", "enter", "4", "G", "enter")
-        assert there.is_current
-        await found.press("q")
-        assert is_left(found)
-
-    drive(test)
+@driven()
+async def test_lines_that_lead_nowhere_stay(found: Drive) -> None:
+    there = await opened(found, "s", "enter", "4", "G", "enter")
+    assert there.is_current
+    await found.press("q")
+    assert is_left(found)
 
 
-def test_latencies_unfold() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found, "s", "2")
-        operations = len(there.view.foldable)
-        first = there.pane.count
-        assert first > operations
-        assert shown(found)[0].startswith("▾ ")
-        await found.press("space")
-        assert there.pane.count == operations
-        await found.press("l")
-        assert (there.pane.count, there.pane.cursor) == (first, 0)
-        await found.press("l", "j", "h")
-        assert there.pane.cursor == 0
-        await found.press("j", "space")
-        assert (there.pane.count, there.pane.cursor) == (operations, 0)
-        await found.press("=")
-        assert there.pane.count > first
-        await found.press("-", "j", "right")
-        assert (there.pane.cursor, shown(found)[1][:2]) == (1, "▾ ")
-        await found.press("left")
-        assert there.pane.count == operations
-        await found.pilot.click(there.pane, offset=(0, 2))
-        await found.settle()
-        assert (there.pane.cursor, shown(found)[2][:2]) == (2, "▾ ")
-
-    drive(test)
+@driven()
+async def test_latencies_unfold(found: Drive) -> None:
+    there = await opened(found, "s", "2")
+    operations = len(there.view.foldable)
+    first = there.pane.count
+    assert first > operations
+    assert shown(found)[0].startswith("▾ ")
+    await found.press("space")
+    assert there.pane.count == operations
+    await found.press("l")
+    assert (there.pane.count, there.pane.cursor) == (first, 0)
+    await found.press("l", "j", "h")
+    assert there.pane.cursor == 0
+    await found.press("j", "space")
+    assert (there.pane.count, there.pane.cursor) == (operations, 0)
+    await found.press("=")
+    assert there.pane.count > first
+    await found.press("-", "j", "right")
+    assert (there.pane.cursor, shown(found)[1][:2]) == (1, "▾ ")
+    await found.press("left")
+    assert there.pane.count == operations
+    await found.pilot.click(there.pane, offset=(0, 2))
+    await found.settle()
+    assert (there.pane.cursor, shown(found)[2][:2]) == (2, "▾ ")
 
 
-def test_sorted_by_keys_and_by_the_mouse() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found, "C", "o")
-        streams = [int(line.split()[0]) for line in shown(found)[:20]]
-        assert streams == sorted(streams, reverse=True)
-        assert "stream▼" in shown(found, "page-heads")[0]
-        await found.press("O")
-        assert [int(line.split()[0]) for line in shown(found)[:20]] == list(range(20))
-        assert "stream▲" in shown(found, "page-heads")[0]
-        head = shown(found, "page-heads")[0]
-        await found.pilot.click("#page-heads", offset=(head.index("p95"), 0))
-        await found.settle()
-        assert there.state.order.by == "p95"
-        key = there.pane.items[there.pane.cursor].key
-        await found.pilot.click("#page-heads", offset=(head.index("p95"), 0))
-        await found.settle()
-        assert there.pane.items[there.pane.cursor].key == key
-        assert "p95▲" in shown(found, "page-heads")[0]
-
-    drive(test)
+@driven()
+async def test_sorted_by_keys_and_by_the_mouse(found: Drive) -> None:
+    there = await opened(found, "C", "o")
+    streams = [int(line.split()[0]) for line in shown(found)[:20]]
+    assert streams == sorted(streams, reverse=True)
+    assert "stream▼" in shown(found, "page-heads")[0]
+    await found.press("O")
+    assert [int(line.split()[0]) for line in shown(found)[:20]] == list(range(20))
+    assert "stream▲" in shown(found, "page-heads")[0]
+    head = shown(found, "page-heads")[0]
+    await found.pilot.click("#page-heads", offset=(head.index("p95"), 0))
+    await found.settle()
+    assert there.state.order.by == "p95"
+    key = there.pane.items[there.pane.cursor].key
+    await found.pilot.click("#page-heads", offset=(head.index("p95"), 0))
+    await found.settle()
+    assert there.pane.items[there.pane.cursor].key == key
+    assert "p95▲" in shown(found, "page-heads")[0]
 
 
-def test_narrowed_as_it_is_typed() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found, "C", "slash", "2", "9", "1", "9", "2")
-        assert isinstance(found.window.screen.query_one(Input), Input)
-        assert there.pane.count == 13 + 1
-        await found.press("enter")
-        assert found.window.screen is there
-        assert "13 of 37 have 29192" in there.pane.items[13].line[0][1]
-        await found.press("escape")
-        assert (found.window.screen is there, there.pane.count) == (True, 37 + 1)
-        await found.press("slash", "x", "escape")
-        assert (found.window.screen is there, there.pane.count) == (True, 37 + 1)
-        await found.press("escape")
-        assert is_left(found)
-
-    drive(test)
+@driven()
+async def test_narrowed_as_it_is_typed(found: Drive) -> None:
+    there = await opened(found, "C", "slash", "2", "9", "1", "9", "2")
+    assert isinstance(found.window.screen.query_one(Input), Input)
+    assert there.pane.count == 13 + 1
+    await found.press("enter")
+    assert found.window.screen is there
+    assert "13 of 37 have 29192" in there.pane.items[13].line[0][1]
+    await found.press("escape")
+    assert (found.window.screen is there, there.pane.count) == (True, 37 + 1)
+    await found.press("slash", "x", "escape")
+    assert (found.window.screen is there, there.pane.count) == (True, 37 + 1)
+    await found.press("escape")
+    assert is_left(found)
 
 
-def test_the_chart_shows_the_selected_interval_and_the_mouse_selects_one() -> None:
-    async def test(found: Drive) -> None:
-        there = await opened(found, "s", "3")
-        chart = shown(found, "page-above")
-        marks = next(line for line in chart if "▲" in line)
-        assert chart[0].startswith("messages/s")
-        assert any(line.startswith("bytes/s") for line in chart)
-        await found.press("pagedown")
-        after = next(line for line in shown(found, "page-above") if "▲" in line)
-        assert after.index("▲") > marks.index("▲")
-        await found.pilot.click("#page-above", offset=(marks.index("▲"), 1))
-        await found.settle()
-        assert there.pane.cursor == 0
-        lines = there.pane.count
-        await found.press("j", "+")
-        assert there.pane.count > lines
-        for _ in range(3):
-            await found.press("-")
-        assert (there.pane.count, there.pane.cursor) == (lines, 1)
-
-    drive(test)
+@driven()
+async def test_the_chart_shows_the_selected_interval_and_the_mouse_selects_one(found: Drive) -> None:
+    there = await opened(found, "s", "3")
+    chart = shown(found, "page-above")
+    marks = next(line for line in chart if "▲" in line)
+    assert chart[0].startswith("messages/s")
+    assert any(line.startswith("bytes/s") for line in chart)
+    await found.press("pagedown")
+    after = next(line for line in shown(found, "page-above") if "▲" in line)
+    assert after.index("▲") > marks.index("▲")
+    await found.pilot.click("#page-above", offset=(marks.index("▲"), 1))
+    await found.settle()
+    assert there.pane.cursor == 0
+    lines = there.pane.count
+    await found.press("j", "+")
+    assert there.pane.count > lines
+    for _ in range(3):
+        await found.press("-")
+    assert (there.pane.count, there.pane.cursor) == (lines, 1)
 
 
 @pytest.mark.sampled(1)

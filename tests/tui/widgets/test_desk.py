@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tests.tui.driving import Drive, drive
+from tests.tui.driving import Drive, drive, driven
 from tui.model.arrangement import TOO_SMALL
 from tui.remembered import Remembered
 from tui.widgets.painted import Painted
@@ -74,67 +74,59 @@ KEYS: dict[str, Sequence[Step]] = {
 
 
 @pytest.mark.parametrize("case", KEYS)
-def test_keys(case: str) -> None:
-    async def test(found: Drive) -> None:
-        for keys, panes, focused in KEYS[case]:
-            await found.press(*keys)
-            assert (keys, list(seen(found))) == (keys, panes)
-            assert found.main.focused is not None
-            assert found.main.focused.id == focused
-            check_screen(found)
-
-    drive(test)
+@driven()
+async def test_keys(found: Drive, case: str) -> None:
+    for keys, panes, focused in KEYS[case]:
+        await found.press(*keys)
+        assert (keys, list(seen(found))) == (keys, panes)
+        assert found.main.focused is not None
+        assert found.main.focused.id == focused
+        check_screen(found)
 
 
-def test_keys_do_not_wait_for_what_those_before_them_did() -> None:
-    async def test(found: Drive) -> None:
-        for key in ("tab", "2", "tab", "z", "L", "ctrl+right", "3"):
-            found.window.post_message(Key(key, key if len(key) == 1 else None))
-        await found.settle()
-        await found.until(lambda: list(seen(found)) == LIST)
-        assert found.main.desk.arrangement.hidden == {"tree", "hex"}
-        assert found.main.focused is found.main.timeline
-
-    drive(test)
+@driven()
+async def test_keys_do_not_wait_for_what_those_before_them_did(found: Drive) -> None:
+    for key in ("tab", "2", "tab", "z", "L", "ctrl+right", "3"):
+        found.window.post_message(Key(key, key if len(key) == 1 else None))
+    await found.settle()
+    await found.until(lambda: list(seen(found)) == LIST)
+    assert found.main.desk.arrangement.hidden == {"tree", "hex"}
+    assert found.main.focused is found.main.timeline
 
 
-def test_layouts_go_round() -> None:
-    async def test(found: Drive) -> None:
-        begin = seen(found)
-        said, shapes = [], []
-        for _ in range(4):
-            await found.press("L")
-            said.append(found.status())
-            shapes.append({name: (region.x > 0, region.y > 2) for name, region in seen(found).items()})
-            check_screen(found)
-        beside = {"list": (False, False), "tree": (True, False), "hex": (True, False)}
-        stacked = {"list": (False, False), "tree": (False, True), "hex": (False, True)}
-        mixed = {"list": (False, False), "tree": (False, True), "hex": (True, True)}
-        assert shapes == [beside, stacked, mixed, mixed]
-        assert said == [
-            "layout: side by side",
-            "layout: one above the other",
-            "layout: the list above, tree and bytes below it",
-            "layout: as the width allows",
-        ]
-        assert seen(found) == begin
-        level = found.lines(found.main.query_one("#splitter-0"))[0]
-        assert level.strip("─") == "┬"
-        assert level.index("┬") == seen(found)["hex"].x - 1
-
-    drive(test, size=(100, 30))
+@driven(size=(100, 30))
+async def test_layouts_go_round(found: Drive) -> None:
+    begin = seen(found)
+    said, shapes = [], []
+    for _ in range(4):
+        await found.press("L")
+        said.append(found.status())
+        shapes.append({name: (region.x > 0, region.y > 2) for name, region in seen(found).items()})
+        check_screen(found)
+    beside = {"list": (False, False), "tree": (True, False), "hex": (True, False)}
+    stacked = {"list": (False, False), "tree": (False, True), "hex": (False, True)}
+    mixed = {"list": (False, False), "tree": (False, True), "hex": (True, True)}
+    assert shapes == [beside, stacked, mixed, mixed]
+    assert said == [
+        "layout: side by side",
+        "layout: one above the other",
+        "layout: the list above, tree and bytes below it",
+        "layout: as the width allows",
+    ]
+    assert seen(found) == begin
+    level = found.lines(found.main.query_one("#splitter-0"))[0]
+    assert level.strip("─") == "┬"
+    assert level.index("┬") == seen(found)["hex"].x - 1
 
 
-def test_the_head_says_that_it_is_zoomed() -> None:
-    async def test(found: Drive) -> None:
-        assert "zoomed" not in "".join(found.lines())
-        for name in ("list-head", "tree-head", "hex-head"):
-            await found.press("z")
-            assert found.text(name).rstrip().endswith("zoomed, z: all panes")
-            await found.press("z", "tab")
-        assert "zoomed" not in "".join(found.lines())
-
-    drive(test, size=(100, 30))
+@driven(size=(100, 30))
+async def test_the_head_says_that_it_is_zoomed(found: Drive) -> None:
+    assert "zoomed" not in "".join(found.lines())
+    for name in ("list-head", "tree-head", "hex-head"):
+        await found.press("z")
+        assert found.text(name).rstrip().endswith("zoomed, z: all panes")
+        await found.press("z", "tab")
+    assert "zoomed" not in "".join(found.lines())
 
 
 MOVES: dict[str, Sequence[tuple[str, dict[str, int], dict[str, int]]]] = {
@@ -157,31 +149,27 @@ MOVES: dict[str, Sequence[tuple[str, dict[str, int], dict[str, int]]]] = {
 
 
 @pytest.mark.parametrize("layout", MOVES)
-def test_dividers_by_keys(layout: str) -> None:
-    async def test(found: Drive) -> None:
-        await found.press(*layout)
-        for key, wider, higher in MOVES[layout]:
-            before = seen(found)
-            await found.press(key)
-            after = seen(found)
-            for name, region in before.items():
-                changed = after[name].width - region.width, after[name].height - region.height
-                assert (key, name, *changed) == (key, name, wider.get(name, 0), higher.get(name, 0))
-            check_screen(found)
-
-    drive(test)
+@driven()
+async def test_dividers_by_keys(found: Drive, layout: str) -> None:
+    await found.press(*layout)
+    for key, wider, higher in MOVES[layout]:
+        before = seen(found)
+        await found.press(key)
+        after = seen(found)
+        for name, region in before.items():
+            changed = after[name].width - region.width, after[name].height - region.height
+            assert (key, name, *changed) == (key, name, wider.get(name, 0), higher.get(name, 0))
+        check_screen(found)
 
 
-def test_where_there_is_no_divider_it_says_so() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("ctrl+up")
-        assert found.status() == "there is no divider over or under this pane"
-        await found.press("z", "ctrl+left")
-        assert found.status() == "there is no divider beside this pane"
-        await found.press("z", "2", "3", "1")
-        assert found.status() == "the last pane stays"
-
-    drive(test)
+@driven()
+async def test_where_there_is_no_divider_it_says_so(found: Drive) -> None:
+    await found.press("ctrl+up")
+    assert found.status() == "there is no divider over or under this pane"
+    await found.press("z", "ctrl+left")
+    assert found.status() == "there is no divider beside this pane"
+    await found.press("z", "2", "3", "1")
+    assert found.status() == "the last pane stays"
 
 
 async def mouse(found: Drive, kind: type[MouseDown] | type[MouseMove] | type[MouseUp], x: int, y: int) -> None:
@@ -211,138 +199,122 @@ async def drag(found: Drive, splitter: str, by: tuple[int, int]) -> None:
         ("LLL", "#splitter-1", (9, 9), ("tree", "hex"), (9, 0)),
     ],
 )
-def test_dividers_by_mouse(
-    layout: str, splitter: str, by: tuple[int, int], names: tuple[str, str], changed: tuple[int, int]
+@driven()
+async def test_dividers_by_mouse(
+    found: Drive, layout: str, splitter: str, by: tuple[int, int], names: tuple[str, str], changed: tuple[int, int]
 ) -> None:
-    async def test(found: Drive) -> None:
-        await found.press(*layout)
-        before = seen(found)
-        await drag(found, splitter, by)
-        after = seen(found)
-        for name, sign in zip(names, (1, -1), strict=True):
-            assert after[name].width - before[name].width == changed[0] * sign
-            assert after[name].height - before[name].height == changed[1] * sign
-        check_screen(found)
-        assert found.window.mouse_captured is None
-        assert found.row == 0
-        await mouse(found, MouseMove, 3, 3)
-        assert seen(found) == after
-
-    drive(test)
+    await found.press(*layout)
+    before = seen(found)
+    await drag(found, splitter, by)
+    after = seen(found)
+    for name, sign in zip(names, (1, -1), strict=True):
+        assert after[name].width - before[name].width == changed[0] * sign
+        assert after[name].height - before[name].height == changed[1] * sign
+    check_screen(found)
+    assert found.window.mouse_captured is None
+    assert found.row == 0
+    await mouse(found, MouseMove, 3, 3)
+    assert seen(found) == after
 
 
-def test_a_divider_stops_at_the_least_sizes() -> None:
-    async def test(found: Drive) -> None:
-        for splitter in ("#splitter-0", "#splitter-1"):
-            for by in (-500, 500, 0):
-                await drag(found, splitter, (by, 0))
-                assert min(region.width for region in seen(found).values()) >= 12
-                check_screen(found)
-
-    drive(test)
-
-
-def test_the_screen_changes_under_the_mouse() -> None:
-    async def test(found: Drive) -> None:
-        for keys, size in (("z", None), ("", (70, 20)), ("", (10, 3)), ("L", (130, 30)), ("1", None), ("0", None)):
-            await found.press("0")
-            x, y = map(int, found.main.query_one("#splitter-0", Widget).region.center)
-            await mouse(found, MouseDown, x, y)
-            assert found.window.mouse_captured is not None
-            await found.press(*keys)
-            if size is not None:
-                await found.pilot.resize_terminal(*size)
-            await mouse(found, MouseMove, x + 2, y)
-            await mouse(found, MouseUp, x + 2, y)
-            assert found.window.mouse_captured is None
+@driven()
+async def test_a_divider_stops_at_the_least_sizes(found: Drive) -> None:
+    for splitter in ("#splitter-0", "#splitter-1"):
+        for by in (-500, 500, 0):
+            await drag(found, splitter, (by, 0))
+            assert min(region.width for region in seen(found).values()) >= 12
             check_screen(found)
-            await found.pilot.resize_terminal(140, 40)
-
-    drive(test)
 
 
-def test_a_move_without_a_button_lets_go() -> None:
-    async def test(found: Drive) -> None:
-        before = seen(found)
+@driven()
+async def test_the_screen_changes_under_the_mouse(found: Drive) -> None:
+    for keys, size in (("z", None), ("", (70, 20)), ("", (10, 3)), ("L", (130, 30)), ("1", None), ("0", None)):
+        await found.press("0")
         x, y = map(int, found.main.query_one("#splitter-0", Widget).region.center)
         await mouse(found, MouseDown, x, y)
-        found.window.post_message(MouseMove(None, x + 5, y, 5, 0, 0, False, False, False, x + 5, y))
-        await found.settle()
-        assert seen(found) == before
-        assert found.window.mouse_captured is None
-
-    drive(test)
-
-
-def test_too_small_and_back() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("tab", "down", "down")
-        before, field = seen(found), found.main.tree_pane.path()
-        for size in ((19, 40), (200, 4), (12, 6), (1, 1)):
+        assert found.window.mouse_captured is not None
+        await found.press(*keys)
+        if size is not None:
             await found.pilot.resize_terminal(*size)
-            await found.settle()
-            assert seen(found) == {}
-            check_screen(found)
-            shown = " ".join(" ".join(found.lines()).split())
-            assert TOO_SMALL.startswith(shown)
-            assert shown == TOO_SMALL or size[1] < 5
-            await found.press("L", "z", "z", "L", "L", "L", "ctrl+right", "tab", "shift+tab", "j", "k")
-        await found.pilot.resize_terminal(20, 5)
-        await found.settle()
-        assert list(seen(found)) == TREE
+        await mouse(found, MouseMove, x + 2, y)
+        await mouse(found, MouseUp, x + 2, y)
+        assert found.window.mouse_captured is None
         check_screen(found)
         await found.pilot.resize_terminal(140, 40)
-        await found.settle()
-        assert seen(found) == before
-        assert found.main.tree_pane.path() == field
-        assert found.main.focused is found.main.tree_pane
-        check_screen(found)
 
-    drive(test)
+
+@driven()
+async def test_a_move_without_a_button_lets_go(found: Drive) -> None:
+    before = seen(found)
+    x, y = map(int, found.main.query_one("#splitter-0", Widget).region.center)
+    await mouse(found, MouseDown, x, y)
+    found.window.post_message(MouseMove(None, x + 5, y, 5, 0, 0, False, False, False, x + 5, y))
+    await found.settle()
+    assert seen(found) == before
+    assert found.window.mouse_captured is None
+
+
+@driven()
+async def test_too_small_and_back(found: Drive) -> None:
+    await found.press("tab", "down", "down")
+    before, field = seen(found), found.main.tree_pane.path()
+    for size in ((19, 40), (200, 4), (12, 6), (1, 1)):
+        await found.pilot.resize_terminal(*size)
+        await found.settle()
+        assert seen(found) == {}
+        check_screen(found)
+        shown = " ".join(" ".join(found.lines()).split())
+        assert TOO_SMALL.startswith(shown)
+        assert shown == TOO_SMALL or size[1] < 5
+        await found.press("L", "z", "z", "L", "L", "L", "ctrl+right", "tab", "shift+tab", "j", "k")
+    await found.pilot.resize_terminal(20, 5)
+    await found.settle()
+    assert list(seen(found)) == TREE
+    check_screen(found)
+    await found.pilot.resize_terminal(140, 40)
+    await found.settle()
+    assert seen(found) == before
+    assert found.main.tree_pane.path() == field
+    assert found.main.focused is found.main.tree_pane
+    check_screen(found)
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", [(1, 1), (19, 5), (20, 4), (20, 5), (25, 8), (38, 5), (119, 9), (120, 9), (500, 200)])
-def test_any_size_in_any_layout(size: tuple[int, int]) -> None:
-    async def test(found: Drive) -> None:
-        await found.pilot.resize_terminal(*size)
-        for keys in ("L", "L", "L", "L", "z", ["tab"], "z", "2", "L", ["ctrl+right", "ctrl+down"], "2", "G", "0"):
-            await found.press(*keys)
-            check_screen(found)
-
-    drive(test, size=(80, 24))
+@driven(size=(80, 24))
+async def test_any_size_in_any_layout(found: Drive, size: tuple[int, int]) -> None:
+    await found.pilot.resize_terminal(*size)
+    for keys in ("L", "L", "L", "L", "z", ["tab"], "z", "2", "L", ["ctrl+right", "ctrl+down"], "2", "G", "0"):
+        await found.press(*keys)
+        check_screen(found)
 
 
-def test_resize_while_loading() -> None:
-    async def test(found: Drive) -> None:
-        for number in range(12):
-            await found.pilot.resize_terminal(30 + number * 13, 6 + number * 3)
-            await found.press("L" if number % 2 else "z")
-            check_screen(found)
-        await found.loaded()
-        assert "648 messages" in found.text("title")
-
-    drive(test, block=64, wait=False)
+@driven(block=64, wait=False)
+async def test_resize_while_loading(found: Drive) -> None:
+    for number in range(12):
+        await found.pilot.resize_terminal(30 + number * 13, 6 + number * 3)
+        await found.press("L" if number % 2 else "z")
+        check_screen(found)
+    await found.loaded()
+    assert "648 messages" in found.text("title")
 
 
 GARBAGE = "q\nj\x1b[2J[/red]\u202e0z\r\n\t:q!\n" * 50
 
 
 @pytest.mark.parametrize("keys", ["", "z", "LL"])
-def test_a_paste_does_nothing(keys: str) -> None:
-    async def test(found: Drive) -> None:
-        await found.press(*keys)
-        for size in ((140, 40), (10, 4), (140, 40)):
-            await found.pilot.resize_terminal(*size)
-            for _ in range(3):
-                await found.press("tab")
-                before = found.row, seen(found), found.lines()
-                found.window.post_message(Paste(GARBAGE))
-                await found.settle()
-                assert (found.row, seen(found), found.lines()) == before
-        assert not found.window._exit
-
-    drive(test)
+@driven()
+async def test_a_paste_does_nothing(found: Drive, keys: str) -> None:
+    await found.press(*keys)
+    for size in ((140, 40), (10, 4), (140, 40)):
+        await found.pilot.resize_terminal(*size)
+        for _ in range(3):
+            await found.press("tab")
+            before = found.row, seen(found), found.lines()
+            found.window.post_message(Paste(GARBAGE))
+            await found.settle()
+            assert (found.row, seen(found), found.lines()) == before
+    assert not found.window._exit
 
 
 def test_it_is_remembered() -> None:
@@ -397,16 +369,14 @@ def test_no_key_that_moves_a_cursor_has_the_screen_laid_out(monkeypatch: pytest.
     drive(test)
 
 
-def test_a_scroll_bar_is_let_go_when_its_pane_is_hidden() -> None:
-    async def test(found: Drive) -> None:
-        await found.press("v", "2")
-        listed = found.main.timeline
-        await mouse(found, MouseDown, listed.region.right - 1, listed.region.y)
-        assert found.window.mouse_captured is listed
-        await found.press("1")
-        assert found.window.mouse_captured is None
-        await found.press("1")
-        await mouse(found, MouseMove, listed.region.right - 1, listed.region.bottom - 1)
-        assert listed.top == 0
-
-    drive(test)
+@driven()
+async def test_a_scroll_bar_is_let_go_when_its_pane_is_hidden(found: Drive) -> None:
+    await found.press("v", "2")
+    listed = found.main.timeline
+    await mouse(found, MouseDown, listed.region.right - 1, listed.region.y)
+    assert found.window.mouse_captured is listed
+    await found.press("1")
+    assert found.window.mouse_captured is None
+    await found.press("1")
+    await mouse(found, MouseMove, listed.region.right - 1, listed.region.bottom - 1)
+    assert listed.top == 0

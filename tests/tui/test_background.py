@@ -6,11 +6,8 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from textual.message import Message
 
-from tui.background import Background
-from tui.messages import Nothing
-from tui.under_way import UNDER_WAY, UnderWay
+from tui.background import UNDER_WAY, Background, Call, UnderWay
 
 PATIENCE = 30.0
 
@@ -32,7 +29,7 @@ def test_only_what_began_before_is_waited_for() -> None:
 
 
 def replaced(worker: Background) -> None:
-    worker.ask("kind", Nothing)
+    worker.ask("kind", bool, str)
 
 
 def forgotten(worker: Background) -> None:
@@ -51,11 +48,11 @@ def done(worker: Background) -> None:
 def test_a_wish_ends_in_any_way(end: Callable[[Background], None]) -> None:
     posted = threading.Event()
 
-    def post(_: Message) -> None:
+    def post(_: Call) -> None:
         posted.set()
 
     worker = Background(post)
-    worker.ask("kind", fails if end is done else Nothing)
+    worker.ask("kind", fails if end is done else bool, str)
     now = UNDER_WAY.now
     assert not UNDER_WAY.all_since(now)
     end(worker)
@@ -65,9 +62,9 @@ def test_a_wish_ends_in_any_way(end: Callable[[Background], None]) -> None:
         worker.join(PATIENCE)
     assert UNDER_WAY.all_since(now)
     worker.stop()
-    worker.ask("kind", Nothing)  # nobody does it any more
+    worker.ask("kind", bool, str)  # nobody does it any more
     assert UNDER_WAY.all_since(UNDER_WAY.now)
 
 
-def fails() -> Message:
+def fails() -> bool:
     raise ValueError("a defect")

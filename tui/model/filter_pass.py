@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
     seconds: float
 
 
-class Sieve:
+class FilterPass:
     """One filter over the rows of a session. `settled`: all rows that there were have been asked, at one time."""
 
     def __init__(self, wanted: Filter, session: Analysis, rows: int, start: int, first: int = 0) -> None:

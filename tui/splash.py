@@ -5,7 +5,7 @@ the terminal straight away, at the place and by the functions by which they are 
 until Textual paints over them. From then on the terminal gives keys as they come and does not echo them: what is typed
 meanwhile waits for Textual. Its way back is taken at the end, for Textual puts back what it found, which is ours.
 
-Where anything is not as usual (no file, a filter, no rows in a moment) there is no curtain, and nothing is lost.
+Where anything is not as usual (no file, a filter, no rows in a moment) there is no splash, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OTHER_DRIVER = "TEXTUAL_DRIVER"
 
 
 @contextmanager
-def curtain(session: Session, loader: Loader, opened: Opened, remembered: Remembered) -> Iterator[None]:
+def splash(session: Session, loader: Loader, opened: Opened, remembered: Remembered) -> Iterator[None]:
     """Shows the first rows until the body has done so itself; the body is to end what it began on the terminal."""
     if not _fits(session, remembered) or (growth := loader.begin(MOMENT)) is None or not growth.rows:
         yield
@@ -88,7 +88,7 @@ def _write(text: str) -> None:
 
 
 def painted(session: Session, growth: Growth, opened: Opened, remembered: Remembered) -> str:
-    """The curtain, as a terminal is told it."""
+    """The splash, as a terminal is told it."""
     width, height = shutil.get_terminal_size()
     words = WORDS[chosen(opened.colours, os.environ)]
     brush = _Brush(words, os.environ)

@@ -1,4 +1,4 @@
-"""What a sieve keeps, however the rows come in and wherever it begins: what the filter keeps of all of them."""
+"""However rows come in and wherever a pass begins, it keeps what the filter keeps of all rows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model import sieve as model
-from tui.model.sieve import Sieve, Verdict
-from tui.sifting import Readers, _sift
+from tui.filter_worker import Readers, _ask_portion
+from tui.model import filter_pass as model
+from tui.model.filter_pass import FilterPass, Verdict
 
 FILTERS = ("latency > 1ms", "not partner", 'text contains "jg"', "operation == Fetch or error", "stream == 99999")
 
@@ -26,12 +26,12 @@ def session():
         yield found.load()
 
 
-def ask(sieve: Sieve, session: Session, most: int | None = None) -> list[model.Some]:
+def ask(filtering: FilterPass, session: Session, most: int | None = None) -> list[model.Some]:
     """Asks one portion after the other, until there are none or `most` have been asked."""
     readers, asked = Readers(session), []
-    while (rows := sieve.portion()) is not None and len(asked) != most:
+    while (rows := filtering.portion()) is not None and len(asked) != most:
         asked.append(rows)
-        sieve.take(_sift(sieve, rows, readers, session).verdict)
+        filtering.take(_ask_portion(filtering.filter, rows, readers, session))
     return asked
 
 
@@ -50,15 +50,15 @@ def test_all_that_the_filter_keeps(
     session: Session, text: str, start: int, cuts: list[tuple[int, int]], first: int
 ) -> None:
     steps = sorted(cuts)
-    sieve = Sieve(compiled(text), session, steps[0][0] if steps else 648, start)
-    sieve._size = first
+    filtering = FilterPass(compiled(text), session, steps[0][0] if steps else 648, start)
+    filtering._size = first
     for rows, portions in steps:
-        sieve.grow(rows)
-        ask(sieve, session, portions)
-    sieve.grow(648)
-    ask(sieve, session)
-    assert sieve.kept.tolist() == wanted(session, text)
-    assert (sieve.left, sieve.percent, sieve.settled) == (0, 100, True)
+        filtering.grow(rows)
+        ask(filtering, session, portions)
+    filtering.grow(648)
+    ask(filtering, session)
+    assert filtering.kept.tolist() == wanted(session, text)
+    assert (filtering.left, filtering.percent, filtering.settled) == (0, 100, True)
 
 
 @settings(max_examples=settings.default.max_examples // 40)
@@ -73,28 +73,28 @@ def test_rows_that_leave_are_forgotten(
     session: Session, text: str, start: int, steps: list[tuple[int, int, int]], first: int, late: bool
 ) -> None:
     """late: they leave while a portion is being asked."""
-    sieve, readers, gone = Sieve(compiled(text), session, 0, start), Readers(session), 0
-    sieve._size = first
+    filtering, readers, gone = FilterPass(compiled(text), session, 0, start), Readers(session), 0
+    filtering._size = first
     for rows, leave, portions in sorted(steps):
-        sieve.grow(rows)
-        ask(sieve, session, portions)
-        portion = sieve.portion() if late else None
+        filtering.grow(rows)
+        ask(filtering, session, portions)
+        portion = filtering.portion() if late else None
         gone = max(gone, min(leave, rows))
-        sieve.leave(gone)
+        filtering.leave(gone)
         if portion is not None:
-            sieve.take(_sift(sieve, portion, readers, session).verdict)
-        assert not len(sieve.kept) or sieve.kept[0] >= gone
-    sieve.grow(648)
-    asked = ask(sieve, session)
+            filtering.take(_ask_portion(filtering.filter, portion, readers, session))
+        assert not len(filtering.kept) or filtering.kept[0] >= gone
+    filtering.grow(648)
+    asked = ask(filtering, session)
     assert all(rows[0] >= gone for rows in asked)
-    assert sieve.kept.tolist() == [row for row in wanted(session, text) if row >= gone]
-    assert (sieve.left, sieve.percent, sieve.settled) == (0, 100, True)
+    assert filtering.kept.tolist() == [row for row in wanted(session, text) if row >= gone]
+    assert (filtering.left, filtering.percent, filtering.settled) == (0, 100, True)
 
 
 def test_outwards_from_where_the_user_is(session: Session) -> None:
-    sieve = Sieve(compiled('text contains "jg"'), session, 648, 500)
-    sieve._size = 64
-    asked = ask(sieve, session)
+    filtering = FilterPass(compiled('text contains "jg"'), session, 648, 500)
+    filtering._size = 64
+    asked = ask(filtering, session)
     assert asked[0] == range(500, 564)
     behind = [rows for rows in asked if rows[0] >= 500]
     before = [rows for rows in asked if rows[0] < 500]
@@ -105,25 +105,25 @@ def test_outwards_from_where_the_user_is(session: Session) -> None:
 
 
 def test_columns_are_asked_in_one_go(session: Session) -> None:
-    assert ask(Sieve(compiled("length > 100"), session, 648, 500), session) == [range(648)]
+    assert ask(FilterPass(compiled("length > 100"), session, 648, 500), session) == [range(648)]
 
 
 def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    sieve = Sieve(compiled('text contains "jg"'), session, 648, 0)
+    filtering = FilterPass(compiled('text contains "jg"'), session, 648, 0)
     none = np.zeros(0, np.int64)
-    assert sieve.portion() == range(model.FIRST)
-    sieve.take(Verdict(range(100), none, none, True, 10 * model.MOMENT))
-    assert sieve.portion() == range(100, 110)
-    sieve.take(Verdict(range(100, 110), none, none, True, 0.0))
-    assert sieve.portion() == range(110, 150)
+    assert filtering.portion() == range(model.FIRST)
+    filtering.take(Verdict(range(100), none, none, True, 10 * model.MOMENT))
+    assert filtering.portion() == range(100, 110)
+    filtering.take(Verdict(range(100, 110), none, none, True, 0.0))
+    assert filtering.portion() == range(110, 150)
     monkeypatch.setattr(model, "CHUNK_BYTES", int(session.rows.column("length")[110:115].sum()))
-    assert sieve.portion() == range(110, 115)
+    assert filtering.portion() == range(110, 115)
     monkeypatch.setattr(model, "CHUNK_BYTES", 1)
-    assert sieve.portion() == range(110, 111)
+    assert filtering.portion() == range(110, 111)
     sizes = session.rows.column("length")
     monkeypatch.setattr(model, "CHUNK_BYTES", int(sizes[643:].sum()))
     assert int(sizes[:643].max()) > model.CHUNK_BYTES
-    assert Sieve(compiled('text contains "jg"'), session, 648, 648).portion() == range(643, 648)
+    assert FilterPass(compiled('text contains "jg"'), session, 648, 648).portion() == range(643, 648)
 
 
 LATE = [*((KAFKA, text) for text in FILTERS), (GOLDEN / "k4_election.pcap.zst", 'kafka.topic matches "^[\\w-]{22}$"')]
@@ -136,14 +136,14 @@ def test_what_comes_later_changes_the_verdict(capture: Path, text: str) -> None:
     In the last capture topics are named behind what says their ids.
     """
     with Session([capture], block=40) as session:
-        sieve = Sieve(compiled(text), session, 0, 0)
+        filtering = FilterPass(compiled(text), session, 0, 0)
         for rows in session.grow():
-            sieve.grow(rows.stop)
-            ask(sieve, session)
+            filtering.grow(rows.stop)
+            ask(filtering, session)
             if text == "not partner":
-                partners = session.rows.column("partner")[sieve.kept]
-                requests = session.rows.column("role")[sieve.kept] == 0
+                partners = session.rows.column("partner")[filtering.kept]
+                requests = session.rows.column("role")[filtering.kept] == 0
                 assert (partners[requests] < 0).all()
-        sieve.end()
-        ask(sieve, session)
-        assert sieve.kept.tolist() == wanted(session, text)
+        filtering.end()
+        ask(filtering, session)
+        assert filtering.kept.tolist() == wanted(session, text)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING
-
-from textual.message import Message
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from dissectors.field import Field, Tree
 from tui.background import Background
+from tui.filter_worker import Readers
 from tui.model.detail import Place, fields_at
-from tui.sifting import Readers
 
 if TYPE_CHECKING:
     from analyzer.query import search as find
@@ -45,20 +44,13 @@ class Search:
         self.stopped = Event()
 
 
-class Searching(Message):
-    """A search has come so far, 0 to 100."""
-
-    def __init__(self, search: Search, percent: int) -> None:
-        super().__init__()
-        self.search, self.percent = search, percent
-
-
-class Found(Message):
+@dataclass(frozen=True, slots=True)
+class Found:
     """A search has ended: with a row and, if one can be told, the place in it; None when no row has what is sought."""
 
-    def __init__(self, search: Search, row: int | None, place: find.Place | None = None) -> None:
-        super().__init__()
-        self.search, self.row, self.place = search, row, place
+    search: Search
+    row: int | None
+    place: find.Place | None = None
 
     @property
     def went_round(self) -> bool:
@@ -80,15 +72,18 @@ class Found(Message):
         return path or fields_at(tree, where.source, where.offset), where
 
 
-class Seeker:
-    """What is sought, and the search that is under way, for the thread that paints."""
+class SearchWorker:
+    """What is sought, and the search that is under way, for the thread that paints.
 
-    def __init__(
-        self, session: Session, readers: Readers, worker: Background, post: Callable[[Message], object]
-    ) -> None:
+    progressed: gets how far the search has come, 0 to 100; ended: gets what it found. Both only while it is wanted.
+    """
+
+    def __init__(self, session: Session, readers: Readers, worker: Background) -> None:
         self.words = ""
         self.found: Found | None = None
-        self._session, self._readers, self._worker, self._post = session, readers, worker, post
+        self.progressed: Callable[[int], object] = lambda percent: None
+        self.ended: Callable[[Found], object] = lambda found: None
+        self._session, self._readers, self._worker = session, readers, worker
         self._sought: Sought | None = None
         self._search: Search | None = None
 
@@ -108,7 +103,7 @@ class Seeker:
         self.stop()
         self.found = None
         self._search = Search(self._sought, row, among, forward=forward)
-        self._worker.ask("find", partial(_seek, self._search, self._session, self._readers, self._post))
+        self._worker.ask("find", partial(self._run, self._search), self._take)
 
     def stop(self) -> bool:
         """Ends the search that is under way; whether there was one."""
@@ -122,22 +117,46 @@ class Seeker:
         """Whether a search in that direction is under way."""
         return self._search is not None and self._search.forward is forward
 
-    def knows(self, search: Search) -> bool:
-        """Whether it is the search that is under way."""
-        return search is self._search
-
     def found_in(self, row: int) -> Found | None:
         """What was found last, if it is in this row; else it is forgotten."""
         if self.found is not None and self.found.row != row:
             self.found = None
         return self.found
 
-    def take(self, message: Found) -> bool:
-        """Takes what a search found; False for what nobody wants any more."""
-        if not self.knows(message.search):
-            return False
-        self._search, self.found = None, message
-        return True
+    def _take(self, found: Found) -> None:
+        """Takes what a search found, if anybody wants it still."""
+        if found.search is self._search:
+            self._search, self.found = None, found
+            self.ended(found)
+
+    def _tell(self, search: Search, percent: int) -> None:
+        if search is self._search:
+            self.progressed(percent)
+
+    def _run(self, search: Search) -> Found:
+        """Searches, in the worker's thread."""
+        from analyzer.query import search as find
+
+        reader, _ = self._readers.get()
+        asked, told = 0, time.monotonic()
+
+        def is_stopped() -> bool:
+            nonlocal asked, told
+            now = time.monotonic()
+            if now > told + OFTEN and not search.stopped.is_set():
+                told = now
+                percent = min(100 * asked // max(len(search.among), 1), 99)
+                self._worker.post(partial(self._tell, search, percent))
+            asked += find.STEP
+            return search.stopped.is_set()
+
+        row = find.find(
+            search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped
+        )
+        if row is None:
+            return Found(search, None)
+        places = find.places(search.sought, decode_tree(self._session, row))
+        return Found(search, row, places[0] if places else None)
 
 
 def sought_by(words: str, named: Mapping[str, str]) -> Sought:
@@ -153,26 +172,3 @@ def sought_by(words: str, named: Mapping[str, str]) -> Sought:
     said = text_sought(words)
     shown = (f"lower({key}) contains {quoted(words.lower())}" for key in SHOWN)
     return Sought(compiled(" or ".join((said.filter.text, *shown)), named), text=said.text)
-
-
-def _seek(search: Search, session: Session, readers: Readers, post: Callable[[Message], object]) -> Message:
-    """Searches, in the worker's thread."""
-    from analyzer.query import search as find
-
-    reader, _ = readers.get()
-    asked, told = 0, time.monotonic()
-
-    def is_stopped() -> bool:
-        nonlocal asked, told
-        now = time.monotonic()
-        if now > told + OFTEN and not search.stopped.is_set():
-            told = now
-            post(Searching(search, min(100 * asked // max(len(search.among), 1), 99)))
-        asked += find.STEP
-        return search.stopped.is_set()
-
-    row = find.find(search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped)
-    if row is None:
-        return Found(search, None)
-    places = find.places(search.sought, decode_tree(session, row))
-    return Found(search, row, places[0] if places else None)

@@ -1,19 +1,19 @@
 """Applies a display filter beside the keys: portions of rows are asked by another thread, one after the other.
 
-Theory. The thread that paints holds the Sieve and asks for a portion; the worker asks the filter and posts what came of
-it; then the next portion is asked for. So nothing is shared but the session, of which the worker reads rows that were
-announced (see tui.loader), and whoever takes another filter, or gives up, has only to ask for something else: what
-comes late is of a sieve that nobody holds. Until a filter has asked all rows, the one before it can be had back.
+Theory. The thread that paints holds the FilterPass and asks for a portion; the worker asks the filter, and what comes
+of it is taken; then the next portion is asked for. So nothing is shared but the session, of which the worker reads rows
+that were announced (see tui.loader), and whoever takes another filter, or gives up, has only to ask for something else:
+what comes late is of a pass that nobody holds. Until a filter has asked all rows, the one before it can be had back.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from textual.message import Message
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import Rows
@@ -21,18 +21,10 @@ from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.wire.bulk import NULL
 from tui.background import Background
-from tui.model.sieve import Sieve, Some, Verdict
+from tui.model.filter_pass import FilterPass, Some, Verdict
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
-
-
-class Sifted(Message):
-    """A portion has been asked."""
-
-    def __init__(self, sieve: Sieve, verdict: Verdict) -> None:
-        super().__init__()
-        self.sieve, self.verdict = sieve, verdict
 
 
 class Readers:
@@ -53,32 +45,36 @@ class Readers:
         return self._reader, self._final
 
 
-class Sifter:
-    """The filter in force, for the thread that paints. `sieve` is None while there is none."""
+class FilterWorker:
+    """The filter in force, for the thread that paints. `filtering` is None while there is none.
+
+    changed: called when a portion has been asked, with True if it was the filter's first.
+    """
 
     def __init__(self, session: Session, readers: Readers, worker: Background) -> None:
-        self.sieve: Sieve | None = None
+        self.filtering: FilterPass | None = None
         self._session, self._readers, self._worker = session, readers, worker
-        self._before: Sieve | None = None
-        self._asked: Sieve | None = None
+        self.changed: Callable[[bool], object] = lambda first: None
+        self._before: FilterPass | None = None
+        self._asked: FilterPass | None = None
 
     @property
     def kept(self) -> Ints | None:
         """The rows that are to be shown, rising; None: all."""
-        return None if self.sieve is None else self.sieve.kept
+        return None if self.filtering is None else self.filtering.kept
 
     @property
     def is_settled(self) -> bool:
         """Whether the filter has asked all rows that there were, so that only new ones are still to come."""
-        return self.sieve is None or self.sieve.settled
+        return self.filtering is None or self.filtering.settled
 
     def apply(self, wanted: Filter | None, rows: int, start: int, first: int = 0) -> None:
         """Puts a filter in force, or none, and asks outwards from row `start`; `rows` have been announced, those before
         `first` have left.
         """
         if self.is_settled:
-            self._before = self.sieve
-        self._hold(None if wanted is None else Sieve(wanted, self._session, rows, start, first))
+            self._before = self.filtering
+        self._hold(None if wanted is None else FilterPass(wanted, self._session, rows, start, first))
 
     def give_up(self) -> bool:
         """Goes back to the filter before one that has not asked all rows; whether there was one."""
@@ -87,60 +83,61 @@ class Sifter:
         self._hold(self._before)
         return True
 
-    def _hold(self, sieve: Sieve | None) -> None:
+    def _hold(self, filtering: FilterPass | None) -> None:
         self._worker.forget("filter")
-        self.sieve, self._asked = sieve, None
+        self.filtering, self._asked = filtering, None
         if self.is_settled:
             self._before = None
         self._ask()
 
     def grow(self, rows: int) -> None:
         """There are so many rows by now."""
-        for sieve in (self.sieve, self._before):
-            if sieve is not None:
-                sieve.grow(rows)
+        for filtering in (self.filtering, self._before):
+            if filtering is not None:
+                filtering.grow(rows)
         self._ask()
 
     def leave(self, before: int) -> None:
         """The rows before one leave."""
-        for sieve in (self.sieve, self._before):
-            if sieve is not None:
-                sieve.leave(before)
+        for filtering in (self.filtering, self._before):
+            if filtering is not None:
+                filtering.leave(before)
 
     def end(self) -> None:
         """Nothing comes any more."""
-        for sieve in (self.sieve, self._before):
-            if sieve is not None:
-                sieve.end()
+        for filtering in (self.filtering, self._before):
+            if filtering is not None:
+                filtering.end()
         self._ask()
 
-    def take(self, message: Sifted) -> bool:
-        """Takes a portion and asks for the next one; False for what nobody wants any more."""
-        sieve = message.sieve
-        if sieve is not self.sieve:
-            return False
-        sieve.take(message.verdict)
+    def _take(self, filtering: FilterPass, verdict: Verdict) -> None:
+        """Takes a portion and asks for the next one, unless nobody wants it any more."""
+        if filtering is not self.filtering:
+            return
+        first = filtering.is_new
+        filtering.take(verdict)
         self._asked = None
-        if sieve.settled:
+        if filtering.settled:
             self._before = None
         self._ask()
-        return True
+        self.changed(first)
 
     def _ask(self) -> None:
-        sieve = self.sieve
-        rows = None if sieve is None or sieve is self._asked else sieve.portion()
-        if sieve is not None and rows is not None:
-            self._asked = sieve
-            self._worker.ask("filter", partial(_sift, sieve, rows, self._readers, self._session))
+        filtering = self.filtering
+        rows = None if filtering is None or filtering is self._asked else filtering.portion()
+        if filtering is not None and rows is not None:
+            self._asked = filtering
+            work = partial(_ask_portion, filtering.filter, rows, self._readers, self._session)
+            self._worker.ask("filter", work, partial(self._take, filtering))
 
 
-def _sift(sieve: Sieve, rows: Some, readers: Readers, session: Session) -> Sifted:
+def _ask_portion(wanted: Filter, rows: Some, readers: Readers, session: Session) -> Verdict:
     """Asks a portion, in the worker's thread."""
     began = time.monotonic()
     reader, final = readers.get()
     waiting = np.zeros(0, np.int64) if final else _without_answer(session, np.asarray(rows))
-    kept = sieve.filter.rows(reader, rows)
-    return Sifted(sieve, Verdict(rows, kept, waiting, final, time.monotonic() - began))
+    kept = wanted.rows(reader, rows)
+    return Verdict(rows, kept, waiting, final, time.monotonic() - began)
 
 
 def _without_answer(session: Session, rows: Ints) -> Ints:

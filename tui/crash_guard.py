@@ -26,7 +26,7 @@ _BEGINNING = (Compose, Mount)
 
 
 @runtime_checkable
-class Surviving(Protocol):
+class CrashGuarded(Protocol):
     """An App that may outlive a defect."""
 
     def meet(self, error: Exception) -> bool:
@@ -54,7 +54,7 @@ def is_outlived(error: Exception) -> bool:
 class Fenced(MessagePump):
     """The first base of every app, screen and widget of ours: its handlers are fenced, and it outlives their defects.
 
-    Outside of an App that is Surviving nothing is fenced.
+    Outside of an App that is CrashGuarded nothing is fenced.
     """
 
     async def _dispatch_message(self, message: Message) -> None:
@@ -62,5 +62,5 @@ class Fenced(MessagePump):
             await super()._dispatch_message(message)
         except Exception as error:
             app = self.app
-            if isinstance(message, _BEGINNING) or not isinstance(app, Surviving) or not app.meet(error):
+            if isinstance(message, _BEGINNING) or not isinstance(app, CrashGuarded) or not app.meet(error):
                 raise

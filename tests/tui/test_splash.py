@@ -12,18 +12,18 @@ import pytest
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, write
-from tui.curtain import painted
 from tui.loader import Loader
 from tui.opened import Opened
 from tui.remembered import Remembered
+from tui.splash import painted
 
 PLACED = re.compile(r"\x1b\[(\d+);(\d+)H")
 STREAM = re.compile(r".*? > \S{0,8}")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def curtain_of(capture: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch, **told: object) -> dict[int, str]:
-    """The curtain's lines by their number, each with blanks before it."""
+def splash_of(capture: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch, **told: object) -> dict[int, str]:
+    """The splash's lines by their number, each with blanks before it."""
     monkeypatch.setenv("COLUMNS", str(size[0]))
     monkeypatch.setenv("LINES", str(size[1]))
     monkeypatch.setenv("COLORTERM", "truecolor")
@@ -48,7 +48,7 @@ def curtain_of(capture: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 @pytest.mark.parametrize("flat", [False, True])
 def test_rows_stand_where_they_will_stand(size: tuple[int, int], flat: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = curtain_of(KAFKA, size, monkeypatch, flat=flat)
+    shown = splash_of(KAFKA, size, monkeypatch, flat=flat)
     assert sorted(shown) == list(range(size[1]))
 
     async def test(found: Drive) -> None:
@@ -74,11 +74,11 @@ def test_rows_stand_where_they_will_stand(size: tuple[int, int], flat: bool, mon
 
 @pytest.mark.parametrize("size", [(1, 1), (5, 3), (20, 5), (30, 8), (500, 200)])
 def test_any_size(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sorted(curtain_of(KAFKA, size, monkeypatch)) == list(range(size[1]))
+    assert sorted(splash_of(KAFKA, size, monkeypatch)) == list(range(size[1]))
 
 
 def test_nothing_acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = curtain_of(write(tmp_path / "evil.pcap", TEXTS), (300, 50), monkeypatch, flat=True)
+    lines = splash_of(write(tmp_path / "evil.pcap", TEXTS), (300, 50), monkeypatch, flat=True)
     assert "[/red][bold]markup" in "\n".join(lines.values())
 
 

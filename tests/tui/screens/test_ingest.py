@@ -14,13 +14,12 @@ from analyzer.capture.errors import CaptureError
 from analyzer.decode.content import read_cell
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
-from tests.tui.driving import KAFKA, Drive, drive
+from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import metadata
 from tui.app import Window
 from tui.model import cells
 from tui.opened import Opened
-from tui.screens import growing as screen
-from tui.screens import showing
+from tui.screens import detail_view, ingest
 
 WHOLE = KAFKA.read_bytes()
 PART = 60_000
@@ -38,7 +37,7 @@ def pipe() -> Iterator[tuple[str, int]]:
 
 
 def test_a_pipe_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "PAUSE", 0.01)
+    monkeypatch.setattr(ingest, "PAUSE", 0.01)
 
     async def test(found: Drive) -> None:
         listed = found.main.timeline
@@ -73,7 +72,7 @@ def test_a_pipe_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.row == row
         await found.pilot.press("q")
         found.main.stop(60)  # the pipe stays open: who waited for its end would be waiting still
-        assert not found.main._loader.is_alive()
+        assert not found.main.ingest._loader.is_alive()
 
     with pipe() as (name, end):
         drive(test, name, wait=False)
@@ -81,7 +80,7 @@ def test_a_pipe_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rows_above_the_selected_one_do_not_move_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the fold view new rows come in between the old ones."""
-    monkeypatch.setattr(screen, "PAUSE", 0.01)
+    monkeypatch.setattr(ingest, "PAUSE", 0.01)
 
     async def test(found: Drive) -> None:
         listed = found.main.timeline
@@ -102,13 +101,11 @@ def test_rows_above_the_selected_one_do_not_move_it(monkeypatch: pytest.MonkeyPa
         drive(test, name, wait=False, size=(120, 24))
 
 
-def test_new_rows_are_selected_as_they_come_for_who_asks() -> None:
-    async def test(found: Drive) -> None:
-        listed = found.main.timeline
-        assert listed.following
-        assert found.row == listed.timeline.rows - 1 == 647
-
-    drive(test, following=True, block=64)
+@driven(following=True, block=64)
+async def test_new_rows_are_selected_as_they_come_for_who_asks(found: Drive) -> None:
+    listed = found.main.timeline
+    assert listed.following
+    assert found.row == listed.timeline.rows - 1 == 647
 
 
 def test_small_blocks_give_the_same_lines() -> None:
@@ -165,7 +162,7 @@ def test_nothing_in_it(tmp_path: Path) -> None:
 
 
 def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "PAUSE", 0.01)
+    monkeypatch.setattr(ingest, "PAUSE", 0.01)
 
     async def test(found: Drive) -> None:
         main = found.main
@@ -177,7 +174,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
         await found.settle()
         await found.press("tab", "j", "j")
         os.write(end, WHOLE[40_000:])
-        await found.until(lambda: main.detail is not None and main.detail.partner is not None)
+        await found.until(lambda: main.view.detail is not None and main.view.detail.partner is not None)
         await found.settle()
         assert (found.row, main.tree_pane.cursor) == (row, 2)
         await found.press("p")
@@ -189,14 +186,14 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
 
 def test_long_messages_are_decoded_beside_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cells, "LONG", 10_000)
-    monkeypatch.setattr(showing, "LONG", 10_000)
+    monkeypatch.setattr(detail_view, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]
     path = capture(tmp_path / "long.pcap", segments(Talk(tuple(writes)), lambda data: [data[:60_000]]))
 
     async def test(found: Drive) -> None:
         await found.press("j")
-        await found.until(lambda: found.main.detail is not None and found.main.detail.row == 1)
+        await found.until(lambda: found.main.view.detail is not None and found.main.view.detail.row == 1)
         await found.until(lambda: "not decoded yet" not in found.text("list"))
         await found.settle()
         assert found.main.hex_pane.count == -(-len(long) // found.main.hex_pane.rows.width)

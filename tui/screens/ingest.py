@@ -1,0 +1,225 @@
+"""Takes over rows as they come, and lets go of those that leave.
+
+Theory. Rows are taken over a few times a second, however fast they come: the next time is put off by ten times what the
+last one took, so that keys always find time. Where few come, each is to be seen soon, and there is time for it. A list
+that is paused takes over nothing; reading goes on behind it.
+
+Rows leave together: the list, its filter and what is shown forget them, then the reader is told, and only then their
+cells go (tui.loader). A page or a dialog speaks of rows that were there when it was opened, and so does a list that
+stands still. Therefore rows leave while the list alone is seen; when memory is full, what stands above it is closed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from textual.screen import Screen
+from textual.timer import Timer
+
+from tui.live import Live, Wire
+from tui.loader import End, Growth, Loader
+from tui.screens.bars import Bars
+from tui.screens.detail_view import DetailView
+from tui.screens.filter_control import FilterControl
+from tui.screens.name_learning import NameLearning
+
+MOMENT = 0.1
+"""Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
+
+PAUSE, SHORT_PAUSE, FEW = 0.1, 0.03, 500
+"""Seconds between two times at which rows are taken over: usually, and behind so few of them."""
+
+SHARE = 10
+"""That many times what taking over took passes until the next."""
+
+
+class Ingest:
+    """Takes over what a Loader announces, for a screen. live: the capture that the packets come from, if it is one.
+
+    paused: the list stands still. saved: so many packets of a live capture that nobody keeps have been saved. follows:
+    more may come for ever.
+    """
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        loader: Loader,
+        live: Live | None,
+        filters: FilterControl,
+        names: NameLearning,
+        view: DetailView,
+        bars: Bars,
+        say_heads: Callable[[], None],
+        *,
+        follows: bool,
+    ) -> None:
+        self.live, self.paused, self.saved = live, False, 0
+        self.when_read: Callable[[], None] = lambda: None
+        """Called when all has been read."""
+        self._screen, self._loader, self._filters, self._names = screen, loader, filters, names
+        self._bars, self._timeline, self._view, self._say_heads = bars, bars.timeline, view, say_heads
+        self._comes_live = live is not None or follows
+        self._announced: Growth | None = None
+        self._timer: Timer | None = None
+        self._next = 0.0
+        self._was_alone = False
+
+    @property
+    def reading(self) -> bool:
+        """Whether more may come."""
+        return self._bars.counts.is_reading
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes that tables may hold."""
+        return self._loader.memory
+
+    @property
+    def is_over(self) -> bool:
+        """Whether reading has ended, after `stop`."""
+        return not self._loader.is_alive()
+
+    @property
+    def scrolls(self) -> bool | None:
+        """Whether the list stays at its end; None where no end is awaited."""
+        return self._timeline.following and not self.paused if self.reading and self._comes_live else None
+
+    @property
+    def unsaved(self) -> int:
+        """Packets that were captured and that nobody keeps."""
+        live = self.live
+        return 0 if live is None or live.kept else max(live.health().captured - self.saved, 0)
+
+    @property
+    def wire(self) -> Wire | None:
+        """What there is to say of the live capture, or of a list that stands still."""
+        live, waiting = self.live, 0
+        if self.paused and self._announced is not None:
+            waiting = self._announced.rows - self._timeline.timeline.rows
+        if live is None:
+            return Wire("paused", waiting=waiting) if self.paused else None
+        health, state = live.health(), str(live.state)
+        if state == "stopped" and self.reading:
+            state = "stopping"  # what was captured is still being read
+        if self.paused:
+            state = "paused"
+        return Wire(state, health.captured, health.dropped, health.backlog, health.lag, waiting)
+
+    def say_title(self) -> None:
+        """The first line says how much there is now, and how the live capture stands."""
+        live = self.live
+        self._bars.say_title(self._filters.in_force, self.wire)
+        if self._bars.take_problem(None if live is None else live.problem):
+            self._view.say_status()
+
+    # Rows come in.
+
+    def begin(self) -> Growth | None:
+        """Begins to read; the first rows, if they come in a moment."""
+        return self._loader.begin(MOMENT)
+
+    def go_on(self) -> None:
+        """Reads on."""
+        self._loader.go_on(self._tell)
+
+    def stop(self, patience: float) -> None:
+        """Ends reading; waits that many seconds for it at most."""
+        self._loader.stop(patience)
+
+    def _tell(self, told: Growth | End) -> None:
+        """See Loader.go_on; in its thread."""
+        self._screen.call_later(partial(self._end, told.error) if isinstance(told, End) else partial(self._grow, told))
+
+    def _grow(self, growth: Growth) -> None:
+        self._announced = growth
+        self.show_soon()
+
+    def show_soon(self, *, now: bool = False) -> None:
+        """Takes over what was announced, and shows what the filter keeps: at once, or when there is time for it."""
+        wait = 0.0 if now else self._next - time.monotonic()
+        if wait <= 0:
+            self.take_over()
+        elif self._timer is None:
+            self._timer = self._screen.set_timer(wait, self.take_over)
+
+    def take_over(self, growth: Growth | None = None) -> None:
+        """Shows what has been announced, or what is given, unless the list stands still."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        timeline = self._timeline
+        began, before = time.monotonic(), timeline.timeline.rows
+        self._announced = growth or self._announced
+        if self._announced is not None and self._goes_on(self._announced):
+            growth, self._announced = self._announced, None
+            timeline.grow(growth.rows, growth.streams)
+            self._bars.counts = self._bars.counts.grown(growth)
+            self._filters.worker.grow(growth.rows)
+            self._leave(growth)
+            self._say_heads()
+            self._view.check_partner()
+            self._names.learn()
+        self._filters.show_kept()
+        self.say_title()
+        now = time.monotonic()
+        pause = SHORT_PAUSE if timeline.timeline.rows - before <= FEW else PAUSE
+        self._next = now + max(pause, SHARE * (now - began))
+
+    def _goes_on(self, growth: Growth) -> bool:
+        """Whether the list takes over what was announced; one that stands still does when it must lose rows."""
+        if self.paused and growth.pressing and growth.first > self._timeline.timeline.first:
+            self.paused = False
+            self._bars.warn("the list goes on: messages that stood in it leave memory")
+        return not self.paused
+
+    def pause(self) -> None:
+        """The list stands still, or takes over all that has come meanwhile."""
+        self.paused = not self.paused
+        self.show_soon(now=True)
+        self._say_heads()
+
+    def _end(self, error: Exception | None) -> None:
+        bars, timeline = self._bars, self._timeline
+        self.paused = False
+        self.take_over()
+        self._filters.worker.end()
+        timeline.end()
+        bars.counts = bars.counts.ended(error)
+        self._say_heads()
+        self.say_title()
+        if error is not None:
+            if not timeline.timeline.rows:
+                self._screen.app.exit(error)
+            bars.say(str(error), "bar-error")
+        elif not timeline.timeline.streams:
+            bars.say("there is no TCP packet in it", "bar-warning")
+        self.when_read()
+
+    # Rows leave.
+
+    def _leave(self, growth: Growth) -> None:
+        """Rows leave that are to, if nobody needs them: nothing that is painted looks at them from then on."""
+        app, first = self._screen.app, min(growth.first, growth.rows)
+        alone = app.screen is self._screen
+        was_alone, self._was_alone = self._was_alone, alone
+        if first <= self._timeline.timeline.first:
+            return
+        if not alone and growth.pressing and not any(getattr(each, "HOLDS_ROWS", False) for each in app.screen_stack):
+            self._close_others()
+            self._bars.warn("what stood here was closed: messages that it spoke of leave memory")
+        elif not (alone and was_alone):  # between two dialogs of one command there is a moment, too
+            return
+        self._filters.worker.leave(first)
+        if self._view.detail is not None and self._view.detail.row < first:
+            self._view.show_nothing()
+        self._timeline.leave(first)
+        self._loader.left(first)
+
+    def _close_others(self) -> None:
+        """Closes what stands above the screen, now: Textual's own way to do that comes too late the second time."""
+        app = self._screen.app
+        for screen in app.screen_stack[:0:-1]:
+            if screen is app.screen and screen is not self._screen:
+                screen.dismiss()

@@ -1,0 +1,90 @@
+"""The search in the list: what is sought is asked for, where a search begins, and what is said of its end.
+
+Theory. The search itself is done beside the keys (tui.search_worker), among the rows that the filter keeps.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.filter_worker import FilterWorker
+from tui.screens.bars import Bars
+from tui.screens.detail_view import DetailView
+from tui.screens.prompts import Prompts
+from tui.search_worker import FILTER, Found, SearchWorker, sought_by
+from tui.widgets.timeline import TimelinePane
+
+if TYPE_CHECKING:
+    from analyzer.query.search import Sought
+
+HINT = 'a text; 0x00ff or "text": bytes; =FILTER: what fulfils it'
+
+
+class SearchControl:
+    """Selects in `timeline` what is found, and has `view` show the place in it. filters: the one in force."""
+
+    def __init__(
+        self,
+        worker: SearchWorker,
+        filters: FilterWorker,
+        timeline: TimelinePane,
+        view: DetailView,
+        bars: Bars,
+        prompts: Prompts,
+    ) -> None:
+        self._worker, self._filters, self._timeline = worker, filters, timeline
+        self._view, self._bars, self._prompts = view, bars, prompts
+        worker.progressed, worker.ended = self._say_progress, self._take
+
+    def ask(self) -> None:
+        """Asks what is sought, and searches for it."""
+        from tui.model.prompting import FindPrompter
+        from tui.screens.ask import Question
+
+        def read(words: str) -> tuple[str, Sought]:
+            return words, sought_by(words, self._prompts.named)
+
+        question = Question("find", HINT, self._worker.words, read)
+        self._prompts.ask(question, "sought", partial(FindPrompter, sign=FILTER, read=read), self._begin)
+
+    def _begin(self, aim: tuple[str, Sought]) -> None:
+        self._worker.aim(*aim)
+        self.search(forward=True)
+
+    def search(self, *, forward: bool) -> None:
+        """Searches on from the selected message, round the end."""
+        worker, listed = self._worker, self._timeline
+        if not worker.has_aim:
+            self._bars.say("nothing is sought yet: Ctrl+F asks for it", "bar-warning")
+            return
+        if worker.is_searching(forward=forward):
+            return
+        at = listed.around
+        if forward and (listed.selected is None or listed.selected.row is None):
+            at -= 1  # the first message of a stream comes behind the stream's own line
+        worker.start(at, listed.said.marks.without_ignored(listed.timeline.shown), forward=forward)
+
+    def stop(self) -> None:
+        """Ends the search that is under way."""
+        self._worker.stop()
+
+    def give_up(self) -> bool:
+        """The same, and says so; whether one was under way."""
+        is_under_way = self._worker.stop()
+        if is_under_way:
+            self._bars.say("the search was stopped", "bar-warning")
+        return is_under_way
+
+    def _say_progress(self, percent: int) -> None:
+        self._bars.say(f"searching for {self._worker.words}: {percent} %, Esc stops it")
+
+    def _take(self, found: Found) -> None:
+        listed = self._timeline
+        if found.row is None or not listed.timeline.shows(found.row):
+            which = "no message" if self._filters.filtering is None else "no message that the filter keeps"
+            self._bars.say(f"{which} has {self._worker.words}", "bar-warning")
+        elif listed.selected is not None and listed.selected.row == found.row:
+            self._view.point()
+        else:
+            listed.select_row(found.row)
