@@ -191,7 +191,7 @@ def test_a_paused_list_goes_on_when_memory_is_full(capture: Path, monkeypatch: p
     async def test(found: Drive, feed: Feed) -> None:
         await feed.more()
         await found.press("Z")
-        await feed.until(lambda: found.main.session.due(int(0.8 * MEMORY)) > 0)
+        await feed.until(lambda: found.main.session.eviction.due(int(0.8 * MEMORY)) > 0)
         assert found.main.ingest.paused
         await feed.until(lambda: not found.main.ingest.paused)
         await found.until(lambda: "goes on" in found.status())

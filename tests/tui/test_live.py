@@ -149,7 +149,7 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
         assert (found.rows(), found.main.timeline.timeline.flat) == (kept, False)
         assert found.main.session is live.runs[1]
         assert first.ingest.is_over
-        await found.until(lambda: first.session.first == 648)  # its tables have gone
+        await found.until(lambda: first.session.rows.first == 648)  # its tables have gone
         assert "capturing" in found.text("title")
         live.set(captured=1_241)
         await found.press("R", "R")  # while it captures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.decode.content import find_dissector
 from analyzer.render.lines import plain
 from tests.tui.driving import KAFKA, Drive, driven
 from tui.screens.chooser import Chooser
@@ -129,7 +130,7 @@ async def test_decode_as_reads_again_and_keeps_filter_and_message(found: Drive) 
     assert place is not None
     assert place.stream == 7
     assert place.row is not None
-    assert found.main.session.dissector(place.row) is None
+    assert find_dissector(found.main.session, place.row) is None
     await found.press("q")
 
 

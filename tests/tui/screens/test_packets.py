@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from analyzer.decode.bodies import decode_tree
+from analyzer.decode.content import read_message
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import secret_spans
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
@@ -81,7 +82,7 @@ async def test_bytes_unfold_beneath_their_packet(found: Drive) -> None:
     dump = [line for line in found.lines() if re.match(r"  [0-9a-f]{4}  ", line)]
     hexes = "".join(line[8:57].replace(" ", "") for line in dump)
     session = found.main.session
-    assert hexes.endswith(session.message(0).hex())
+    assert hexes.endswith(read_message(session, 0).hex())
     assert there.pane.cursor == 1
     await found.press("space")
     assert there.pane.count == 2
