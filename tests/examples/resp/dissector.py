@@ -17,12 +17,12 @@ from dissectors.wire.describe.shelf import Shelf, listed
 from dissectors.wire.hiding import hide_node, hide_rest, hide_unread
 from dissectors.wire.message import folded, unframed
 from dissectors.wire.secret import Secret
-from tests.examples.resp.reading import VALUE, RespMeasure, error_name, read_message
+from tests.examples.resp.reading import COUNT, VALUE, RespMeasure, error_name, read_message
 from tests.examples.resp.tables import ERRORS, KEYS, PUSHES, SECRETS, SUBSCRIBES, TYPES, key_places, secret_places
 
 NAME = re.compile(rb"(?:[*>]\d+\r\n(?:\$\d+\r\n|\+))?([A-Za-z][\w.-]{0,39})(?=\s)")
 DELICATE = re.compile(rb"auth|pass|setuser", re.IGNORECASE)
-REQUEST = (Member("command", "bulk"), Member("keys", "bulk", True), Member("arguments", "bulk", True))
+REQUEST = (Member("command", "string"), Member("keys", "string", True), Member("arguments", "string", True))
 ANSWER = (Member("value", "any", open=True),)
 
 
@@ -124,13 +124,13 @@ class Resp(Dissector):
     def tree(self, message: bytes, context: Context) -> Tree:
         """A request or a value. Passwords are hidden, and what could not be read of a request that may have one."""
         tree = unframed(message, read_message)
-        nodes = [node for each in tree.fields[:1] for node in each.children if node.spec.name != "count"]
+        nodes = [node for each in tree.fields[:1] for node in each.children if node.spec is not COUNT]
         asked = context.role in (Role.REQUEST, Role.ONEWAY)
         for at in secret_places(_upper([node.value for node in nodes])) if asked and nodes else ():
-            hide_node(nodes[at], message)
+            hide_node(nodes[at], message[: nodes[at].offset + nodes[at].length - 2 * (message[:1] == b"*")])
         for before, node in pairwise(nodes):
             if not asked and not node.children and f"{before.value}".lower() in SECRETS:
-                hide_node(node, message)
+                hide_node(node, message[: node.offset + node.length - 2])
         if tree.findings and asked and DELICATE.search(message):
             hide_unread(tree.fields)
             hide_rest(tree.fields)

@@ -138,8 +138,9 @@ def _plain(line: bytes, sign: str, content: bytes | None) -> tuple[object, int]:
     if content is not None:
         kind = 4 if sign == "=" and content[3:4] == b":" else 0
         return _text(content[kind:]), len(line) + kind
-    made = {":": int, ",": float, "#": b"t".__eq__}.get(sign, _text)
-    return None if sign in "_$*" else made(line[1:-2]), 1
+    said = line[1:-2]
+    plain = {":": int, ",": float}[sign](said) if sign in ":," else said == b"t" if sign == "#" else _text(said)
+    return None if sign in "_$*" else plain, 1
 
 
 def _text(data: bytes) -> str | bytes:

@@ -163,6 +163,11 @@ def test_passwords_are_hidden(resp: Dissector, tmp_path: Path, case: str) -> Non
             assert b"hunter2".hex().encode() not in said
 
 
+def test_a_secret_is_as_long_as_it_is(resp: Dissector) -> None:
+    for data in (ask("AUTH", "hunter2"), b"AUTH hunter2\r\n"):
+        assert len(resp.values(data, ASKED).values["arguments"][0]) == 7
+
+
 def test_an_answer_with_a_password(resp: Dissector) -> None:
     for data in (b"*2\r\n$11\r\nrequirepass\r\n$7\r\nhunter2\r\n", b"%1\r\n$11\r\nrequirepass\r\n$7\r\nhunter2\r\n"):
         assert "hunter2" not in repr(resp.values(data, TOLD).values)
