@@ -1,0 +1,61 @@
+"""What commands are called, where their keys stand, what of them is a secret; what types and errors there are."""
+
+from collections.abc import Iterator, Sequence
+
+_SHAPES = {
+    (0, -99, 1): """ACL ASKING AUTH BGSAVE CLIENT CLUSTER COMMAND CONFIG DBSIZE DEBUG DISCARD ECHO EXEC FLUSHALL FLUSHDB
+        FUNCTION HELLO INFO KEYS LASTSAVE LATENCY MEMORY MODULE MONITOR MULTI PING PSUBSCRIBE PSYNC PUBLISH PUBSUB
+        PUNSUBSCRIBE QUIT RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET ROLE SAVE SCAN SCRIPT SELECT SENTINEL
+        SHUTDOWN SLOWLOG SPUBLISH SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SWAPDB SYNC TIME UNSUBSCRIBE UNWATCH WAIT""",
+    (1, 1, 1): """APPEND BITCOUNT BITFIELD BITPOS DECR DECRBY DUMP EXPIRE EXPIREAT GEOADD GEODIST GEOPOS GEOSEARCH GET
+        GETBIT GETDEL GETEX GETRANGE GETSET HDEL HEXISTS HGET HGETALL HINCRBY HINCRBYFLOAT HKEYS HLEN HMGET HMSET HSCAN
+        HSET HSETNX HSTRLEN HVALS INCR INCRBY INCRBYFLOAT LINDEX LINSERT LLEN LPOP LPOS LPUSH LPUSHX LRANGE LREM LSET
+        LTRIM PERSIST PEXPIRE PEXPIREAT PFADD PSETEX PTTL RESTORE RPOP RPUSH RPUSHX SADD SCARD SET SETBIT SETEX SETNX
+        SETRANGE SISMEMBER SMEMBERS SMISMEMBER SORT SPOP SRANDMEMBER SREM SSCAN STRLEN TTL TYPE XACK XADD XAUTOCLAIM
+        XCLAIM XDEL XLEN XPENDING XRANGE XREVRANGE XTRIM ZADD ZCARD ZCOUNT ZINCRBY ZMSCORE ZPOPMAX ZPOPMIN ZRANGE
+        ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANK ZSCAN ZSCORE""",
+    (1, 2, 1): "BLMOVE COPY LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE", (1, -1, 2): "MSET MSETNX",
+    (1, -1, 1): "DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK "
+    "WATCH", (1, -2, 1): "BLPOP BRPOP BZPOPMAX BZPOPMIN", (2, -1, 1): "BITOP", (2, 2, 1): "OBJECT XGROUP XINFO",
+    (3, 3, 1): "MIGRATE", (3, 0, 1): "EVAL EVALSHA FCALL BLMPOP BZMPOP", (0, 0, 1): "XREAD XREADGROUP",
+    (2, 0, 1): "LMPOP SINTERCARD ZDIFF ZINTER ZMPOP ZUNION",
+}  # fmt: skip
+KEYS = {name: shape for shape, names in _SHAPES.items() for name in names.split()}
+"""By command: its first key; the last, negative: from the end, 0: as many as the word before says; the step."""
+
+SUBSCRIBES = ("SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE")
+PUSHES = ("MESSAGE", "PMESSAGE", "SMESSAGE", "INVALIDATE")
+_ERRORS = """ERR WRONGTYPE NOAUTH WRONGPASS NOPERM MOVED ASK TRYAGAIN CROSSSLOT CLUSTERDOWN LOADING BUSY READONLY OOM
+    MISCONF NOSCRIPT EXECABORT BUSYKEY BUSYGROUP NOGROUP NOPROTO NOREPLICAS MASTERDOWN NOTBUSY SYNTAX"""
+ERRORS = _ERRORS.split()
+SECRETS = frozenset({"requirepass", "masterauth", "auth-pass", "sentinel-pass"})
+TYPES = {
+    "+": "string", "-": "error", ":": "integer", "$": "bulk", "*": "array", "_": "null", "#": "boolean",
+    ",": "double", "(": "bignum", "!": "error", "=": "verbatim", "~": "set", "%": "map", ">": "push", "|": "attributes",
+}  # fmt: skip
+
+
+def key_places(words: Sequence[str]) -> range:
+    """Which words of a request, all in upper case, are keys."""
+    (first, last, step), count = KEYS.get(words[0], (0, -99, 1)), len(words)
+    if not first and not last and "STREAMS" in words:
+        first = words.index("STREAMS") + 1
+        last = first - 1 + (count - first) // 2
+    elif not last and count >= first > 0 and words[first - 1][:9].isdecimal():
+        last = first - 1 + int(words[first - 1][:9])
+    return range(first, min(count, last + 1 + count * (last < 0)), step) if last else range(0)
+
+
+def secret_places(words: Sequence[str]) -> Iterator[int]:
+    """Which of them may be passwords."""
+    command, count = words[0], len(words)
+    for at, (before, last, word) in enumerate(zip(["", "", *words[1:]], ["", *words[1:]], words[1:], strict=False), 1):
+        named = {"AUTH", "SETNAME"} & {last, word}
+        if (
+            (command == "AUTH" and (count != 3 or at == 2))
+            or (command == "HELLO" and at > 1 and (before == "AUTH" or not named))
+            or (command == "MIGRATE" and (last == "AUTH" or before == "AUTH2"))
+            or (command == "ACL" and word[:1] in ("<", ">", "#", "!"))
+            or (command in ("CONFIG", "SENTINEL") and last.lower() in SECRETS)
+        ):
+            yield at
