@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from analyzer.decode.rows import Rows
+from analyzer.messages.eviction import Eviction
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from benchmarks.library import Library
@@ -68,14 +69,16 @@ class Feed:
 
 @pytest.fixture(autouse=True)
 def rows_of_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    def held(session: Session) -> int:
-        return A_ROW * (len(session.rows) - session.rows.first)
+    def held(eviction: Eviction) -> int:
+        rows = eviction._engine.rows
+        return A_ROW * (len(rows) - rows.first)
 
-    def due(session: Session, limit: int | None) -> int:
-        return session.rows.first if limit is None or held(session) <= limit else len(session.rows) - STAY
+    def due(eviction: Eviction, limit: int | None) -> int:
+        rows = eviction._engine.rows
+        return rows.first if limit is None or held(eviction) <= limit else len(rows) - STAY
 
-    monkeypatch.setattr(Session, "held", property(held))
-    monkeypatch.setattr(Session, "due", due)
+    monkeypatch.setattr(Eviction, "held", property(held))
+    monkeypatch.setattr(Eviction, "due", due)
 
 
 Test = Callable[[Drive, Feed], Coroutine[Any, Any, None]]

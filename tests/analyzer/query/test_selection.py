@@ -15,8 +15,8 @@ from analyzer.query.filter import Filter
 from analyzer.query.selection import Selection
 
 COUNT = 1000
-READER = cast(Rows, SimpleNamespace(session=SimpleNamespace(first=0)))
-LATER = cast(Rows, SimpleNamespace(session=SimpleNamespace(first=400)))
+READER = cast(Rows, SimpleNamespace(session=SimpleNamespace(rows=SimpleNamespace(first=0))))
+LATER = cast(Rows, SimpleNamespace(session=SimpleNamespace(rows=SimpleNamespace(first=400))))
 
 
 class Sevenths:
