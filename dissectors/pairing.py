@@ -2,8 +2,8 @@
 
 Theory. Many protocols number their requests, and an answer repeats the number: it belongs to the request of the other
 side that carries it. Both sides may ask, each with numbers of its own, so the side is part of the key. Where a number
-is used again before it was answered, answers come in the order of the requests. A protocol whose answers come in
-order of their requests, or whose messages change how later ones are read, writes a Conversation of its own
+is used again before it was answered, answers come in the order of the requests. PairInOrder is for answers in
+the order of the requests. A protocol whose messages change how later ones are read writes a Conversation of its own
 (dissectors/kafka/conversation.py).
 """
 
@@ -121,10 +121,11 @@ def pair_by_key(dissector: Dissector) -> Conversation:
 class PairInOrder(Unanswered, Conversation):
     """Pairs each answer with the oldest request of the other side in its scope; `header` is the dissector's own.
 
-    Behind a gap nobody knows how many answers it hid, so the requests before it wait no more.
+    Nobody knows how many messages a gap hid, so what is paired behind one is a guess.
     """
 
     header: Callable[[bytes, bool], MessageHeader]
+    gapped: bool = False
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """A request waits behind those of its side; a response takes the first of them."""
@@ -137,12 +138,14 @@ class PairInOrder(Unanswered, Conversation):
         request = self.claim((not from_client, header.scope, 0))
         if request is None:
             return Outcome(replace(header, state=max(header.state, State.GUESSED)))
-        return Outcome(with_request(header, request.header), request.handle)
+        answer = with_request(header, request.header)
+        if self.gapped:
+            answer = replace(answer, state=max(answer.state, State.GUESSED))
+        return Outcome(answer, request.handle)
 
     def lost(self, from_client: bool) -> None:
         """See Conversation.lost."""
-        self.waiting.clear()
-        self.count = 0
+        self.gapped = True
 
 
 def pair_in_order(dissector: Dissector) -> Conversation:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from dissectors.api import Dissector, load
 
@@ -36,6 +36,10 @@ BUILT_IN: Mapping[str, str] = {
 
 UNDECODED = frozenset({"none", "raw"})
 """What the user calls a protocol that is to be left as it is."""
+
+
+_T = TypeVar("_T")
+_FORGET: list[Callable[[], None]] = []
 
 
 class _Plugins(NamedTuple):
@@ -68,6 +72,13 @@ def raw_readers() -> Iterator[RawReader]:
     return (dissector.raw for dissector in dissectors() if dissector.raw is not None)
 
 
+def cached(ask: Callable[[], _T]) -> Callable[[], _T]:
+    """A decorator for what is the same as long as the plug-ins are: asked once."""
+    found = cache(ask)
+    _FORGET.append(found.cache_clear)
+    return found
+
+
 def problems() -> tuple[str, ...]:
     """One sentence for each plug-in that is installed and can't be used."""
     return _plugins().problems
@@ -76,6 +87,8 @@ def problems() -> tuple[str, ...]:
 def forget_plugins() -> None:
     """Looks for plug-ins again at the next question: for a package that was installed meanwhile."""
     _plugins.cache_clear()
+    for forget in _FORGET:
+        forget()
 
 
 class Ports:

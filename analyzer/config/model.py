@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from analyzer.config.time_formats import TimeFormat
 from analyzer.messages.decode_as import PortRange
-from dissectors.registry import dissectors
+from dissectors import registry
 from dissectors.slotted import field, slotted
 
 
@@ -34,10 +33,10 @@ STATE_COLORS: Sequence[ColorRule] = (
 """What is out of the ordinary with a message."""
 
 
-@cache
+@registry.cached
 def protocol_colors() -> tuple[ColorRule, ...]:
     """What dissectors say (Dissector.color); they count where an input has several protocols."""
-    known = ((each.name, each.color) for each in dissectors())
+    known = ((each.name, each.color) for each in registry.dissectors())
     return tuple(ColorRule(name, f"protocol == {name}", color) for name, color in known if color is not None)
 
 

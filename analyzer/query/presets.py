@@ -8,9 +8,8 @@ A key is whatever `-e` takes. The configuration file may add some, and have its 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
-from dissectors.registry import dissectors
+from dissectors import registry
 
 TABLE_KEYS: Sequence[str] = (
     *("number", "time", "stream", "source", "destination", "protocol", "role", "operation", "version", "length"),
@@ -31,8 +30,8 @@ _GENERAL: Mapping[str, Sequence[str]] = {
 """The keys of each, in the order of the columns."""
 
 
-@cache
+@registry.cached
 def presets() -> Mapping[str, Sequence[str]]:
     """The keys of each set that is built in, or comes with a protocol, in the order of the columns."""
-    own = {each.name: (*_WHO, *each.columns, "error", "info") for each in dissectors() if each.columns}
+    own = {each.name: (*_WHO, *each.columns, "error", "info") for each in registry.dissectors() if each.columns}
     return {**_GENERAL, **own}

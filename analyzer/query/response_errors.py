@@ -12,7 +12,6 @@ holds the two equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +25,8 @@ from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.query.projection import Bytestore, walked
 from analyzer.session import Analysis
+from dissectors import registry
 from dissectors.api import Context, Dissector, Role, State
-from dissectors.registry import dissectors
 from dissectors.wire.bulk import Reporting, twin_of
 from dissectors.wire.plan import Leaf, Step, leaves_of
 
@@ -71,10 +70,12 @@ PORTION = 1 << 16
 """Rows that are asked together whether they surely report none."""
 
 
-@cache
+@registry.cached
 def nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
     """By protocol and operation: codes that say that there is nothing now (Dissector.nothing_new)."""
-    return {(each.name, operation): codes for each in dissectors() for operation, codes in each.nothing_new.items()}
+    return {
+        (each.name, operation): codes for each in registry.dissectors() for operation, codes in each.nothing_new.items()
+    }
 
 
 class Errors(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 
 from analyzer.errors import UserError
@@ -129,7 +129,7 @@ def _operations(name: str) -> list[str]:
     return list(islice(dict.fromkeys(found), _NEAR))
 
 
-@cache
+@registry.cached
 def shared_names() -> Sequence[str]:
     """The names without a protocol in front that mean a field of several protocols; find() takes those of one, too."""
     names = Counter(short.name for _, catalog in _catalogs() for short in catalog.shorts())

@@ -7,7 +7,6 @@ plug-in that does not list its own leaves them open.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from analyzer.query.fields.keys import FIELDS
 from analyzer.query.fields.path import FieldPath, Key, Kind, names_of
@@ -35,14 +34,14 @@ def possible_values(field: FieldPath) -> Sequence[str]:
     return FIELDS[name].among
 
 
-@cache
+@registry.cached
 def _operations() -> tuple[str, ...]:
     catalogs = [registry.by_name(name).catalog for name in registry.names()]
     known = [layout.operation for catalog in catalogs if catalog is not None for layout in catalog.layouts()]
     return () if None in catalogs else tuple(dict.fromkeys(known))
 
 
-@cache
+@registry.cached
 def _errors() -> tuple[str, ...]:
     catalogs = [registry.by_name(name).catalog for name in registry.names()]
     known = [catalog.errors() for catalog in catalogs if catalog is not None]

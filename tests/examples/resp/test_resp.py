@@ -254,12 +254,8 @@ def test_a_gap_inside_a_string_and_behind_messages(tmp_path: Path) -> None:
     packets = segments(talk)
     del packets[5]
     found = rows(capture(tmp_path / "gap.pcap", packets, talk), ("role", "state", "length", "partner"))
-    assert {
-        "role": "response",
-        "state": "partial",
-        "length": len(big),
-        "partner": None,
-    } in found  # the gap empties the queue
+    assert {"role": "response", "state": "partial", "length": len(big), "partner": 1} in found
+    assert {row["state"] for row in found[2:] if row["role"] == "response"} <= {"partial", "guessed"}
     assert not [row for row in found if row["role"] == "raw"]
     packets = segments(talk)
     del packets[4:7]
