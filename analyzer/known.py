@@ -15,7 +15,7 @@ import numpy as np
 
 from analyzer import defects
 from analyzer.annotations import Named, annotate, kinds_in, named_by
-from analyzer.insight.stories import Part, parts_of
+from analyzer.insight.reports import Part, parts_of
 from analyzer.lore import Lore, values_of
 from analyzer.naming import TOPIC
 from analyzer.session import Analysis

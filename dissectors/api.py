@@ -17,49 +17,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from dissectors.field import Tree
 from dissectors.finding import Finding
+from dissectors.message import Context as Context  # noqa: PLC0414 # given on
+from dissectors.message import Role as Role  # noqa: PLC0414 # given on
+from dissectors.message import State as State  # noqa: PLC0414 # given on
 from dissectors.slotted import slotted
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
+    from dissectors.check import Check
     from dissectors.holes import Shape
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
     from dissectors.portion import Other, Portion
+    from dissectors.report import Report
     from dissectors.session_state import SessionKind
-    from dissectors.story import Story
-    from dissectors.watch import Watch
-
-
-class Role(IntEnum):
-    """What a message is in its conversation; printed in lower case.
-
-    A REQUEST expects an answer, a ONEWAY message none, whoever sends it. A RESPONSE answers a request, a PUSH is what a
-    server sends unasked. RAW is what has no header: a token between messages, or bytes too few for one.
-    """
-
-    REQUEST = 0
-    RESPONSE = 1
-    ONEWAY = 2
-    PUSH = 3
-    RAW = 4
-
-
-class State(IntEnum):
-    """How far a message can be trusted, known from framing, header and pairing alone.
-
-    A dissector says COMPLETE, GUESSED where the layout is not certain (an answer without its request, a version newer
-    than its tables), UNDECODED where there is none. PARTIAL is the engine's: bytes are missing.
-    """
-
-    COMPLETE = 0
-    PARTIAL = 1
-    GUESSED = 2
-    UNDECODED = 3
 
 
 @slotted
@@ -88,19 +63,6 @@ class MessageHeader:
 
 HEADLESS = MessageHeader(Role.RAW, state=State.UNDECODED)
 """The header of bytes that are too few for one."""
-
-
-@slotted
-class Context:
-    """What decoding one message needs from earlier in its connection: small, picklable, kept with the row.
-
-    `code` and `version` are the operation's (a response carries neither); `extra` is the protocol's own.
-    """
-
-    role: Role
-    code: int | None = None
-    version: int | None = None
-    extra: Mapping[str, str] | None = None
 
 
 @slotted
@@ -456,12 +418,12 @@ class Dissector(ABC):
         """
         return None
 
-    def watches(self) -> Sequence[Watch]:
-        """New Watches for one reading of a capture: what only several messages show; by default none."""
+    def checks(self) -> Sequence[Check]:
+        """New Checks for one reading of a capture: what only several messages show; by default none."""
         return ()
 
-    def stories(self) -> Sequence[type[Story]]:
-        """The tables of a whole capture that its messages have a part in (dissectors.story); by default none."""
+    def reports(self) -> Sequence[type[Report]]:
+        """The tables of a whole capture that its messages have a part in (dissectors.report); by default none."""
         return ()
 
 

@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from dissectors.api import Context, Role
     from dissectors.lesson import Path
+    from dissectors.message import Context, Role
 
 
 class Member(NamedTuple):

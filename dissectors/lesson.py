@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from dissectors.api import Context, Role
+    from dissectors.message import Context, Role
 
 Values = Mapping[str, Any]
 Path = tuple[str, ...]

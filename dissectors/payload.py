@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from dissectors.api import Role
+    from dissectors.message import Role
 
 Values: TypeAlias = Mapping[str, Any]
 Asked: TypeAlias = Callable[[], Values | None]

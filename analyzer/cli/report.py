@@ -17,13 +17,13 @@ from analyzer.cli.options import decode_as_option
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.decode_as import Told
 from analyzer.errors import UserError
-from analyzer.insight.stories import Chapter, Telling, full_names, meant, offered, tales
+from analyzer.insight.reports import Chapter, Telling, full_names, meant, offered, tales
 from analyzer.render.columns_text import aligned
 from analyzer.render.objects import write_objects
-from analyzer.render.stories_text import entry_object, keys, table_lines
+from analyzer.render.reports_text import entry_object, keys, table_lines
 from analyzer.session import Session
 from dissectors.registry import dissectors
-from dissectors.story import Story
+from dissectors.report import Report
 
 
 @click.command("report")
@@ -61,7 +61,7 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bo
             _print(name, _told(session, [known[name]])[0], form)
 
 
-def _check(known: Mapping[str, type[Story]], name: str | None, inputs: Sequence[str], form: str) -> None:
+def _check(known: Mapping[str, type[Report]], name: str | None, inputs: Sequence[str], form: str) -> None:
     """Raises UserError for what has no meaning, above all a report that there is none of."""
     missing = [each for each in inputs if each != "-" and not os.path.exists(each)]
     if name is None and missing:
@@ -72,7 +72,7 @@ def _check(known: Mapping[str, type[Story]], name: str | None, inputs: Sequence[
         raise UserError(f"no capture was named: wireanalyze report {name} FILE")
 
 
-def _told(session: Session, wanted: Sequence[type[Story]]) -> list[Chapter]:
+def _told(session: Session, wanted: Sequence[type[Report]]) -> list[Chapter]:
     telling = Telling(session, wanted)
     with patiently() as bar:
         chapters = telling.run(lambda rows: bar("messages read", rows, lambda: len(session.rows)))
@@ -81,7 +81,7 @@ def _told(session: Session, wanted: Sequence[type[Story]]) -> list[Chapter]:
     return chapters
 
 
-def _print_known(known: Mapping[str, type[Story]], asked: Sequence[str]) -> None:
+def _print_known(known: Mapping[str, type[Report]], asked: Sequence[str]) -> None:
     """The reports, or the columns of those that were asked for."""
     for name in asked:
         if name not in known:
@@ -94,7 +94,7 @@ def _print_known(known: Mapping[str, type[Story]], asked: Sequence[str]) -> None
         print_fitted(aligned(rows, frozenset({0, 1, 2})))
 
 
-def _print_counts(wanted: Mapping[str, type[Story]], chapters: Sequence[Chapter]) -> None:
+def _print_counts(wanted: Mapping[str, type[Report]], chapters: Sequence[Chapter]) -> None:
     if not wanted:
         return
     rows = [

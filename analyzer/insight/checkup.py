@@ -2,7 +2,7 @@
 
 Theory. Rows are looked at in their order, and forgotten. Each is asked for its own findings and for the error that it
 reports, its row for what the index knows, and those that a protocol's Watches want are shown to them as well
-(dissectors.watch). Which rows need not be decoded for that, said.py tells. They are looked at a portion at a time:
+(dissectors.check). Which rows need not be decoded for that, said.py tells. They are looked at a portion at a time:
 large portions have more alike rows, small ones say sooner how far it has come.
 """
 
@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
 from analyzer.insight import one_way, reused
+from analyzer.insight.checks import Watching
 from analyzer.insight.errors import EMPTY
 from analyzer.insight.said import About, Saying
-from analyzer.insight.watching import Watching
 from analyzer.render.forms import TOGETHER, TOGETHER_BYTES
 from analyzer.rows import chunks
 from analyzer.session import Analysis, Session

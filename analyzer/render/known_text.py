@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from analyzer.render.lines import Line
-from analyzer.render.stories_text import entry_object
+from analyzer.render.reports_text import entry_object
 from analyzer.text import safe_text
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from dissectors.kafka.probe import plausible_request, plausible_response, reques
 if TYPE_CHECKING:
     from dissectors.api import Pick
     from dissectors.catalog import Catalog
+    from dissectors.check import Check
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
     from dissectors.session_state import SessionKind
-    from dissectors.watch import Watch
 
 
 class Kafka(Dissector):
@@ -129,11 +129,11 @@ class Kafka(Dissector):
 
         return KafkaCatalog()
 
-    def watches(self) -> Sequence[Watch]:
+    def checks(self) -> Sequence[Check]:
         """Sequence numbers of producers, fetch sessions, clocks."""
-        from dissectors.kafka.watches import watches
+        from dissectors.kafka.checks import checks
 
-        return watches()
+        return checks()
 
     def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
         """Keys and values of records."""

@@ -24,11 +24,11 @@ from dissectors.wire.message import folded
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
+    from dissectors.check import Check
     from dissectors.lesson import Lesson, Path, Reference, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
     from dissectors.portion import Other, Portion
-    from dissectors.story import Story
-    from dissectors.watch import Watch
+    from dissectors.report import Report
 
 
 class Pulsar(Dissector):
@@ -142,11 +142,11 @@ class Pulsar(Dissector):
 
         return () if context.code is None else references(context.code)
 
-    def stories(self) -> Sequence[type[Story]]:
+    def reports(self) -> Sequence[type[Report]]:
         """Producers, consumers, and what became of messages."""
-        from dissectors.pulsar.stories import stories  # for who asks what happened
+        from dissectors.pulsar.reports import reports  # for who asks what happened
 
-        return stories()
+        return reports()
 
     def payloads(self, values: Mapping[str, Any], asked: Asked) -> Iterable[Payload]:
         """What was sent, each message of a batch by itself."""
@@ -166,11 +166,11 @@ class Pulsar(Dissector):
 
         return carriers()
 
-    def watches(self) -> Sequence[Watch]:
+    def checks(self) -> Sequence[Check]:
         """What only several messages show to be wrong."""
-        from dissectors.pulsar.watches import watches  # for checkups alone
+        from dissectors.pulsar.checks import checks  # for checkups alone
 
-        return watches()
+        return checks()
 
 
 def _read(message: bytes, context: Context) -> Tree:

@@ -19,10 +19,10 @@ from dissectors.rocketmq.probe import evidence, probe, too_large
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
+    from dissectors.check import Check
     from dissectors.lesson import Path
     from dissectors.payload import Asked, Carriers, Payload
-    from dissectors.story import Story
-    from dissectors.watch import Watch
+    from dissectors.report import Report
 
 _PLAUSIBLE = 50
 
@@ -105,17 +105,17 @@ class RocketMQ(Dissector):
 
         return payloads(values)
 
-    def stories(self) -> Sequence[type[Story]]:
+    def reports(self) -> Sequence[type[Report]]:
         """What happened to messages, transactions, pops, and more."""
-        from dissectors.rocketmq.stories import stories  # for who asks what happened
+        from dissectors.rocketmq.reports import reports  # for who asks what happened
 
-        return stories()
+        return reports()
 
-    def watches(self) -> Sequence[Watch]:
+    def checks(self) -> Sequence[Check]:
         """What only several messages show to be wrong."""
-        from dissectors.rocketmq.watches import watches  # for checkups alone
+        from dissectors.rocketmq.checks import checks  # for checkups alone
 
-        return watches()
+        return checks()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

@@ -21,10 +21,10 @@ from dissectors.zookeeper.words import ClientOpening, ServerOpening, is_alone
 if TYPE_CHECKING:
     from dissectors.api import Pick, Stencil
     from dissectors.catalog import Catalog
+    from dissectors.check import Check
     from dissectors.lesson import Path
     from dissectors.payload import Asked, Carriers, Payload
-    from dissectors.story import Story
-    from dissectors.watch import Watch
+    from dissectors.report import Report
 
 
 class ZooKeeper(Dissector):
@@ -103,17 +103,17 @@ class ZooKeeper(Dissector):
         """None: nodes are no logs."""
         return frozenset()
 
-    def watches(self) -> Sequence[Watch]:
+    def checks(self) -> Sequence[Check]:
         """Clients that nearly expire, and connections that are lost."""
-        from dissectors.zookeeper.watches.clients import Clients  # for checkups alone
+        from dissectors.zookeeper.checks.clients import Clients  # for checkups alone
 
         return (Clients(),)
 
-    def stories(self) -> Sequence[type[Story]]:
+    def reports(self) -> Sequence[type[Report]]:
         """Sessions, watches, transactions, elections."""
-        from dissectors.zookeeper.stories import stories  # for who asks what happened
+        from dissectors.zookeeper.reports import reports  # for who asks what happened
 
-        return stories()
+        return reports()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

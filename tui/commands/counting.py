@@ -41,9 +41,9 @@ def conversations(main: MainScreen) -> None:
     main.app.push_screen(page, main.do_deed)
 
 
-def stories(main: MainScreen) -> None:
+def reports(main: MainScreen) -> None:
     """Opens what the protocols tell of the whole capture."""
-    from tui.model.stories import names, story_views
+    from tui.model.reports import names, story_views
     from tui.screens.views import ViewsPage
 
     def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:

@@ -36,7 +36,7 @@ FOR_ROWS = (
     "decoding.choose",
     "saving.choose",
     "columns.choose",
-    "counting.stories",
+    "counting.reports",
 )
 """Commands that have to do with the selected message."""
 

@@ -28,8 +28,8 @@ from dissectors.zookeeper.sasl import is_packet
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
-    from dissectors.story import Story
-    from dissectors.watch import Watch
+    from dissectors.check import Check
+    from dissectors.report import Report
 
 
 class ZooKeeperElection(Dissector):
@@ -73,17 +73,17 @@ class ZooKeeperElection(Dissector):
         """Who votes for whom."""
         return info_line(body, context)
 
-    def watches(self) -> Sequence[Watch]:
+    def checks(self) -> Sequence[Check]:
         """Connections that were dropped as they should be."""
-        from dissectors.zookeeper.watches.election import Election  # for checkups alone
+        from dissectors.zookeeper.checks.election import Election  # for checkups alone
 
         return (Election(),)
 
-    def stories(self) -> Sequence[type[Story]]:
+    def reports(self) -> Sequence[type[Report]]:
         """Those of clients, to which its messages belong, too."""
-        from dissectors.zookeeper.stories import stories  # for who asks what happened
+        from dissectors.zookeeper.reports import reports  # for who asks what happened
 
-        return stories()
+        return reports()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

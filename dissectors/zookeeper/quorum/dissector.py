@@ -20,9 +20,9 @@ from dissectors.zookeeper.quorum.probe import evidence
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
+    from dissectors.check import Check
     from dissectors.payload import Asked, Payload
-    from dissectors.story import Story
-    from dissectors.watch import Watch
+    from dissectors.report import Report
 
 
 class ZooKeeperQuorum(Dissector):
@@ -85,17 +85,17 @@ class ZooKeeperQuorum(Dissector):
 
         return payloads(values, asked)
 
-    def watches(self) -> Sequence[Watch]:
+    def checks(self) -> Sequence[Check]:
         """Transactions that are confirmed late."""
-        from dissectors.zookeeper.watches.quorum import Quorum  # for checkups alone
+        from dissectors.zookeeper.checks.quorum import Quorum  # for checkups alone
 
         return (Quorum(),)
 
-    def stories(self) -> Sequence[type[Story]]:
+    def reports(self) -> Sequence[type[Report]]:
         """Those of clients, to which its messages belong, too."""
-        from dissectors.zookeeper.stories import stories  # for who asks what happened
+        from dissectors.zookeeper.reports import reports  # for who asks what happened
 
-        return stories()
+        return reports()
 
     def catalog(self) -> Catalog:
         """All fields by name."""

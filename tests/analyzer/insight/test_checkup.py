@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from analyzer.capture.pcapng_writer import Description, header, statistics
+from analyzer.insight.checks import losses
 from analyzer.insight.checkup import Found, checkup
 from analyzer.insight.properties import properties
-from analyzer.insight.watching import losses
 from analyzer.session import Session
 from dissectors.api import Body, Context, Dissector, Role
+from dissectors.check import Check, Seen
 from dissectors.finding import Finding, Severity
-from dissectors.watch import Seen, Watch
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 
 BUNDLED = Path(__file__).parents[3] / "captures"
@@ -120,7 +120,7 @@ def test_where_bytes_of_a_connection_are_missing(tmp_path: Path) -> None:
     assert found[-1] == len(set(sides))
 
 
-class Answers(Watch):
+class Answers(Check):
     """Says which answers a PRODUCER had."""
 
     wants = frozenset({(5, Role.REQUEST), (17, Role.RESPONSE)})
@@ -147,13 +147,13 @@ def test_one_direction_alone_is_told_once(tmp_path: Path, side: int, direction: 
 
 
 def test_a_request_that_is_answered_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.watches", lambda self: (Answers(),))
+    monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.checks", lambda self: (Answers(),))
     with Session([PULSAR]).load() as session:
         said = [(row, finding.text) for row, finding, _ in checkup(session) if finding.code == "bug"]
     assert [(row, text) for row, text in said if row in (895, 897)] == [(895, "waiting False"), (897, "waiting True")]
 
 
-class Failing(Watch):
+class Failing(Check):
     wants = frozenset({(3, Role.REQUEST)})
     paths = frozenset({("topics",)})
 
@@ -162,9 +162,9 @@ class Failing(Watch):
 
 
 def test_a_watch_with_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def watches(self: Dissector) -> Sequence[Watch]:
+    def checks(self: Dissector) -> Sequence[Check]:
         return (Failing(),)
 
-    monkeypatch.setattr("dissectors.kafka.dissector.Kafka.watches", watches)
+    monkeypatch.setattr("dissectors.kafka.dissector.Kafka.checks", checks)
     path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, REQUEST), Segment(SERVER, 0, ANSWER)])
     assert Counter(found(path)) == {(0, "bug"): 1}

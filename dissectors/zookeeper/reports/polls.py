@@ -1,0 +1,234 @@
+"""One election after the other, out of the notifications of all: who was looking, who voted for whom, who won.
+
+Facts (FastLeaderElection, QuorumCnxManager). A server that looks for a leader votes for itself, and for a better vote
+when it hears of one: the larger epoch, then zxid, then number. It is over for it when a majority has its vote. A server
+that has a leader answers who is looking by FOLLOWING or LEADING; so a server that comes later joins without an
+election. An observer votes for nobody, and is answered with votes of before. On a new connection the last message to
+that server is sent again, however old it is. While there is no majority, votes come again after 200 ms, then more
+seldom, at last every minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from dissectors.slotted import field, slotted
+from dissectors.zookeeper.reports.members import Members
+
+QUIET, PATIENCE = 3_000_000_000, 90_000_000_000
+"""ns without a vote behind which an election is over: one that has a winner, one that has none."""
+
+LOOKING, FOLLOWING, LEADING = 0, 1, 2
+
+MOST_ROWS = 512
+"""Messages of an election that are named."""
+
+
+class Vote(NamedTuple):
+    """What one notification says: `state`, the vote, and the sender's round. leader: None for nobody."""
+
+    state: int
+    leader: int | None
+    zxid: int
+    round: int
+    epoch: int
+
+
+class Learner(NamedTuple):
+    """A server that connects to its leader."""
+
+    sid: int
+
+
+class Leads(NamedTuple):
+    """A leader that begins an epoch."""
+
+    epoch: int
+
+
+class Dropped(NamedTuple):
+    """A connection that was dropped, for the other side has the larger number."""
+
+    opener: str
+    by: str
+
+
+class Event(NamedTuple):
+    """Something at a time, on a connection."""
+
+    row: int | None
+    time: int
+    stream: int
+    from_client: bool
+    what: Vote | Learner | Leads | Dropped
+
+
+@slotted(frozen=False, eq=False)
+class Looker:
+    """A server that looks for a leader: its votes in order. done: when it had found one."""
+
+    votes: list[int] = field(default_factory=list)
+    done: int | None = None
+
+
+@slotted(frozen=False, eq=False)
+class Poll:
+    """An election, or servers that join. looked: the last time that somebody voted. agreed: when a majority had one
+    vote; settled: when it was told that there is a leader.
+    """
+
+    first: int
+    last: int
+    looked: int
+    lookers: dict[str, Looker] = field(default_factory=dict)
+    rows: list[tuple[str, int]] = field(default_factory=list)
+    said: set[tuple[str, Vote]] = field(default_factory=set)
+    round: int = 0
+    winner: int | None = None
+    zxid: int | None = None
+    epoch: int | None = None
+    agreed: int | None = None
+    settled: int | None = None
+    dropped: list[str] = field(default_factory=list)
+
+    def note(self, word: str, event: Event) -> None:
+        """One more message."""
+        self.last = max(self.last, event.time)
+        if event.row is not None and len(self.rows) < MOST_ROWS:
+            self.rows.append((word, event.row))
+
+    def settle(self, winner: int | None, time: int) -> None:
+        """There is a leader."""
+        if self.settled is None:
+            self.settled = time
+            self.winner = winner if winner is not None else self.winner
+            leader = self.lookers.get(str(self.winner))
+            if leader is not None:
+                leader.done = time
+
+    @property
+    def is_joining(self) -> bool:
+        """Whether servers came to a leader that did not look for one."""
+        return self.winner is not None and str(self.winner) not in self.lookers
+
+    def is_over(self, time: int) -> bool:
+        """Whether nothing of what comes at a time belongs to it."""
+        return time - self.looked > (QUIET if self.settled is not None else PATIENCE)
+
+
+class Polls:
+    """Goes through events in their order; members: all that is known of servers."""
+
+    def __init__(self, members: Members) -> None:
+        """No election yet."""
+        self._members = members
+        self.polls: list[Poll] = []
+        self._open: list[Poll] = []
+        self._fresh: set[tuple[int, bool]] = set()
+        """Sides of connections that have said something new."""
+        self._leader: int | None = None
+
+    def go(self, events: Iterable[Event]) -> list[Poll]:
+        """All elections."""
+        for event in events:
+            self._open = [poll for poll in self._open if not poll.is_over(event.time)]
+            match event.what:
+                case Vote(state=state) as vote:
+                    (self._looks if state == LOOKING else self._has_leader)(event, vote)
+                case Learner(sid):
+                    self._follows(event, sid)
+                case Leads(epoch):
+                    self._begins(event, epoch)
+                case Dropped(opener, by):
+                    for poll in (self._open or self.polls)[-1:]:
+                        poll.dropped.append(f"{opener} by {by}")
+        return self.polls
+
+    def _looks(self, event: Event, vote: Vote) -> None:
+        name = self._members.name(event.stream, from_client=event.from_client)
+        side = event.stream, event.from_client
+        if side not in self._fresh and self._is_old(name, vote):
+            return
+        self._fresh.add(side)
+        poll = next(self._polls_of(name), None) or next((each for each in self._open if each.settled is None), None)
+        if poll is None:
+            poll = Poll(event.time, event.time, event.time)
+            self.polls.append(poll)
+            self._open.append(poll)
+        poll.looked = event.time
+        poll.said.add((name, vote))
+        looker = poll.lookers.setdefault(name, Looker())
+        poll.note("vote", event)
+        if vote.leader is not None and not self._to_observer(event) and not self._is_observer(name):
+            poll.round = max(poll.round, vote.round)
+            if vote.leader not in looker.votes:  # votes get better, and come late on other connections
+                looker.votes.append(vote.leader)
+            self._count(poll, event, vote)
+
+    def _polls_of(self, name: str) -> Iterator[Poll]:
+        """Open ones in which a server is still looking."""
+        return (poll for poll in self._open if name in poll.lookers and poll.lookers[name].done is None)
+
+    def _is_old(self, name: str, vote: Vote) -> bool:
+        """Whether a vote is one that was sent again, of an election that is over."""
+        if self._leader is not None and name == str(self._leader) == str(vote.leader):
+            return True
+        return any(
+            (name, vote) in poll.said and poll.lookers[name].done is not None
+            for poll in self.polls[-8:]
+            if name in poll.lookers
+        )
+
+    def _count(self, poll: Poll, event: Event, vote: Vote) -> None:
+        """Whether a majority has this vote."""
+        latest = [looker.votes[-1] for looker in poll.lookers.values() if looker.votes]
+        if (
+            poll.agreed is None
+            and poll.settled is None
+            and 2 * latest.count(vote.leader or 0) > len(self._members.voters) > 0
+        ):
+            poll.agreed, poll.winner, poll.zxid = event.time, vote.leader, vote.zxid
+
+    def _has_leader(self, event: Event, vote: Vote) -> None:
+        """FOLLOWING, LEADING or OBSERVING: of who has found a leader, or had one."""
+        name = self._members.name(event.stream, from_client=event.from_client)
+        self._fresh.add((event.stream, event.from_client))
+        leads = vote.state == LEADING
+        if vote.leader is not None and (leads or self._leader is None):
+            self._leader = vote.leader
+        for poll in self._open:
+            looker = poll.lookers.get(name)
+            mine = looker is not None and (leads or poll.winner in (None, vote.leader))
+            if mine and looker is not None and looker.done is None:
+                looker.done = event.time
+            if leads or mine:
+                poll.settle(vote.leader, event.time)
+                if vote.leader == poll.winner:
+                    poll.zxid = vote.zxid
+                    poll.epoch = vote.epoch if poll.epoch is None else max(poll.epoch, vote.epoch)
+                poll.note("leading" if leads else "following", event)
+
+    def _follows(self, event: Event, sid: int) -> None:
+        """A learner connects to the leader."""
+        for poll in self._polls_of(str(sid)):
+            looker = poll.lookers[str(sid)]
+            looker.done = event.time
+            poll.settle(looker.votes[-1] if looker.votes else None, event.time)
+            if poll.winner is not None:
+                self._leader = poll.winner
+            poll.note("joins", event)
+
+    def _begins(self, event: Event, epoch: int) -> None:
+        """A leader tells its epoch."""
+        for poll in self._open[-1:]:
+            poll.epoch = max(poll.epoch or 0, epoch)
+            poll.note("epoch", event)
+
+    def _to_observer(self, event: Event) -> bool:
+        """Whether a notification is for a server that does not vote."""
+        sid = self._members.of(event.stream, from_client=not event.from_client)
+        return sid in self._members.observers
+
+    def _is_observer(self, name: str) -> bool:
+        return name.isdecimal() and int(name) in self._members.observers

@@ -1,0 +1,173 @@
+"""The watches that stand: which request set each, and which of them an event fires.
+
+Facts (DataTree, WatchManager). getData and getChildren set a watch where they succeed; exists sets one on the node that
+is there, or on its coming where it answers NONODE. These are gone when they fire; setting one that stands changes
+nothing. addWatch sets one that stays: on a node and its children, or on all below a node, which then hears nothing of
+children. A server keeps watches by connection, so a client that comes back sets them again (setWatches).
+
+A deletion fires the watches on data and on children of the same node with one event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dissectors.slotted import field, slotted
+from dissectors.zookeeper.reports.messages import number
+
+MOST = 200_000
+"""Watches that are remembered."""
+
+MOST_ROWS = 64
+"""Messages of a watch that are named."""
+
+DATA, EXIST, CHILD, PERSISTENT, RECURSIVE = "data", "exist", "child", "persistent", "recursive"
+ONCE = frozenset({DATA, EXIST, CHILD})
+
+_NODE = "node"
+"""Watches on data and on a node's coming are kept as one by the server."""
+
+_FIRES: Mapping[str, tuple[str, ...]] = {
+    "NodeCreated": (_NODE, PERSISTENT, RECURSIVE),
+    "NodeDeleted": (_NODE, CHILD, PERSISTENT, RECURSIVE),
+    "NodeDataChanged": (_NODE, PERSISTENT, RECURSIVE),
+    "NodeChildrenChanged": (CHILD, PERSISTENT),
+}
+"""By event the watches that it fires."""
+
+SET_AGAIN = {
+    "dataWatches": DATA,
+    "existWatches": EXIST,
+    "childWatches": CHILD,
+    "persistentWatches": PERSISTENT,
+    "persistentRecursiveWatches": RECURSIVE,
+}
+"""The lists of setWatches and setWatches2."""
+
+_REMOVES: Mapping[int, tuple[str, ...]] = {
+    1: (CHILD,),
+    2: (_NODE,),
+    3: (_NODE, CHILD, PERSISTENT, RECURSIVE),
+    4: (PERSISTENT,),
+    5: (RECURSIVE,),
+}
+"""By WatcherType."""
+
+_MODES = {0: PERSISTENT, 1: RECURSIVE}
+
+
+@slotted(frozen=False, eq=False)
+class Watch:
+    """One watch. `row`: of the request that set it, and `since` the time of its answer; None where nobody saw it.
+
+    rows: with their words. broken: its connection ended, and it was not set again. events: how often it fired; event,
+    fired and at: the last time, its message and when; write, delivery: what was written for it, and the longest time
+    that such news took.
+    """
+
+    session: str
+    path: str
+    kind: str | None
+    row: int | None
+    since: int | None
+    rows: list[tuple[str, int]] = field(default_factory=list)
+    broken: bool = False
+    events: int = 0
+    event: str | None = None
+    fired: int | None = None
+    at: int | None = None
+    write: int | None = None
+    delivery: int | None = None
+
+    def note(self, word: str, row: int) -> None:
+        """Names one more message."""
+        if len(self.rows) < MOST_ROWS:
+            self.rows.append((word, row))
+
+
+_Mine = dict[str, dict[str, Watch]]
+"""A session's watches by kind and path."""
+
+
+def _group(kind: str) -> str:
+    return _NODE if kind in (DATA, EXIST) else kind
+
+
+class Standing:
+    """The watches of all sessions."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Mine] = {}
+        self._count = 0
+
+    def of(self, session: str) -> list[Watch]:
+        """Those of a session."""
+        return [watch for group in self._of.get(session, {}).values() for watch in group.values()]
+
+    def set(self, session: str, kind: str, path: str, row: int, time: int) -> bool:
+        """A request was answered that sets a watch; whether that is a new one."""
+        known = self._of.get(session, {}).get(_group(kind), {}).get(path)
+        if known is not None:
+            known.note("again", row)
+            known.broken = False
+            return False
+        if self._count >= MOST:
+            return False
+        watch = Watch(session, path, kind, row, time, [("set", row)])
+        self._of.setdefault(session, {}).setdefault(_group(kind), {})[path] = watch
+        self._count += 1
+        return True
+
+    def fired(self, session: str, event: str, path: str) -> list[Watch]:
+        """The watches that an event fires; those that fire once are gone."""
+        found: list[Watch] = []
+        for group in _FIRES.get(event, ()):
+            known = self._of.get(session, {}).get(group, {})
+            if group == RECURSIVE:
+                found += (watch for top, watch in known.items() if path == top or path.startswith(_below(top)))
+            elif path in known:
+                found.append(known[path])
+                if known[path].kind in ONCE:
+                    self._drop(session, group, path)
+        return found
+
+    def remove(self, session: str, what: int, path: str) -> list[Watch]:
+        """The watches that a removeWatches takes away."""
+        found = [self._drop(session, group, path) for group in _REMOVES.get(what, ())]
+        return [watch for watch in found if watch is not None]
+
+    def close(self, session: str) -> list[Watch]:
+        """The watches of a session that is over."""
+        gone = self.of(session)
+        self._of.pop(session, None)
+        self._count -= len(gone)
+        return gone
+
+    def lose(self, session: str) -> None:
+        """The connection of a session ended: what is not set again is lost."""
+        for watch in self.of(session):
+            watch.broken = True
+
+    def end(self) -> Iterator[Watch]:
+        """All that stand."""
+        for session in list(self._of):
+            yield from self.close(session)
+
+    def _drop(self, session: str, group: str, path: str) -> Watch | None:
+        mine = self._of.get(session, {})
+        found = mine.get(group, {}).pop(path, None)
+        if found is not None:
+            self._count -= 1
+            if not any(mine.values()):
+                del self._of[session]
+        return found
+
+
+def _below(top: str) -> str:
+    return top if top == "/" else top + "/"
+
+
+def mode(values: Mapping[str, Any]) -> str | None:
+    """The kind of watch that an addWatch sets."""
+    return _MODES.get(number(values, "mode", -1))

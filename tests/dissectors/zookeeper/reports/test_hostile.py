@@ -1,0 +1,117 @@
+"""Stories on values that lack anything or have anything in them: nothing is raised, and memory is bounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dissectors.api import Context
+from dissectors.report import ConnectionEnd, MessageEvent, Report
+from dissectors.wire.embedded import Embedded
+from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.reports import asked, causes, reports, standing
+from dissectors.zookeeper.reports.causes import Cause, Causes
+from dissectors.zookeeper.reports.messages import Write
+from dissectors.zookeeper.reports.standing import Standing
+from tests.dissectors.zookeeper.reports.told import ends
+
+_NAMES = sorted(
+    {path[0] for story in reports() for paths in story.wants.values() for path in paths}
+    | {"header", "txn", "clientId", "cxid", "txns", "serverid", "request", "opcode", "sessionId", "err"}
+)
+_SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 12), st.integers(-(1 << 63), (1 << 63) - 1), st.text("/ab", max_size=4)
+)
+_VALUES: st.SearchStrategy[Any] = st.recursive(
+    _SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=4)
+        | inner.map(lambda value: Embedded(b"", value))
+    ),
+    max_leaves=8,
+)
+_MESSAGES = st.tuples(
+    st.integers(0, 10_000),
+    st.dictionaries(st.sampled_from(_NAMES), _VALUES, max_size=6),
+    st.integers(0, 3),
+    st.integers(0, 1 << 40),
+    st.booleans(),
+    st.one_of(st.none(), st.integers(0, 20)),
+    st.sampled_from([None, "0x1", "0x2"]),
+    st.sampled_from([None, 0, 1, -2]),
+)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("story", reports(), ids=lambda story: story.name)
+@given(messages=st.lists(_MESSAGES, max_size=12))
+def test_nothing_is_raised(story: type[Report], messages: list[Any]) -> None:
+    told = story(ends)
+    kinds = sorted(story.wants, key=str)
+    found = []
+    for row, (choice, values, stream, time, from_client, partner, client, xid) in enumerate(messages):
+        protocol, code, role = kinds[choice % len(kinds)]
+        name = packets()[code].name if protocol.endswith("quorum") and code else names("operation").get(code or 99)
+        operation = "connect" if protocol == "zookeeper" and code is None else name
+        found += told.see(
+            MessageEvent(
+                row, protocol, Context(role, code), values, stream, time, from_client, operation, xid, client, partner
+            )
+        )
+        if choice % 5 == 0:
+            found += told.ended(ConnectionEnd(stream, time, from_client))
+    found += told.finish()
+    for entry in found:
+        assert len(entry.values) == len(story.columns)
+        assert entry.first <= entry.last
+        for _, row in entry.rows:
+            assert story.says(entry, row)
+
+
+def test_no_more_watches_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "MOST", 10)
+    found = Standing()
+    made = [found.set("s", "data", f"/{number}", number, 0) for number in range(20)]
+    assert made == [True] * 10 + [False] * 10
+    assert len(found.fired("s", "NodeDeleted", "/3")) == 1
+    assert found.set("s", "data", "/new", 0, 0)
+    assert len(found.close("s")) == 10
+    assert found.set("t", "child", "/a", 0, 0)
+
+
+def test_a_watch_names_no_more_messages_than_that() -> None:
+    found = Standing()
+    for number in range(1000):
+        found.set("s", "data", "/a", number, 0)
+    assert len(found.of("s")[0].rows) == standing.MOST_ROWS
+
+
+def test_no_more_writes_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(causes, "MOST", 3)
+    found = Causes()
+    for number in range(10):
+        cause = Cause(number, number)
+        found.asked(("s", number), cause, [Write("set", f"/{number}")])
+        found.answered(cause, number, failed=False)
+    assert [found.of("NodeDataChanged", f"/{number}", -1) is not None for number in range(10)] == [False] * 7 + [
+        True
+    ] * 3
+    assert [found.of("NodeDataChanged", "/x", number) is not None for number in range(10)] == [False] * 7 + [True] * 3
+
+
+def test_no_more_requests_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "MOST", 2)
+    found: asked.Asked[int] = asked.Asked()
+
+    def told(row: int, partner: int | None) -> MessageEvent:
+        return MessageEvent(row, "", Context(0), {}, 0, 0, True, None, None, None, partner)  # type: ignore[arg-type]
+
+    for row in range(4):
+        found.keep(told(row, row + 10), row)
+    found.keep(told(7, None), 7)
+    assert [found.answered(told(row + 10, row)) for row in (0, 1, 2, 3, 7)] == [None, None, 2, 3, None]
