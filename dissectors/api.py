@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dissectors.lesson import Exchange, Lesson, Path, Reference, Standing, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
     from dissectors.portion import Other, Portion
-    from dissectors.report import Report
+    from dissectors.report import ReportType
     from dissectors.session_state import SessionKind
 
 
@@ -422,7 +422,7 @@ class Dissector(ABC):
         """New Checks for one reading of a capture: what only several messages show; by default none."""
         return ()
 
-    def reports(self) -> Sequence[type[Report]]:
+    def reports(self) -> Sequence[ReportType]:
         """The tables of a whole capture that its messages have a part in (dissectors.report); by default none."""
         return ()
 

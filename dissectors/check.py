@@ -13,9 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from dissectors.message import Context, Role
 from dissectors.finding import Finding
 from dissectors.lesson import Path
+from dissectors.message import Context, Role
 
 
 def unnamed(kind: str, key: str) -> str | None:

@@ -1,35 +1,30 @@
-"""What happened, told by a whole reading of a capture: tables whose lines are made of many messages.
+"""What happened, as a whole reading of a capture shows it: tables whose rows are made of many messages.
 
-Theory. A message is a row, and an exchange two of them. A session, a watch, a transaction, an election are told by
-many, of several connections and even of several protocols. A Report is a table of such things. One is made for each
-reading; it is shown the messages that it asks for in the order of rows, hears when connections end, remembers what it
-needs, bounded, and gives an ReportRow for each thing as soon as nothing more can come of it, and at the end for what is
-still open. Nobody pays for it but who asks (analyzer.insight.reports).
+Theory. A message is a row of `list`, and an exchange two of them. A session, a watch, a transaction, an election are
+made of many, of several connections and even of several protocols. A Report is a table of such things. It is a
+Correlator (dissectors.correlator) whose rows are objects of a slotted class: each field that column() declares is a
+column, the others are what is remembered on the way. A row is closed, and its cells are read, as soon as nothing more
+can come of it, at the latest when the capture ends. Nobody pays for it but who asks (analyzer.insight.reports).
 
-What is wrong, rather than what happened, is a Watch's (dissectors.check).
+What is wrong, rather than what happened, is found by a Check (dissectors.check).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from dissectors.message import Context, Role
+from dissectors.correlator import BoundedTable, Correlator, Ends, MessageEvent
 from dissectors.lesson import Path
+from dissectors.message import Role
+from dissectors.slotted import field, metadata_of, slotted
 
 Kind = Literal["text", "texts", "number", "time", "duration", "message"]
 """What a cell holds: a text, a list of texts, an integer, ns since 1970, ns, a row. Any may be None."""
 
-What = tuple[str, int | None, Role]
-"""Protocol, code and role of a message."""
-
-Ends = Callable[[int], tuple[str, str]]
-"""`address:port` of the client and of the server of a connection, by its number."""
-
-
 REPORTED: Path = ("(reported)",)
-"""Among the fields that a story looks at: the error that the message itself reports, which is MessageEvent.error then.
+"""Among the fields that a report looks at: the error that the message itself reports, which is MessageEvent.error then.
 
 No field is called so. A picker that is asked for it gives it under this name, as Body.error is, beside the fields.
 """
@@ -43,42 +38,9 @@ class Column(NamedTuple):
     about: str
 
 
-class MessageEvent(NamedTuple):
-    """A message in its place.
-
-    time: of its completion, ns since 1970. stream: the number of its connection. operation, correlation and client are
-    its header's. partner: the row of the other half of its exchange, also of an answer that is still to come. size: the
-    bytes of the message. losses: how often bytes of the connection were missing up to it, of what is told. error: what
-    it reports, as Body.error, where the story wants REPORTED; else it may be missing.
-    """
-
-    row: int
-    protocol: str
-    context: Context
-    values: Mapping[str, Any]
-    stream: int
-    time: int
-    from_client: bool
-    operation: str | None
-    correlation: int | None
-    client: str | None
-    partner: int | None
-    size: int = 0
-    losses: int = 0
-    error: tuple[int, str] | None = None
-
-
-class ConnectionEnd(NamedTuple):
-    """The end of a connection: who sent the first FIN or RST, and when the last packet came, ns since 1970."""
-
-    stream: int
-    time: int
-    by_client: bool
-
-
 class ReportRow(NamedTuple):
-    """A line: a value for each column; the rows that it is made of, each with a word for its part; its first and last
-    time, ns since 1970.
+    """A closed row: a value for each column; the messages that it is made of, each a word for its part and its row;
+    its first and last time, ns since 1970.
     """
 
     values: tuple[Any, ...]
@@ -87,53 +49,136 @@ class ReportRow(NamedTuple):
     last: int
 
 
-class Report(ABC):
+def column(
+    kind: Kind,
+    about: str,
+    default: Any = None,
+    *,
+    of: str | Callable[[Any], Any] | None = None,
+    default_factory: Callable[[], Any] | None = None,
+) -> Any:
+    """A field of a row class that is a column.
+
+    of: where the value is not in the field itself, the path of attributes to it, or what makes it of the row.
+    """
+    if of is not None:
+        return field(init=False, metadata=(kind, about, of))
+    if default_factory is not None:
+        return field(default_factory=default_factory, metadata=(kind, about, None))
+    return field(default=default, metadata=(kind, about, None))
+
+
+@slotted(frozen=False, eq=False)
+class Row:
+    """An open row. first, last: when it was heard of, ns since 1970. rows: its messages, with words for their parts."""
+
+    first: int
+    last: int
+    rows: list[tuple[str, int]] = field(default_factory=list)
+
+    most_rows = 64
+    """Messages that a row names."""
+
+    def hear(self, event: MessageEvent) -> None:
+        """There is something new; clocks of two interfaces may differ."""
+        self.first, self.last = min(self.first, event.time), max(self.last, event.time)
+
+    def note(self, word: str, event: MessageEvent) -> None:
+        """Names one more message."""
+        self.last = max(self.last, event.time)
+        if len(self.rows) < self.most_rows:
+            self.rows.append((word, event.row))
+
+
+MOST_NAMES = 64
+
+
+def add_name(names: dict[str, None], name: str | None, most: int = MOST_NAMES) -> None:
+    """One more name for a cell, each once; there is a bound."""
+    if name is not None and len(names) < most:
+        names[name] = None
+
+
+_Row = TypeVar("_Row", bound=Row)
+
+
+class Report(Correlator[ReportRow], Generic[_Row]):
     """A table. name: as typed and printed, of one word; about: a sentence for people.
 
-    wants: which messages see() is to get, and the fields of each that it looks at; others may be missing from
-    MessageEvent.values, and all of them where there are none. needs: a protocol without which there is nothing to tell.
+    needs: a protocol without which there is nothing to report. row: the class of its rows. limit: rows that are open;
+    then the oldest is closed as it is.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
-    columns: ClassVar[Sequence[Column]]
-    wants: ClassVar[Mapping[What, frozenset[Path]]]
     needs: ClassVar[str]
+    row: ClassVar[type[Row]]
+    columns: ClassVar[Sequence[Column]]
+    limit: ClassVar[int] = 65_536
 
-    def __init__(self, ends: Ends) -> None:
-        """A new reading."""
-        self.ends = ends
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "row" in cls.__dict__:
+            declared = metadata_of(cls.row)
+            cls.columns = tuple(Column(name, kind, about) for name, (kind, about, _) in declared.items())
+            cls.readers = tuple(_reader(name, kind, of) for name, (kind, _, of) in declared.items())
 
-    @abstractmethod
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """What is over with this message. Never raises: values may lack anything."""
+    readers: ClassVar[Sequence[Callable[[Any], Any]]]
 
-    def ended(self, ending: ConnectionEnd) -> Iterable[ReportRow]:
-        """What is over with this connection; heard behind its last message, in the order of time."""
-        return ()
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.rows: BoundedTable[Any, _Row] = BoundedTable(self.limit, evict=self.close)
 
-    def finish(self) -> Iterable[ReportRow]:
-        """What is open when the capture ends."""
-        return ()
+    def make(self, key: Any, event: MessageEvent) -> _Row:
+        """A new row, of which this is the first message."""
+        raise NotImplementedError
+
+    def find(self, key: Hashable, event: MessageEvent) -> _Row:
+        """The row of a key, which is made where there is none; the message is of it."""
+        found = self.rows.get(key)
+        if found is None:
+            found = self.rows[key] = self.make(key, event)
+        found.hear(event)
+        return found
+
+    def close(self, row: _Row) -> None:
+        """Nothing more comes of a row."""
+        self.emit(ReportRow(tuple([read(row) for read in self.readers]), tuple(row.rows), row.first, row.last))
+
+    def finish(self) -> Any:
+        """Closes the rows that are open when the capture ends."""
+        for row in self.rows.values():
+            self.close(row)
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Whether a line may name a message that it wants, by the message alone; True, as by default: maybe.
+        """Whether a row may name a message that it wants, by the message alone; True, as by default: maybe.
 
-        What is around a message is read for its part in a story only then. Never raises.
+        What is around a message is read for its part in a report only then. Never raises.
         """
         return True
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """What an entry says of one of its rows, for people; rows are called as they are printed, counted from 1."""
-        words = ", ".join(dict.fromkeys(word for word, each in entry.rows if each == row))
-        named = ", ".join(
-            f"{column.name} {value}" for column, value in list(zip(cls.columns, entry.values, strict=True))[:2]
-        )
-        return f"{words} of {named}"
+    def describe(cls, entry: ReportRow, row: int) -> str:
+        """What a row says of one of its messages, for people; rows are called as they are printed, counted from 1."""
+        return cls.phrase(next(word for word, each in entry.rows if each == row), cls.cells(entry), entry)
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """The same, of a message with a word for its part; cells: the values by column."""
+        named = ", ".join(f"{name} {value}" for name, value in list(cells.items())[:2])
+        return f"{word} of {named}"
+
+    @classmethod
+    def cells(cls, entry: ReportRow) -> dict[str, Any]:
+        """The values of a closed row by the names of the columns."""
+        return {column.name: value for column, value in zip(cls.columns, entry.values, strict=True)}
 
 
-def said_of(cls: type[Report], entry: ReportRow) -> dict[str, Any]:
-    """The values of an entry by the names of its columns."""
-    return {column.name: value for column, value in zip(cls.columns, entry.values, strict=True)}
+ReportType: TypeAlias = type[Report[Any]]
+
+
+def _reader(name: str, kind: Kind, of: str | Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    """What reads a cell of a row. Lists are copied, for the row may change."""
+    read = of if callable(of) else attrgetter(of or name)
+    return (lambda row: list(read(row))) if kind == "texts" else read

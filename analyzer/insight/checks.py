@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
-import numpy as np
-
 from analyzer import defects
-from analyzer.columns import Array, Ints
 from analyzer.insight.endings import endings, still_open
+from analyzer.insight.events import last_answers, losses
 from analyzer.insight.said import About
 from analyzer.lore import Lore
 from analyzer.messages import FROM_CLIENT
 from analyzer.session import Analysis
-from dissectors.api import Context, Dissector, Role, State
+from dissectors.api import Context, Dissector, Role
 from dissectors.check import Check, Closed, Open, Seen
 from dissectors.finding import Finding
 from dissectors.lesson import Path
@@ -41,11 +39,11 @@ class Watching:
         self._kept: dict[int, list[tuple[Check, object]]] = {}
         self._addresses: dict[int, tuple[str, str]] = {}
         self._first = session.first
-        self.losses = losses(session, self._first)
+        self.losses = losses(session, range(self._first, len(session.rows)))
         columns = (session.rows.column(name)[self._first :] for name in ("stream", "time", "partner"))
         self._columns = (*columns, self.losses)
         self._begin, self._near = 0, list[_Place]()
-        self._last_answers = last_answers(session, self._first)
+        self._last_answers = last_answers(session, range(self._first, len(session.rows)))
         self._lore: dict[str, Lore] = {}
 
     def paths(self, dissector: Dissector, context: Context) -> Collection[Path]:
@@ -126,7 +124,7 @@ class Watching:
         session = self._session
         if not self._watches:
             return
-        for _, row, (stream, time, by_client) in endings(session, range(self._first, len(session.rows))):
+        for _, row, (stream, time, by_client, *_) in endings(session, range(self._first, len(session.rows))):
             closed = Closed(stream, time, by_client, *self._ends(stream), int(self.losses[row - self._first]))
             yield from self._of_stream(stream, row, partial(_closed, closed))
         end = int(session.engine.streams.column("end").max(initial=0))
@@ -173,41 +171,3 @@ def _still_open(left: Open, watch: Check) -> Iterable[Finding]:
 def _asked(watches: Sequence[Check], ask: Callable[[Check], Iterable[Finding]]) -> Iterator[Finding]:
     for watch in watches:
         yield from ask(watch)
-
-
-def last_answers(session: Analysis, first: int = 0) -> dict[int, int]:
-    """Of requests that are answered more than once the row of the last answer, by the row of the request."""
-    partner, role = (session.rows.column(name)[first:] for name in ("partner", "role"))
-    answers = np.flatnonzero((role == Role.RESPONSE) & (partner >= first))
-    asked = partner[answers].astype(np.int64)
-    others = partner[asked - first] != answers + first
-    return dict(zip(asked[others].tolist(), (answers[others] + first).tolist(), strict=True))
-
-
-def losses(session: Analysis, first: int = 0, stop: int | None = None) -> Ints:
-    """For each row from `first` on how often bytes of its connection were missing up to it: lost, or not framed."""
-    table = session.rows
-    rows = slice(first, len(table) if stop is None else stop)
-    count = rows.stop - rows.start
-    stream, side, offset, length = (table.column(name)[rows].astype(np.int64) for name in _PLACE)
-    whole = (table.column("state")[rows] != State.PARTIAL) & (table.column("role")[rows] != Role.RAW)
-    order = np.lexsort((np.arange(count), side, stream))
-    same = np.zeros(count, bool)
-    same[1:] = (stream[order][1:] == stream[order][:-1]) & (side[order][1:] == side[order][:-1])
-    begins, ends = offset[order], (offset + length)[order]
-    missing = np.zeros(count, bool)
-    missing[order[1:]] = same[1:] & ((begins[1:] != ends[:-1]) | ~whole[order][:-1])
-    return _running(missing, stream)
-
-
-_PLACE = ("stream", "side", "offset", "length")
-
-
-def _running(flags: Array, stream: Ints) -> Ints:
-    """For each row how many rows of its stream up to it have a flag."""
-    order = np.argsort(stream, kind="stable")
-    total = np.cumsum(flags[order])
-    first = np.searchsorted(stream[order], stream[order])
-    found = np.empty(len(flags), np.int64)
-    found[order] = total - np.where(first > 0, total[first - 1], 0)
-    return found

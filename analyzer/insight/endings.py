@@ -12,7 +12,7 @@ import numpy as np
 
 from analyzer.session import Analysis
 from analyzer.streams import UNKNOWN_SIDE
-from dissectors.report import ConnectionEnd
+from dissectors.correlator import ConnectionEnd
 
 
 class End(NamedTuple):

@@ -1,6 +1,6 @@
-"""The stories of all protocols over a capture: which there are, who wants which rows, and the lines that they give.
+"""The reports of all protocols over a capture: which there are, who wants which rows, and the tables that they make.
 
-Theory. Rows of one kind (protocol, role, code) are wanted by the same stories, for the same fields; so what reads just
+Theory. Rows of one kind (protocol, role, code) are wanted by the same reports, for the same fields; so what reads just
 these (Dissector.picker) is asked once for all of them, and rows of which no field is wanted are not read at all. Ends
 of connections are heard behind their last row, as soon as a row is later than they are: that depends on what was
 captured alone, not on how it was read.
@@ -9,35 +9,32 @@ captured alone, not on how it was read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from analyzer import defects
-from analyzer.columns import Ints, given, given64
-from analyzer.insight.checks import losses
-from analyzer.insight.endings import endings
-from analyzer.messages import FROM_CLIENT
+from analyzer.columns import Ints
+from analyzer.insight.endings import End, endings
+from analyzer.insight.events import Dispatch, Events, Wanting
 from analyzer.packed import packed
 from analyzer.render.forms import TOGETHER_BYTES
 from analyzer.rows import chunks
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Pick
+from dissectors.correlator import MessageEvent
 from dissectors.finding import Finding
-from dissectors.report import REPORTED, ConnectionEnd, Kind, MessageEvent, Report, ReportRow
+from dissectors.report import REPORTED, Kind, Report, ReportRow, ReportType
 
 PORTION = 32_768
 """Rows that are read at one time."""
 
 MOST = 1_000_000
-"""Lines of a story that are kept; what comes behind them is counted."""
+"""Rows of a report that are kept; what comes behind them is counted."""
 
 AROUND = 20_000
-"""Rows on each side of one that are read to know its part in a story."""
-
-CONNECTIONS = 4096
-"""Connections whose ends are remembered as texts: rows of few come together."""
+"""Rows on each side of one that are read to know its part in a report."""
 
 _HELD: Mapping[Kind, type] = {
     "text": str, "texts": list, "number": int, "time": int, "duration": int, "message": int,
@@ -46,34 +43,34 @@ _HELD: Mapping[Kind, type] = {
 _KIND = ("protocol", "role", "code", "version", "extra")
 
 
-def tales(dissectors: Iterable[Dissector]) -> dict[str, type[Report]]:
-    """All stories by name, each once; of two with the same name the later one is called PROTOCOL.NAME."""
-    found: dict[str, type[Report]] = {}
+def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
+    """All reports by name, each once; of two with the same name the later one is called PROTOCOL.NAME."""
+    found: dict[str, ReportType] = {}
     for dissector in dissectors:
-        for story in defects.told(dissector.reports):
-            if story not in found.values():
-                name = story.name if story.name not in found else f"{dissector.name}.{story.name}"
-                found[name] = story
+        for report in defects.told(dissector.reports):
+            if report not in found.values():
+                name = report.name if report.name not in found else f"{dissector.name}.{report.name}"
+                found[name] = report
     return found
 
 
-def full_names(known: Mapping[str, type[Report]]) -> dict[str, str]:
-    """Names of tales() by PROTOCOL.NAME, which means the same story in whatever capture."""
-    return {f"{story.needs}.{story.name}": name for name, story in known.items()}
+def full_names(known: Mapping[str, ReportType]) -> dict[str, str]:
+    """Names of reports_by_name() by PROTOCOL.NAME, which means the same report in whatever capture."""
+    return {f"{report.needs}.{report.name}": name for name, report in known.items()}
 
 
-def offered(session: Analysis) -> tuple[dict[str, type[Report]], dict[str, type[Report]]]:
-    """All stories of a session's protocols by name: those that its messages may tell, and the others."""
-    known = tales(session.engine.known.dissectors)
+def offered(session: Analysis) -> tuple[dict[str, ReportType], dict[str, ReportType]]:
+    """All reports of a session's protocols by name: those that its messages may fill, and the others."""
+    known = reports_by_name(session.engine.known.dissectors)
     spoken = _spoken(session, range(session.first, len(session.rows)))
-    told = {name: story for name, story in known.items() if story.needs in spoken}
-    return told, {name: story for name, story in known.items() if name not in told}
+    filled = {name: report for name, report in known.items() if report.needs in spoken}
+    return filled, {name: report for name, report in known.items() if name not in filled}
 
 
 def meant(session: Analysis, name: str) -> str:
-    """Which story a name means here: of several protocols' of that name the only one that the messages may tell."""
-    told, _ = offered(session)
-    alike = [each for each in told if each.rpartition(".")[2] == name]
+    """Which report a name means here: of several protocols' of that name the only one that the messages may fill."""
+    filled, _ = offered(session)
+    alike = [each for each in filled if each.rpartition(".")[2] == name]
     return alike[0] if len(alike) == 1 else name
 
 
@@ -84,121 +81,99 @@ def _spoken(session: Analysis, rows: range) -> set[str]:
     return {dissector.name for dissector in spoken if dissector is not None}
 
 
-class Chapter:
-    """The lines of one story, in the order of their first times. more: how many there are beyond MOST."""
+class ReportTable:
+    """The rows of one report, in the order of their first times. more: how many there are beyond MOST."""
 
-    def __init__(self, story: type[Report]) -> None:
-        self.story = story
+    def __init__(self, report: ReportType) -> None:
+        self.report = report
         self.entries: list[ReportRow] = []
         self.more = 0
 
-    def add(self, entries: Iterable[ReportRow]) -> None:
-        """Takes some, in any order. Raises TypeError, or ValueError, for one that is not of the story's columns."""
-        for entry in entries:
-            for column, value in zip(self.story.columns, entry.values, strict=True):
-                if value is not None and not isinstance(value, _HELD[column.kind]):
-                    raise TypeError(column.name)
-            if len(self.entries) < MOST:
-                self.entries.append(entry)
-            else:
-                self.more += 1
+    def add(self, entry: ReportRow) -> None:
+        """Takes one, in any order. Raises TypeError, or ValueError, for one that is not of the report's columns."""
+        for column, value in zip(self.report.columns, entry.values, strict=True):
+            if value is not None and not isinstance(value, _HELD[column.kind]):
+                raise TypeError(column.name)
+        if len(self.entries) < MOST:
+            self.entries.append(entry)
+        else:
+            self.more += 1
 
     def sort(self) -> None:
         """Puts them in their order."""
         self.entries.sort(key=lambda entry: (entry.first, entry.rows[0][1] if entry.rows else -1))
 
 
-class Telling:
-    """One reading of rows by some stories. rows: from the first of them to the last, all by default.
+class ReportReading:
+    """One reading of rows for some reports. rows: from the first of them to the last, all by default.
 
-    problems: findings about stories that failed; what these would have told is missing.
+    problems: findings about reports that failed; what these would have said is missing.
     """
 
-    def __init__(self, session: Analysis, stories: Sequence[type[Report]], rows: range | None = None) -> None:
+    def __init__(self, session: Analysis, reports: Sequence[ReportType], rows: range | None = None) -> None:
         self._session = session
         every = range(session.first, len(session.rows))
         self._rows = every if rows is None else range(max(rows.start, every.start), min(rows.stop, every.stop))
-        self.chapters = [Chapter(story) for story in stories]
-        self._plans: dict[tuple[int, ...], _Plan | None] = {}
-        self._losses = losses(session, self._rows.start, self._rows.stop)
+        self.tables = [ReportTable(report) for report in reports]
         self.problems: list[Finding] = []
-        self._tellers: dict[int, Report] = {}
-        spoken = _spoken(session, self._rows)
-        ends = lru_cache(CONNECTIONS)(self._ends)
-        for number, story in enumerate(stories):
-            if story.needs in spoken:
-                try:
-                    self._tellers[number] = story(ends)
-                except Exception as error:  # a dissector's defect must not cost the other stories
-                    self._failed(story, error)
+        self._plans: dict[tuple[int, ...], _Plan | None] = {}
+        self._events = Events(session, self._rows)
+        self._dispatch = Dispatch[Report[Any]](list(self._begin()), self._fail)
 
-    def run(self, looked: Callable[[int], None] = lambda rows: None) -> list[Chapter]:
+    def _begin(self) -> Iterator[Report[Any]]:
+        spoken = _spoken(self._session, self._rows)
+        for table in self.tables:
+            if table.report.needs in spoken:
+                try:
+                    yield table.report(self._events.ends, table.add)
+                except Exception as error:  # a dissector's defect must not cost the other reports
+                    self._fail(table.report, error)
+
+    def run(self, looked: Callable[[int], None] = lambda rows: None) -> list[ReportTable]:
         """Reads; looked: told from time to time up to which row."""
-        ends = iter(endings(self._session, self._rows) if self._tellers else ())
+        dispatch = self._dispatch
+        ends = iter(endings(self._session, self._rows) if dispatch.correlators else ())
         end = next(ends, None)
-        for first in range(self._rows.start, self._rows.stop, PORTION) if self._tellers else ():
+        for first in range(self._rows.start, self._rows.stop, PORTION) if dispatch.correlators else ():
             portion = np.arange(first, min(first + PORTION, self._rows.stop))
-            for plan, told in self._of(portion):
-                while end is not None and end.at <= told.row:
-                    self._hear(end.ending)
+            for plan, event in self._wanted(portion):
+                while end is not None and end.at <= event.row:
+                    self._end(end)
                     end = next(ends, None)
-                for number in plan.stories:
-                    self._take(number, lambda story, told=told: story.see(told))  # type: ignore[misc]
+                dispatch.receive(plan.wanting, event)
             looked(int(portion[-1]) + 1)
         while end is not None:
-            self._hear(end.ending)
+            self._end(end)
             end = next(ends, None)
-        for number in list(self._tellers):
-            self._take(number, lambda story: story.finish())
-        for chapter in self.chapters:
-            chapter.sort()
-        return self.chapters
+        dispatch.call(_finish)
+        for table in self.tables:
+            table.sort()
+        return self.tables
 
-    def _hear(self, ending: ConnectionEnd) -> None:
-        for number in list(self._tellers):
-            self._take(number, lambda story: story.ended(ending))
+    def _end(self, end: End) -> None:
+        ending = self._events.end(end.ending, end.last)
+        self._dispatch.call(lambda report: report.end_connection(ending))
 
-    def _take(self, number: int, ask: Callable[[Report], Iterable[ReportRow]]) -> None:
-        """What a story says, unless it has failed; a story that fails tells nothing more."""
-        story = self._tellers.get(number)
-        if story is None:
-            return
-        try:
-            found = ask(story)
-            if found:
-                self.chapters[number].add(found)
-        except Exception as error:  # the same
-            del self._tellers[number]
-            self._failed(type(story), error)
-
-    def _failed(self, story: type[Report], error: Exception) -> None:
-        dissector = next(each for each in self._session.engine.known.dissectors if each.name == story.needs)
+    def _fail(self, report: Report[Any] | ReportType, error: Exception) -> bool:
+        """One that fails reports nothing more."""
+        dissector = next(each for each in self._session.engine.known.dissectors if each.name == report.needs)
         self.problems.append(defects.defect(dissector, error))
+        return True
 
-    def _of(self, portion: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
+    def _wanted(self, portion: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
         """The rows that are wanted, with who wants them."""
-        table, session = self._session.rows, self._session
+        table, session, event = self._session.rows, self._session, self._events.event
         tables, keys = packed([table.column(name)[portion] for name in _KIND])
         plans = [self._plan(kind) for kind in zip(*(each.tolist() for each in tables), strict=True)]
         wanted = np.array([plan is not None for plan in plans], bool)
-        text = session.names.text
         for rows in chunks(session, portion[wanted[keys]], PORTION, TOGETHER_BYTES):
             mine = [plans[key] for key in keys[rows - portion[0]].tolist()]
             read = np.array([plan is not None and plan.reads for plan in mine], bool)
             messages = iter(session.messages(rows[read]))
-            columns = (table.column(name)[rows].tolist() for name in _TOLD)
-            lost = self._losses[rows - self._rows.start].tolist()
-            for row, plan, stream, time, side, operation, correlation, scope, client, partner, size, lacks in zip(
-                rows.tolist(), mine, *columns, lost, strict=True
-            ):
+            for row, plan, place in zip(rows.tolist(), mine, self._events.places(rows), strict=True):
                 assert plan is not None
                 values, error = plan.read(next(messages)) if plan.reads else _UNREAD
-                told = MessageEvent(
-                    row, plan.protocol, plan.context, values, stream, time, side == FROM_CLIENT, text(operation),
-                    given64(correlation, scoped=text(scope) is not None), text(client), given(partner), size, lacks,
-                    error,
-                )  # fmt: skip
-                yield plan, told
+                yield plan, event(row, place, plan.dissector.name, plan.context, values, error)
 
     def _plan(self, kind: tuple[int, ...]) -> _Plan | None:
         if kind not in self._plans:
@@ -210,71 +185,63 @@ class Telling:
         if dissector is None:
             return None
         context = self._session.context_of(role, code, version, extra)
-        what = dissector.name, context.code, context.role
-        stories = [number for number in self._tellers if what in self.chapters[number].story.wants]
-        if not stories:
-            return None
-        paths = frozenset(path for number in stories for path in self.chapters[number].story.wants[what])
-        pick = defects.picker(dissector, context, paths) if paths else None
-        return _Plan(dissector, context, stories, bool(paths), pick)
-
-    def _ends(self, stream: int) -> tuple[str, str]:
-        return self._session.endpoint(stream, FROM_CLIENT), self._session.endpoint(stream, 1 - FROM_CLIENT)
+        wanting = self._dispatch.wanting((dissector.name, context.code, context.role))
+        pick = defects.picker(dissector, context, wanting.paths) if wanting.paths else None
+        return _Plan(dissector, context, wanting, bool(wanting.paths), pick) if wanting.handlers else None
 
 
 class Part(NamedTuple):
-    """What a line of a story says of one of its rows."""
+    """What a row of a report says of one of its messages."""
 
     name: str
-    story: type[Report]
+    report: ReportType
     entry: ReportRow
     text: str
 
 
 def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
-    """The lines that a row has a part in, by what `around` rows on each side of it tell."""
+    """The rows of reports that a message has a part in, by what `around` rows on each side of it tell."""
     dissector, context = session.dissector(row), session.context(row)
     if dissector is None:
         return []
     what = dissector.name, context.code, context.role
-    own = set(tales([dissector]).values())
-    known = {name: story for name, story in tales(session.engine.known.dissectors).items() if story in own}
-    wanting = {name: story for name, story in known.items() if what in story.wants}
+    own = set(reports_by_name([dissector]).values())
+    known = reports_by_name(session.engine.known.dissectors)
+    wanting = {name: report for name, report in known.items() if report in own and what in report.on}
     if wanting:
         asked = session.names.text(session.rows.cell("operation", row)), context.role, session.body(row).values
         wanting = {
-            name: story for name, story in wanting.items() if defects.asked(partial(story.concerns, *asked), False)
+            name: report for name, report in wanting.items() if defects.asked(partial(report.concerns, *asked), False)
         }
     rows = range(max(row - around, session.first), min(row + around + 1, len(session.rows)))
-    chapters = Telling(session, list(wanting.values()), rows).run() if wanting else []
+    tables = ReportReading(session, list(wanting.values()), rows).run() if wanting else []
     is_part = len(rows) < len(session.rows) - session.first
     known_from = f" (by the {around:,} messages on each side)" if is_part else ""
     return [
-        Part(name, chapter.story, entry, text + known_from)
-        for name, chapter in zip(wanting, chapters, strict=True)
-        for entry in chapter.entries
+        Part(name, table.report, entry, text + known_from)
+        for name, table in zip(wanting, tables, strict=True)
+        for entry in table.entries
         if any(each == row for _, each in entry.rows)
-        if (text := defects.asked(partial(chapter.story.says, entry, row), None)) is not None
+        if (text := defects.asked(partial(table.report.describe, entry, row), None)) is not None
     ]
 
 
-_TOLD = ("stream", "time", "side", "operation", "correlation", "scope", "client", "partner", "length")
+def _finish(report: Report[Any]) -> None:
+    for row in report.finish() or ():
+        report.emit(row)
+
+
 _UNREAD: tuple[dict[str, Any], None] = {}, None
 
 
 class _Plan(NamedTuple):
-    """How rows of one kind are read, and which stories want them."""
+    """How rows of one kind are read, and which reports want them."""
 
     dissector: Dissector
     context: Context
-    stories: Sequence[int]
+    wanting: Wanting[Report[Any]]
     reads: bool
     pick: Pick | None
-
-    @property
-    def protocol(self) -> str:
-        """Its name."""
-        return self.dissector.name
 
     def read(self, message: bytes) -> tuple[dict[str, Any], tuple[int, str] | None]:
         """At least what is wanted of a message, and the error that it reports."""

@@ -47,7 +47,7 @@ def known_objects(known: Known) -> dict[str, Any]:
             for each in known.named
         ],
         "stories": [
-            {"story": part.name, "text": part.text, "line": entry_object(part.story, part.entry)}
+            {"story": part.name, "text": part.text, "line": entry_object(part.report, part.entry)}
             for part in known.parts
         ],
     }

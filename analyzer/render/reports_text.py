@@ -1,4 +1,4 @@
-"""Lines of stories: as objects for programs, as cells and tables for people.
+"""Rows of reports: as objects for programs, as cells and tables for people.
 
 Rows are numbers of messages here, as `list` prints them. Programs get durations in ns and times as ISO 8601, people
 three digits and a clock. A column in which no line has anything is left out of a table.
@@ -14,7 +14,7 @@ from analyzer.render.columns_text import columns as fitted_columns
 from analyzer.render.durations import duration
 from analyzer.session import iso_time
 from analyzer.text import ELLIPSIS, safe_text
-from dissectors.report import Column, Report, ReportRow
+from dissectors.report import Column, ReportRow, ReportType
 
 LONGEST = 40
 """Characters of a cell in a table."""
@@ -59,12 +59,12 @@ def messages(entry: ReportRow, most: int = SHOWN) -> str:
     return ", ".join([*numbers, *["..."] * (len(entry.rows) > most)])
 
 
-def entry_object(story: type[Report], entry: ReportRow) -> dict[str, Any]:
+def entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
     """A line for programs: the columns by their names, its first and last time, its messages with their parts."""
     return {
         **{
             column.name: value if value is None else _TOLD.get(column.kind, _same)(value)
-            for column, value in zip(story.columns, entry.values, strict=True)
+            for column, value in zip(report.columns, entry.values, strict=True)
         },
         _FIRST: iso_time(entry.first),
         "last": iso_time(entry.last),
@@ -72,9 +72,9 @@ def entry_object(story: type[Report], entry: ReportRow) -> dict[str, Any]:
     }
 
 
-def keys(story: type[Report]) -> list[str]:
+def keys(report: ReportType) -> list[str]:
     """The names of such an object."""
-    return [*(column.name for column in story.columns), _FIRST, "last", _MESSAGES]
+    return [*(column.name for column in report.columns), _FIRST, "last", _MESSAGES]
 
 
 def _same(value: Any) -> Any:
@@ -88,7 +88,7 @@ def _cut(text: str) -> str:
     return safe if len(safe) <= LONGEST else safe[: LONGEST - 1 - half] + ELLIPSIS + safe[-half:]
 
 
-def table_lines(story: type[Report], entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
+def table_lines(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
     """A head, and a line for each entry.
 
     width: cells of a line. Where there is no room texts are narrow, then columns are left out: lists, then others from
@@ -96,10 +96,10 @@ def table_lines(story: type[Report], entries: Sequence[ReportRow], width: int | 
     """
     places = [
         place
-        for place, column in enumerate(story.columns)
+        for place, column in enumerate(report.columns)
         if not place or any(shown(column, entry.values[place]) not in ("", "0") for entry in entries)
     ]
-    columns = [story.columns[place] for place in places]
+    columns = [report.columns[place] for place in places]
     rows = [[_FIRST, *map(title, columns), _MESSAGES]]
     for entry in entries:
         values = [entry.values[place] for place in places]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dissectors.lesson import Lesson, Path, Reference, Taught, Teacher
     from dissectors.payload import Asked, Carriers, Payload
     from dissectors.portion import Other, Portion
-    from dissectors.report import Report
+    from dissectors.report import ReportType
 
 
 class Pulsar(Dissector):
@@ -142,7 +142,7 @@ class Pulsar(Dissector):
 
         return () if context.code is None else references(context.code)
 
-    def reports(self) -> Sequence[type[Report]]:
+    def reports(self) -> Sequence[ReportType]:
         """Producers, consumers, and what became of messages."""
         from dissectors.pulsar.reports import reports  # for who asks what happened
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dissectors.check import Check
     from dissectors.lesson import Path
     from dissectors.payload import Asked, Carriers, Payload
-    from dissectors.report import Report
+    from dissectors.report import ReportType
 
 _PLAUSIBLE = 50
 
@@ -105,7 +105,7 @@ class RocketMQ(Dissector):
 
         return payloads(values)
 
-    def reports(self) -> Sequence[type[Report]]:
+    def reports(self) -> Sequence[ReportType]:
         """What happened to messages, transactions, pops, and more."""
         from dissectors.rocketmq.reports import reports  # for who asks what happened
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dissectors.check import Check
     from dissectors.lesson import Path
     from dissectors.payload import Asked, Carriers, Payload
-    from dissectors.report import Report
+    from dissectors.report import ReportType
 
 
 class ZooKeeper(Dissector):
@@ -109,7 +109,7 @@ class ZooKeeper(Dissector):
 
         return (Clients(),)
 
-    def reports(self) -> Sequence[type[Report]]:
+    def reports(self) -> Sequence[ReportType]:
         """Sessions, watches, transactions, elections."""
         from dissectors.zookeeper.reports import reports  # for who asks what happened
 

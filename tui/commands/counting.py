@@ -43,11 +43,11 @@ def conversations(main: MainScreen) -> None:
 
 def reports(main: MainScreen) -> None:
     """Opens what the protocols tell of the whole capture."""
-    from tui.model.reports import names, story_views
+    from tui.model.reports import names, report_views
     from tui.screens.views import ViewsPage
 
     def make(scope: Scope, work: Work) -> Iterator[Sequence[View]]:
-        return story_views(main.session, order, scope, work)
+        return report_views(main.session, order, scope, work)
 
     order, title = names(main.session), "What happened"
     main.app.push_screen(ViewsPage(main.palette, title, order, lambda: scope_of(main), make), main.do_deed)

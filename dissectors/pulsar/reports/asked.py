@@ -8,8 +8,8 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.lesson import Path
+from dissectors.old_report import What
 from dissectors.pulsar.commands import commands
-from dissectors.report import What
 
 PULSAR = "pulsar"
 

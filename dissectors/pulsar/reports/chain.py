@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dissectors.report import MessageEvent, ReportRow
+from dissectors.old_report import MessageEvent, ReportRow
 from dissectors.slotted import field, slotted
 
 MOST_NAMED = 32

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from dissectors.api import Role
+from dissectors.old_report import Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.pulsar.reports.asked import PULSAR, Place, number, of, place_of, structs, text
 from dissectors.pulsar.reports.durations import Durations
 from dissectors.pulsar.reports.lines import MemberLines
 from dissectors.pulsar.reports.members import REFUSED, UNSUBSCRIBED, Member, says
 from dissectors.pulsar.reports.outstanding import Acked, Outstanding
 from dissectors.pulsar.reports.permits import Permits, messages_in, words_of
-from dissectors.report import Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.slotted import field, slotted
 
 MOST_BACK = 65_536
@@ -144,9 +144,9 @@ class Consumers(MemberLines[_Consumer]):
         **of(("TOPIC_MIGRATED",), "resource_id", "resource_type", "brokerServiceUrl", "brokerServiceUrlTls"),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._out: Outstanding[_Held] = Outstanding()
 
     def see(self, told: MessageEvent) -> Iterable[ReportRow]:
@@ -282,12 +282,12 @@ class Consumers(MemberLines[_Consumer]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name what makes, moves or ends one; see Report."""
+        """Lines name what makes, moves or ends one; see OldReport."""
         return operation not in ("CONNECT", "FLOW", "MESSAGE", "ACK", "ACK_RESPONSE", "ACTIVE_CONSUMER_CHANGE")
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         on = f" on {said['subscription']}" if said["subscription"] else ""

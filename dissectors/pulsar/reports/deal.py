@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dissectors.old_report import MessageEvent, ReportRow
 from dissectors.pulsar.reports.asked import text
-from dissectors.report import MessageEvent, ReportRow
 from dissectors.slotted import field, slotted
 
 MOST_NAMED = 32

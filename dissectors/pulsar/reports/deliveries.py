@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from dissectors.api import Role
+from dissectors.old_report import Column, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.pulsar.reports.asked import NO_NUMBER, PULSAR, Place, number, of, place_of, struct, structs, text
 from dissectors.pulsar.reports.members import Brokers
 from dissectors.pulsar.reports.messages import (
@@ -34,7 +35,6 @@ from dissectors.pulsar.reports.messages import (
 from dissectors.pulsar.reports.outstanding import Acked, Outstanding
 from dissectors.pulsar.reports.permits import batch_of, messages_in, words_of
 from dissectors.remembered import Remembered
-from dissectors.report import Column, Ends, MessageEvent, Report, ReportRow, said_of
 from dissectors.slotted import slotted
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -82,7 +82,7 @@ class _Sent(NamedTuple):
         message.sends(self.sender, self.told, self.messages, self.by.name, chunk=self.cut is not None)
 
 
-class Deliveries(Report):
+class Deliveries(OldReport):
     """See the module."""
 
     name = "deliveries"
@@ -129,9 +129,9 @@ class Deliveries(Report):
         **of(("ACK",), "consumer_id", "ack_type", "message_id"),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._over: list[ReportRow] = []
         self._brokers = Brokers()
         self._producers: Remembered[tuple[int, int], _Named] = Remembered()
@@ -321,12 +321,12 @@ class Deliveries(Report):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name what carries a message, or says what became of it; see Report."""
+        """Lines name what carries a message, or says what became of it; see OldReport."""
         return operation in ("SEND", "SEND_RECEIPT", "SEND_ERROR", "MESSAGE", "ACK")
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         what = f"message {said['message']}" if said["message"] else "a message"

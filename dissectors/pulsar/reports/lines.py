@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
+from dissectors.old_report import ConnectionEnd, Ends, MessageEvent, OldReport, ReportRow
 from dissectors.pulsar.reports.asked import number, text
 from dissectors.pulsar.reports.members import Member, Members
-from dissectors.report import ConnectionEnd, Ends, MessageEvent, Report, ReportRow
 
 _Member = TypeVar("_Member", bound=Member)
 
 
-class MemberLines(Report, Generic[_Member]):
+class MemberLines(OldReport, Generic[_Member]):
     """One is over when its number is given to another, or its connection ends.
 
     member: what is kept of each. resource: what TOPIC_MIGRATED calls one, by name or number.
@@ -22,9 +22,9 @@ class MemberLines(Report, Generic[_Member]):
     member: ClassVar[type[Any]]
     resource: ClassVar[tuple[str, int]]
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._over: list[ReportRow] = []
         self._known: Members[_Member] = Members(self.member, ends, self._give)
 
@@ -33,12 +33,12 @@ class MemberLines(Report, Generic[_Member]):
         """The line of one that is over."""
 
     def ended(self, ending: ConnectionEnd) -> Iterable[ReportRow]:
-        """See Report."""
+        """See OldReport."""
         self._known.ended(ending)
         return self._given()
 
     def finish(self) -> Iterable[ReportRow]:
-        """See Report."""
+        """See OldReport."""
         self._known.finish()
         return self._given()
 

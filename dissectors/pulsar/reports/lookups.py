@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dissectors.api import Role
+from dissectors.old_report import Column, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.pulsar.reports.asked import PULSAR, number, of, text
 from dissectors.pulsar.reports.chain import FOUND, LOOKING, MAKING, PARTITIONS, REDIRECTED, Chain
 from dissectors.pulsar.reports.members import Brokers
 from dissectors.remembered import Remembered
-from dissectors.report import Column, Ends, MessageEvent, Report, ReportRow, said_of
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
@@ -55,7 +55,7 @@ _Key = tuple[str, str]
 """The client's host, and a topic."""
 
 
-class Lookups(Report):
+class Lookups(OldReport):
     """See the module."""
 
     name = "lookups"
@@ -93,9 +93,9 @@ class Lookups(Report):
         **of(["GET_SCHEMA_RESPONSE"], "error_code"),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._open: OrderedDict[_Key, list[Chain]] = OrderedDict()
         self._asked: Remembered[int, Chain] = Remembered()
         self._brokers = Brokers()
@@ -181,7 +181,7 @@ class Lookups(Report):
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         place = next(place for place, (_, each) in enumerate(entry.rows) if each == row)
         word = entry.rows[place][0]

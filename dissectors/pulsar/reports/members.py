@@ -13,9 +13,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
+from dissectors.old_report import ConnectionEnd, Ends, MessageEvent
 from dissectors.pulsar.reports.asked import text
 from dissectors.remembered import Remembered
-from dissectors.report import ConnectionEnd, Ends, MessageEvent
 from dissectors.slotted import field, slotted
 from dissectors.wire.times import lasting
 
@@ -168,7 +168,7 @@ class Members(Generic[_Member]):
     def _added(self, told: MessageEvent, number: int, *, seen: bool) -> _Member:
         client, server = self._ends(told.stream)
         broker = self.brokers.of(told.stream)
-        found = self._make(told.stream, number, client, server, broker, told.client, told.time, told.time, seen)
+        found = self._make(told.stream, number, client, server, broker, told.client_name, told.time, told.time, seen)
         self._by[told.stream, number] = found
         self._on.setdefault(told.stream, set()).add(number)
         if len(self._by) > MOST:

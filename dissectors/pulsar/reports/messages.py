@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from typing import Any
 
+from dissectors.old_report import MessageEvent, ReportRow
 from dissectors.pulsar.reports.asked import Place
-from dissectors.report import MessageEvent, ReportRow
 from dissectors.slotted import field, slotted
 
 MOST = 200_000

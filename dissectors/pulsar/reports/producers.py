@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from dissectors.api import Role
+from dissectors.old_report import Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.pulsar.reports.asked import NO_NUMBER, PULSAR, number, of, place_of, struct, text
 from dissectors.pulsar.reports.durations import Durations
 from dissectors.pulsar.reports.lines import MemberLines
 from dissectors.pulsar.reports.members import FENCED, REFUSED, Member, says
 from dissectors.remembered import Remembered
-from dissectors.report import Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.slotted import field, slotted
 
 _FENCED = "ProducerFenced"
@@ -100,9 +100,9 @@ class Producers(MemberLines[_Producer]):
         **of(("TOPIC_MIGRATED",), "resource_id", "resource_type", "brokerServiceUrl", "brokerServiceUrlTls"),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._sent: Remembered[int, tuple[_Producer, int]] = Remembered()
         """By row of a SEND that will have an answer whose it is, and when."""
 
@@ -195,12 +195,12 @@ class Producers(MemberLines[_Producer]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name what makes, ends or refuses one; see Report."""
+        """Lines name what makes, ends or refuses one; see OldReport."""
         return operation not in ("CONNECT", "SEND", "SEND_RECEIPT")
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         named = f" {said['producer']}" if said["producer"] else ""

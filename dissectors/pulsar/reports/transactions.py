@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from dissectors.api import Role
+from dissectors.old_report import Column, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.pulsar.reports.asked import PULSAR, number, of, structs, text
 from dissectors.pulsar.reports.deal import Deal
 from dissectors.remembered import Remembered
-from dissectors.report import Column, Ends, MessageEvent, Report, ReportRow, said_of
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
@@ -45,7 +45,7 @@ _WORDS = {
 _Id = tuple[int, int]
 
 
-class Transactions(Report):
+class Transactions(OldReport):
     """See the module."""
 
     name = "transactions"
@@ -88,9 +88,9 @@ class Transactions(Report):
         **of(["ACK_RESPONSE", "SEND_ERROR", "ERROR"], "error"),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._open: OrderedDict[_Id, Deal] = OrderedDict()
         self._asked: Remembered[int, tuple[str, Deal]] = Remembered()
         self._nameless: OrderedDict[int, Deal] = OrderedDict()
@@ -190,12 +190,12 @@ class Transactions(Report):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Few SENDs and ACKs are part of a transaction; see Report."""
+        """Few SENDs and ACKs are part of a transaction; see OldReport."""
         return role is Role.RESPONSE or operation == _NEW or transaction_of(values) is not None
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         parts = [f"{word} of transaction {said['transaction']}: {said['outcome']}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dissectors.report import Report
+from dissectors.old_report import OldReport
 from dissectors.rocketmq.reports.deliveries import Deliveries
 from dissectors.rocketmq.reports.groups import Groups
 from dissectors.rocketmq.reports.pops import Pops
@@ -14,7 +14,7 @@ from dissectors.rocketmq.reports.routes import Routes
 from dissectors.rocketmq.reports.transactions import Transactions
 
 
-def reports() -> Sequence[type[Report]]:
+def reports() -> Sequence[type[OldReport]]:
     """All of them."""
     return (
         Deliveries,

@@ -8,7 +8,7 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.lesson import Path
-from dissectors.report import What
+from dissectors.old_report import What
 from dissectors.rocketmq.codes import operations
 
 ROCKETMQ = "rocketmq"

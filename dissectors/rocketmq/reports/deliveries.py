@@ -19,8 +19,8 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from dissectors.api import Role
+from dissectors.old_report import REPORTED, Ends, MessageEvent, OldReport, ReportRow
 from dissectors.remembered import Remembered, Weighed
-from dissectors.report import REPORTED, Ends, MessageEvent, Report, ReportRow
 from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
 from dissectors.rocketmq.reports.delivery_lines import COLUMNS, lines, sentence
 from dissectors.rocketmq.reports.handles import receipt, receipts
@@ -87,7 +87,7 @@ class _Acking(NamedTuple):
     places: list[tuple[_Queue, int]]
 
 
-class Deliveries(Report):
+class Deliveries(OldReport):
     """See the module."""
 
     name = "deliveries"
@@ -112,9 +112,9 @@ class Deliveries(Report):
         **of((_BEAT,), ASKS, ("body", "consumerDataSet")),
     }  # fmt: skip
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._over: list[ReportRow] = []
         self._known = Messages()
         self._broadcasting: Remembered[str, bool] = Remembered()
@@ -162,7 +162,7 @@ class Deliveries(Report):
             message = Message(what.topic, told.time, told.time, key)
         if message.send is None:
             message.stream, message.client, message.language, message.group = (
-                told.stream, client, told.client, what.group,
+                told.stream, client, told.client_name, what.group,
             )  # fmt: skip
             message.send, message.sent, message.size, message.state = told.row, told.time, told.size, UNANSWERED
             message.batch, message.half = what.batch, what.is_half
@@ -394,12 +394,12 @@ class Deliveries(Report):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Heartbeats are asked for what they say of groups alone; see Report."""
+        """Heartbeats are asked for what they say of groups alone; see OldReport."""
         return operation != _BEAT
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         return sentence(entry, row)
 
 

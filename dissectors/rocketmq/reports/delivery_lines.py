@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dissectors.report import Column, ReportRow
+from dissectors.old_report import Column, ReportRow
 from dissectors.rocketmq.reports.ids import id_of
 from dissectors.rocketmq.reports.messages import Delivery, Message
 from dissectors.wire.amounts import count_text

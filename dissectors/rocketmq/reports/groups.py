@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from dissectors.api import Role
+from dissectors.old_report import Column, ConnectionEnd, Ends, MessageEvent, ReportRow, said_of
 from dissectors.remembered import Remembered
-from dissectors.report import Column, ConnectionEnd, Ends, MessageEvent, ReportRow, said_of
 from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, of, struct, structs, text
 from dissectors.rocketmq.reports.lines import MOST_NAMES, Line, LineStory, add_name
 from dissectors.slotted import field, slotted
@@ -130,9 +130,9 @@ class Groups(LineStory[_Key, _Member]):
         **of([_LOCK], ANSWERS, ("body",)),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._on: Remembered[int, str] = Remembered()
         """By connection the id of its client."""
         self._of: Remembered[int, dict[_Key, None]] = Remembered()
@@ -157,7 +157,7 @@ class Groups(LineStory[_Key, _Member]):
 
     def made(self, key: _Key, told: MessageEvent) -> _Member:
         """See LineStory."""
-        return _Member(told.time, told.time, key=key, version=told.client)
+        return _Member(told.time, told.time, key=key, version=told.client_name)
 
     def ended(self, ending: ConnectionEnd) -> Iterable[ReportRow]:
         """The connection of a member may be its last one."""
@@ -253,7 +253,7 @@ class Groups(LineStory[_Key, _Member]):
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         topics = f", subscribed to {', '.join(said['subscriptions'])}" if said["subscriptions"] else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from dissectors.report import Ends, MessageEvent, Report, ReportRow
+from dissectors.old_report import Ends, MessageEvent, OldReport, ReportRow
 from dissectors.slotted import field, slotted
 
 MOST = 65_536
@@ -48,12 +48,12 @@ _Key = TypeVar("_Key", bound=Hashable)
 _Line = TypeVar("_Line", bound=Line)
 
 
-class LineStory(Report, Generic[_Key, _Line]):
+class LineStory(OldReport, Generic[_Key, _Line]):
     """A line for each key, told at the end."""
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._lines: OrderedDict[_Key, _Line] = OrderedDict()
         self._over: list[ReportRow] = []
 
@@ -85,5 +85,5 @@ class LineStory(Report, Generic[_Key, _Line]):
         return over
 
     def finish(self) -> Iterable[ReportRow]:
-        """See Report."""
+        """See OldReport."""
         return [self.entry(line) for line in self._lines.values()]

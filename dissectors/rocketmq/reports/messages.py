@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from dissectors.report import MessageEvent
+from dissectors.old_report import MessageEvent
 from dissectors.rocketmq.reports.ids import Place
 from dissectors.slotted import field, slotted
 

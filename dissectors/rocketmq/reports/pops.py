@@ -20,8 +20,8 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from dissectors.api import Role
+from dissectors.old_report import REPORTED, Column, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.remembered import Remembered, Weighed
-from dissectors.report import REPORTED, Column, Ends, MessageEvent, Report, ReportRow, said_of
 from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
 from dissectors.rocketmq.reports.handles import handle_of, receipt, receipts
 from dissectors.rocketmq.reports.ids import MOST_IDS, id_of, properties, retry_topic
@@ -106,7 +106,7 @@ class _Naming(NamedTuple):
     found: list[_Pop]
 
 
-class Pops(Report):
+class Pops(OldReport):
     """See the module."""
 
     name = "pops"
@@ -149,9 +149,9 @@ class Pops(Report):
         **of((_CHANGE,), ANSWERS, "popTime", "invisibleTime", "reviveQid", REPORTED),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._over: list[ReportRow] = []
         self._now = 0
         self._open: OrderedDict[_Key, _Pop] = OrderedDict()
@@ -275,7 +275,7 @@ class Pops(Report):
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         about = f" of {said['topic']}" if said["topic"] else ""

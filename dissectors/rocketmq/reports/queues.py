@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from dissectors.api import Role
+from dissectors.old_report import REPORTED, Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.remembered import Remembered
-from dissectors.report import REPORTED, Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, text
 from dissectors.rocketmq.reports.lines import Line, LineStory, add_name
 from dissectors.slotted import field, slotted
@@ -134,9 +134,9 @@ class Queues(LineStory[_Key, _Queue]):
         **of([_QUERY], ANSWERS, REPORTED, "offset"),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._asked: Remembered[int, tuple[_Queue, int, bool]] = Remembered()
         """By row of a request its line, when it was, and whether it may be held."""
 
@@ -251,12 +251,12 @@ class Queues(LineStory[_Key, _Queue]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name requests, and answers that something is wrong; see Report."""
+        """Lines name requests, and answers that something is wrong; see OldReport."""
         return operation != _QUERY
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         lag = "" if said["lag"] is None else f", {count_text(said['lag'], 'message')} behind"

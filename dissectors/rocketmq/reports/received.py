@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dissectors.report import MessageEvent
+from dissectors.old_report import MessageEvent
 from dissectors.rocketmq.reports.asked import number, struct, structs, text
 from dissectors.rocketmq.reports.handles import handle_of
 from dissectors.rocketmq.reports.ids import Place, properties, retry_topic

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from dissectors.api import Role
+from dissectors.old_report import REPORTED, Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.remembered import Remembered
-from dissectors.report import REPORTED, Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
 from dissectors.rocketmq.reports.lines import MOST_NAMES, Line, LineStory, add_name
 from dissectors.slotted import field, slotted
@@ -127,9 +127,9 @@ class Roles(LineStory[str, _Party]):
         **of([_LEADER], ANSWERS, REPORTED, "controllerLeaderAddress", "peers"),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._asks: Remembered[int, str] = Remembered()
         """By connection the key of who asks there."""
 
@@ -142,7 +142,7 @@ class Roles(LineStory[str, _Party]):
         else:
             party = self._asker(sender, told)
             party.asks += 1
-            party.version = told.client or party.version
+            party.version = told.client_name or party.version
             add_name(party.servers, other)
         return self.given()
 
@@ -166,7 +166,7 @@ class Roles(LineStory[str, _Party]):
             return self.line(address, told)
         key = self._asks.get(told.stream)
         if key is None:
-            key = f"{address.rpartition(':')[0]} {told.client or ''}"
+            key = f"{address.rpartition(':')[0]} {told.client_name or ''}"
             self._asks.keep(told.stream, key)
         party = self.line(key, told)
         if not party.parts:
@@ -278,12 +278,12 @@ class Roles(LineStory[str, _Party]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name registrations, first heartbeats, and what shows a part; see Report."""
+        """Lines name registrations, first heartbeats, and what shows a part; see OldReport."""
         return operation not in _OF_MESSAGES or role is Role.RESPONSE
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         name = f" {said['name']}" if said["name"] else ""

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from dissectors.api import Role
+from dissectors.old_report import REPORTED, Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.remembered import Remembered
-from dissectors.report import REPORTED, Column, Ends, MessageEvent, ReportRow, said_of
 from dissectors.rocketmq.labels import permission
 from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
 from dissectors.rocketmq.reports.lines import MOST_NAMES, Line, LineStory
@@ -100,9 +100,9 @@ class Routes(LineStory[_Key, _Topic]):
     )
     wants: ClassVar = {**of([_ASK], ASKS, "topic"), **of([_ASK], ANSWERS, REPORTED, ("body",))}
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._asked: Remembered[int, tuple[_Topic, int]] = Remembered()
         """By row of a question its line, and when it was."""
         self._failed: Remembered[int, _Topic] = Remembered()
@@ -188,7 +188,7 @@ class Routes(LineStory[_Key, _Topic]):
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         where = f" at {', '.join(said['brokers'])}" if said["brokers"] else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dissectors.report import MessageEvent
+from dissectors.old_report import MessageEvent
 from dissectors.rocketmq.reports.asked import header, number, struct, structs, text
 from dissectors.rocketmq.reports.ids import MOST_IDS, RETRY, count, properties
 

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from dissectors.api import Role
+from dissectors.old_report import REPORTED, Column, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.remembered import Remembered
-from dissectors.report import REPORTED, Column, Ends, MessageEvent, Report, ReportRow, said_of
 from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
 from dissectors.rocketmq.reports.ids import properties
 from dissectors.rocketmq.reports.sending import COMMITTED, IS_STORED, ROLLED_BACK, SENDS, is_half, sent
@@ -86,7 +86,7 @@ def _after(first: int | None, then: int | None) -> int | None:
     return None if first is None or then is None else max(then - first, 0)
 
 
-class Transactions(Report):
+class Transactions(OldReport):
     """See the module."""
 
     name = "transactions"
@@ -127,9 +127,9 @@ class Transactions(Report):
         **of(_READS, ANSWERS, ("body", "messages")),
     }  # fmt: skip
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._over: list[ReportRow] = []
         self._known: OrderedDict[str, _Deal] = OrderedDict()
         self._asked: Remembered[int, tuple[str, _Deal]] = Remembered()
@@ -241,14 +241,14 @@ class Transactions(Report):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Any) -> bool:
-        """Few SENDs are of half messages; see Report."""
+        """Few SENDs are of half messages; see OldReport."""
         if operation in (_END, _CHECK) or role is Role.RESPONSE:
             return True
         return is_half(header(values))
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         parts = [f"{word} of transaction {said['transaction']}: {said['outcome']}"]

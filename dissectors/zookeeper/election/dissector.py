@@ -29,7 +29,7 @@ from dissectors.zookeeper.sasl import is_packet
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.check import Check
-    from dissectors.report import Report
+    from dissectors.report import ReportType
 
 
 class ZooKeeperElection(Dissector):
@@ -79,7 +79,7 @@ class ZooKeeperElection(Dissector):
 
         return (Election(),)
 
-    def reports(self) -> Sequence[type[Report]]:
+    def reports(self) -> Sequence[ReportType]:
         """Those of clients, to which its messages belong, too."""
         from dissectors.zookeeper.reports import reports  # for who asks what happened
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dissectors.catalog import Catalog
     from dissectors.check import Check
     from dissectors.payload import Asked, Payload
-    from dissectors.report import Report
+    from dissectors.report import ReportType
 
 
 class ZooKeeperQuorum(Dissector):
@@ -91,7 +91,7 @@ class ZooKeeperQuorum(Dissector):
 
         return (Quorum(),)
 
-    def reports(self) -> Sequence[type[Report]]:
+    def reports(self) -> Sequence[ReportType]:
         """Those of clients, to which its messages belong, too."""
         from dissectors.zookeeper.reports import reports  # for who asks what happened
 

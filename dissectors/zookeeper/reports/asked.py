@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Generic, TypeVar
 
-from dissectors.report import MessageEvent
+from dissectors.old_report import MessageEvent
 
 MOST = 65_536
 """Requests that are remembered."""
@@ -33,4 +33,4 @@ class Asked(Generic[_Kept]):
 
 def session_of(told: MessageEvent) -> str:
     """The session of a message; where nobody told which it is, its connection stands for it."""
-    return told.client or f"stream {told.stream}"
+    return told.client_name or f"stream {told.stream}"

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from dissectors.api import Role
-from dissectors.report import Column, Ends, MessageEvent, Report, ReportRow, said_of
+from dissectors.old_report import Column, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import names, numbers
 from dissectors.zookeeper.labels import session as session_name
@@ -49,7 +49,7 @@ _Call = tuple[str, int]
 """Session and xid."""
 
 
-class Commits(Report):
+class Commits(OldReport):
     """See the module."""
 
     name = "commits"
@@ -88,9 +88,9 @@ class Commits(Report):
         **of_quorum((*_SENT, "NEWLEADER")),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._open: OrderedDict[tuple[str, int], Transaction] = OrderedDict()
         self._requests: OrderedDict[_Call, Request] = OrderedDict()
         self._waiting: OrderedDict[int, Request] = OrderedDict()
@@ -129,8 +129,8 @@ class Commits(Report):
         """The xid of a connect is 0; the session is known from its answer."""
         if told.context.code is None and told.operation != CONNECT:
             return
-        if told.context.role is Role.REQUEST and told.client is not None:
-            request = self._request((told.client, told.correlation or 0))
+        if told.context.role is Role.REQUEST and told.client_name is not None:
+            request = self._request((told.client_name, told.correlation or 0))
             request.row, request.time, request.reply = told.row, told.time, None
             request.operation = request.operation or told.operation
             request.path = request.path or path_asked(told.operation, told.values)
@@ -203,7 +203,7 @@ class Commits(Report):
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         what = " ".join(str(said[name]) for name in ("operation", "path") if said[name])

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dissectors.api import Role
-from dissectors.report import Column, ConnectionEnd, Ends, MessageEvent, Report, ReportRow, said_of
+from dissectors.old_report import Column, ConnectionEnd, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.reports.ensembles import Ensembles
 from dissectors.zookeeper.reports.members import Members
@@ -26,7 +26,7 @@ _EPOCH = 32
 """Bits of a zxid below its epoch."""
 
 
-class Elections(Report):
+class Elections(OldReport):
     """See the module."""
 
     name = "elections"
@@ -51,9 +51,9 @@ class Elections(Report):
         **of_quorum(("LEADERINFO",), (("zxid",),)),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._ensembles = Ensembles(ends)
         self._events: deque[Event] = deque(maxlen=MOST)
         self._spoke: set[int] = set()
@@ -136,7 +136,7 @@ class Elections(Report):
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         won = f"{said['winner']} won" if said["winner"] else "nobody won in this capture"

@@ -7,7 +7,7 @@ by way of others, are of one. Two ensembles on the same hosts are taken for one.
 
 from __future__ import annotations
 
-from dissectors.report import Ends
+from dissectors.old_report import Ends
 from dissectors.zookeeper.reports.members import Members
 from dissectors.zookeeper.reports.messages import host
 

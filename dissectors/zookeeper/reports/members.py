@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from dissectors.report import Ends
+from dissectors.old_report import Ends
 from dissectors.zookeeper.reports.messages import host
 
 MOST = 65_536

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dissectors.api import Role
 from dissectors.lesson import Path
-from dissectors.report import MessageEvent, What
+from dissectors.old_report import MessageEvent, What
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import numbers
 from dissectors.zookeeper.quorum.packets import code_of

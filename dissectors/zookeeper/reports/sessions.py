@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from dissectors.api import Role
-from dissectors.report import Column, ConnectionEnd, Ends, MessageEvent, Report, ReportRow, said_of
+from dissectors.old_report import Column, ConnectionEnd, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import names, numbers
 from dissectors.zookeeper.labels import session as session_name
@@ -54,7 +54,7 @@ _CREATES = tuple(name for name in WRITES if name.startswith("create"))
 _CLOSE_TYPE = numbers("operation")[CLOSE]
 
 
-class Sessions(Report):
+class Sessions(OldReport):
     """See the module."""
 
     name = "sessions"
@@ -98,9 +98,9 @@ class Sessions(Report):
         **of_quorum(("PROPOSAL", "INFORM"), DATA),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._sessions: OrderedDict[str, Tenure] = OrderedDict()
         self._on: dict[int, str] = {}
         """By connection the session that is on it."""
@@ -295,12 +295,12 @@ class Sessions(Report):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name connects, and what ends a session; see Report."""
+        """Lines name connects, and what ends a session; see OldReport."""
         return operation in (CONNECT, CLOSE) or _is_expiry(inside(values.get("data")))
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         lasted = f" {lasting(said['ended'] - entry.first)} after it was first seen" if said["ended"] else ""

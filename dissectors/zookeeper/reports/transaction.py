@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dissectors.report import MessageEvent, ReportRow
+from dissectors.old_report import MessageEvent, ReportRow
 from dissectors.slotted import field, slotted
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import error_name, names

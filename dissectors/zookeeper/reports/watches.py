@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from dissectors.api import Role
-from dissectors.report import Column, ConnectionEnd, Ends, MessageEvent, Report, ReportRow, said_of
+from dissectors.old_report import Column, ConnectionEnd, Ends, MessageEvent, OldReport, ReportRow, said_of
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import session as session_name
 from dissectors.zookeeper.reports import standing
@@ -62,7 +62,7 @@ class _Call(NamedTuple):
 _FIRED, _STANDS, _REMOVED, _CLOSED, _LOST = "fired", "stands", "removed", "session closed", "lost"
 
 
-class Watches(Report):
+class Watches(OldReport):
     """See the module."""
 
     name = "watches"
@@ -93,9 +93,9 @@ class Watches(Report):
         **of_quorum(("PROPOSAL", "INFORM"), DATA),
     }
 
-    def __init__(self, ends: Ends) -> None:
-        """See Report."""
-        super().__init__(ends)
+    def __init__(self, ends: Ends, *emit: Any) -> None:
+        """See OldReport."""
+        super().__init__(ends, *emit)
         self._asked: Asked[_Call] = Asked()
         self._standing = Standing()
         self._causes = Causes()
@@ -185,7 +185,7 @@ class Watches(Report):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Reads that set no watch, and answers but those that take watches away, are named by no line; see Report."""
+        """Reads that set no watch, and answers but those that take watches away, are named by no line."""
         name = operation or ""
         if role is Role.RESPONSE:
             return name == "removeWatches"
@@ -193,7 +193,7 @@ class Watches(Report):
 
     @classmethod
     def says(cls, entry: ReportRow, row: int) -> str:
-        """See Report."""
+        """See OldReport."""
         said = said_of(cls, entry)
         word = next(word for word, each in entry.rows if each == row)
         kind, path = said["kind"] or "data or child", said["path"]

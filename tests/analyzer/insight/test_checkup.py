@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.capture.pcapng_writer import Description, header, statistics
-from analyzer.insight.checks import losses
 from analyzer.insight.checkup import Found, checkup
+from analyzer.insight.events import losses
 from analyzer.insight.properties import properties
 from analyzer.session import Session
 from dissectors.api import Body, Context, Dissector, Role
@@ -113,7 +113,7 @@ def test_where_bytes_of_a_connection_are_missing(tmp_path: Path) -> None:
         Segment(CLIENT, 66, REQUEST),
     ]
     with Session([capture(tmp_path / "a.pcap", segments)]).load() as session:
-        found = losses(session).tolist()
+        found = losses(session, range(len(session.rows))).tolist()
         sides = session.rows.column("side").tolist()
     assert found[0] == 0
     assert found == sorted(found)

@@ -1,23 +1,25 @@
-"""Stories over recorded captures: what they tell, that it does not depend on the reading, and what a defect costs."""
+"""Reports over recorded captures: what they say, that it does not depend on the reading, and what a defect costs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from analyzer import defects
 from analyzer.insight import reports
 from analyzer.insight.endings import endings
-from analyzer.insight.reports import Telling, parts_of, tales
+from analyzer.insight.reports import ReportReading, parts_of, reports_by_name
 from analyzer.session import Session
 from dissectors.api import Role
+from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.registry import dissectors
-from dissectors.report import Column, ConnectionEnd, MessageEvent, Report, ReportRow, said_of
-from dissectors.zookeeper.reports import reports as zookeeper_stories
+from dissectors.report import Report, ReportType, Row, column
+from dissectors.slotted import slotted
+from dissectors.zookeeper.reports import reports as zookeeper_reports
 from tests.effort import steps
 
 ROOT = Path(__file__).parents[3]
@@ -27,17 +29,17 @@ FOLLOWER, BOOT = GOLDEN / "en395_txns_follower.pcap.zst", GOLDEN / "en336_boot.p
 LATE, ENSEMBLE = GOLDEN / "late_start.pcap.zst", CAPTURES / "zookeeper-ensemble.pcap.zst"
 
 
-def story(name: str) -> type[Report]:
-    return tales(dissectors())[name]
+def report(name: str) -> ReportType:
+    return reports_by_name(dissectors())[name]
 
 
 def told(path: Path, name: str, **options: Any) -> list[dict[str, Any]]:
-    """The lines of one story, with their messages."""
+    """The rows of one report, with their messages."""
     with Session([path], **options).load() as session:
-        telling = Telling(session, [story(name)])
-        (chapter,) = telling.run()
-        assert not telling.problems
-        return [said_of(chapter.story, each) | {"rows": each.rows, "first": each.first} for each in chapter.entries]
+        reading = ReportReading(session, [report(name)])
+        (table,) = reading.run()
+        assert not reading.problems
+        return [table.report.cells(each) | {"rows": each.rows, "first": each.first} for each in table.entries]
 
 
 def columns(path: Path, name: str, *wanted: str) -> list[tuple[Any, ...]]:
@@ -107,7 +109,7 @@ def test_a_capture_that_begins_late() -> None:
     assert (path, since) == ("/late", 3)
 
 
-@pytest.mark.parametrize("name", [each.name for each in zookeeper_stories()])
+@pytest.mark.parametrize("name", [each.name for each in zookeeper_reports()])
 @pytest.mark.parametrize("path", [WATCH, FOLLOWER, ENSEMBLE], ids=lambda path: path.name)
 def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = told(path, name)
@@ -119,34 +121,40 @@ def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatc
 
 @pytest.mark.parametrize("path", [WATCH, ENSEMBLE], ids=lambda path: path.name)
 def test_fields_that_are_picked_are_those_that_are_decoded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    picked = {name: told(path, name) for name in tales(dissectors())}
+    picked = {name: told(path, name) for name in reports_by_name(dissectors())}
     for dissector in dissectors():
         monkeypatch.setattr(type(dissector), "picker", lambda self, context, paths: None)
-    assert picked == {name: told(path, name) for name in tales(dissectors())}
+    assert picked == {name: told(path, name) for name in reports_by_name(dissectors())}
 
 
 def test_a_protocol_that_is_not_there_costs_nothing() -> None:
     with Session([CAPTURES / "kafka.pcap"]).load() as session:
-        telling = Telling(session, list(tales(dissectors()).values()))
-        assert steps(telling.run) < 2000
-        assert not any(chapter.entries for chapter in telling.chapters)
+        reading = ReportReading(session, list(reports_by_name(dissectors()).values()))
+        assert steps(reading.run) < 2000
+        assert not any(table.entries for table in reading.tables)
 
 
-class Ends(Report):
+@slotted(frozen=False, eq=False)
+class Ended(Row):
+    """The end of a connection."""
+
+    stream: int = column("number", "which", 0)
+    seen: int = column("number", "messages before", 0)
+
+
+class Ends(Report[Ended]):
     """Hears of messages and of ends."""
 
-    name, about, needs = "ends", "when connections end", "zookeeper"
-    columns = (Column("stream", "number", "which"), Column("seen", "number", "messages before"))
-    wants: ClassVar[Mapping[Any, Any]] = {
-        ("zookeeper", code, role): frozenset() for code in (3, 4, -11) for role in Role
-    }
+    name, about, needs, row = "ends", "when connections end", "zookeeper", Ended
+    count = 0
 
-    def see(self, told: MessageEvent) -> Iterator[ReportRow]:
-        self.count = getattr(self, "count", 0) + 1
-        return iter(())
+    def receive_any(self, event: MessageEvent) -> None:
+        self.count += 1
 
-    def ended(self, ending: ConnectionEnd) -> Iterator[ReportRow]:
-        yield ReportRow((ending.stream, self.count), (), ending.time, ending.time)
+    on = subscribe([("zookeeper", code, role) for code in (3, 4, -11) for role in Role], receive_any)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        self.close(Ended(end.time, end.time, stream=end.stream, seen=self.count))
 
 
 def test_ends_are_heard_behind_the_last_message_and_before_later_ones() -> None:
@@ -159,8 +167,8 @@ def test_ends_are_heard_behind_the_last_message_and_before_later_ones() -> None:
             (14, 13, 3, False),
             (20, 19, 4, False),
         ]
-        (chapter,) = Telling(session, [Ends]).run()
-    assert [entry.values for entry in chapter.entries] == [(0, 2), (1, 2), (2, 6), (3, 6), (4, 10)]
+        (table,) = ReportReading(session, [Ends]).run()
+    assert [entry.values for entry in table.entries] == [(0, 2), (1, 2), (2, 6), (3, 6), (4, 10)]
 
 
 def test_the_end_of_a_connection_that_goes_on_is_not_heard() -> None:
@@ -176,20 +184,21 @@ class Broken(Ends):
 
     name = "broken"
 
-    def see(self, told: MessageEvent) -> Iterator[ReportRow]:
-        self.count = getattr(self, "count", 0) + 1
+    def receive_any(self, event: MessageEvent) -> None:
+        self.count += 1
         if self.count == 3:
             raise ValueError("a secret")
-        return iter(())
+
+    on = subscribe(Ends.on, receive_any)
 
 
-def test_a_story_that_fails_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_that_fails_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(defects.DEBUG, raising=False)
     with Session([EXPIRED]).load() as session:
-        telling = Telling(session, [Broken, Ends])
-        broken, ends = telling.run()
+        reading = ReportReading(session, [Broken, Ends])
+        broken, ends = reading.run()
     assert (len(broken.entries), len(ends.entries)) == (2, 5)
-    ((code, text),) = [(finding.code, finding.text) for finding in telling.problems]
+    ((code, text),) = [(finding.code, finding.text) for finding in reading.problems]
     assert code == "bug"
     assert "secret" not in text
 
@@ -197,32 +206,25 @@ def test_a_story_that_fails_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> N
 class Unmade(Ends):
     """Fails before the first message."""
 
-    def __init__(self, ends: Any) -> None:
+    def __init__(self, *_: Any) -> None:
         raise ValueError("a secret")
-
-
-class Short(Ends):
-    """Forgets a column."""
-
-    def ended(self, ending: ConnectionEnd) -> Iterator[ReportRow]:
-        yield ReportRow((ending.stream,), (), ending.time, ending.time)
 
 
 class Other(Ends):
     """Says a text where it promised a number."""
 
-    def ended(self, ending: ConnectionEnd) -> Iterator[ReportRow]:
-        yield ReportRow((ending.stream, "many"), (), ending.time, ending.time)
+    def end_connection(self, end: ConnectionEnd) -> None:
+        self.close(Ended(end.time, end.time, stream=end.stream, seen="many"))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", [Unmade, Short, Other])
-def test_a_story_that_is_none_costs_no_other(kind: type[Report], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [Unmade, Other])
+def test_a_report_that_is_none_costs_no_other(kind: ReportType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(defects.DEBUG, raising=False)
     with Session([EXPIRED]).load() as session:
-        telling = Telling(session, [kind, Ends])
-        failed, ends = telling.run()
+        reading = ReportReading(session, [kind, Ends])
+        failed, ends = reading.run()
     assert (len(failed.entries), len(ends.entries)) == (0, 5)
-    assert [finding.code for finding in telling.problems] == ["bug"]
+    assert [finding.code for finding in reading.problems] == ["bug"]
 
 
 def test_what_picks_fields_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,8 +243,8 @@ def test_what_picks_fields_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_more_lines_are_kept_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "MOST", 3)
     with Session([EXPIRED]).load() as session:
-        (chapter,) = Telling(session, [Ends]).run()
-    assert (len(chapter.entries), chapter.more) == (3, 2)
+        (table,) = ReportReading(session, [Ends]).run()
+    assert (len(table.entries), table.more) == (3, 2)
 
 
 def test_two_of_one_name() -> None:
@@ -252,11 +254,11 @@ def test_two_of_one_name() -> None:
     class Other:
         name = "other"
 
-        def reports(self) -> Iterable[type[Report]]:
-            return (story("watches"), Named)
+        def reports(self) -> Iterable[ReportType]:
+            return (report("watches"), Named)
 
-    found = tales([*dissectors(), Other()])  # type: ignore[list-item]
-    assert list(found) == [*tales(dissectors()), "other.watches"]
+    found = reports_by_name([*dissectors(), Other()])  # type: ignore[list-item]
+    assert list(found) == [*reports_by_name(dissectors()), "other.watches"]
 
 
 PARTS = [
@@ -274,16 +276,16 @@ def test_the_part_of_one_message(path: Path, row: int, name: str, text: str) -> 
 @pytest.mark.parametrize("path", [WATCH, EXPIRED, FOLLOWER, ENSEMBLE], ids=lambda path: path.name)
 def test_a_message_that_concerns_nobody_is_named_by_no_line(path: Path) -> None:
     with Session([path]).load() as session:
-        for each in zookeeper_stories():
-            (chapter,) = Telling(session, [each]).run()
-            named = {row for entry in chapter.entries for _, row in entry.rows}
+        for each in zookeeper_reports():
+            (table,) = ReportReading(session, [each]).run()
+            named = {row for entry in table.entries for _, row in entry.rows}
             for row in named:
                 asked = session.header(row).operation, session.header(row).role, session.body(row).values
                 assert each.concerns(*asked), (each.name, row)
 
 
 def test_a_read_without_a_watch_reads_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "Telling", None)
+    monkeypatch.setattr(reports, "ReportReading", None)
     with Session([EXPIRED]).load() as session:
         (row,) = [row for row in range(len(session.rows)) if session.header(row).operation == "exists"][:1]
         assert parts_of(session, row) == []

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from analyzer.filter import compiled
-from analyzer.insight.reports import tales
+from analyzer.insight.reports import reports_by_name
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.registry import dissectors
 from tui.model import reports
 from tui.model.leads import Shows
-from tui.model.reports import names, story_views
+from tui.model.reports import names, report_views
 from tui.model.scope import Scope
 from tui.model.tabled import Tabled
 from tui.model.views import Said, State, View
@@ -24,14 +24,14 @@ WATCH = Path(__file__).parents[2] / "golden" / "zookeeper" / "cl_java395_watch.p
 
 def views(session: Session) -> list[View]:
     scope = Scope(len(session.rows), len(session.engine.streams), True, None, None, frozenset(), 0)
-    *_, last = story_views(session, names(session), scope, Work(lambda said: None))
+    *_, last = report_views(session, names(session), scope, Work(lambda said: None))
     return list(last)
 
 
 def test_a_view_for_each_story() -> None:
     with Session([WATCH]).load() as session:
         found = views(session)
-        assert [view.name for view in found] == list(names(session)) == list(tales(dissectors()))
+        assert [view.name for view in found] == list(names(session)) == list(reports_by_name(dissectors()))
         tabled = {"sessions", "watches"}
         assert [type(view) for view in found] == [Tabled if view.name in tabled else Said for view in found]
         watches = found[1]
@@ -54,7 +54,7 @@ def test_what_the_capture_may_tell_comes_first() -> None:
     with Session([Path(__file__).parents[3] / "captures" / "pulsar.pcap.zst"]).load() as session:
         order = names(session)
     assert order[:2] == ["producers", "consumers"]
-    assert sorted(order) == sorted(tales(dissectors()))
+    assert sorted(order) == sorted(reports_by_name(dissectors()))
 
 
 def test_no_more_lines_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,4 +68,4 @@ def test_it_ends_when_nobody_wants_it() -> None:
     work = Work(lambda said: None)
     work.stop()
     with Session([WATCH]).load() as session, pytest.raises(Stopped):
-        list(story_views(session, names(session), Scope(101, 3, True, None, None, frozenset(), 0), work))
+        list(report_views(session, names(session), Scope(101, 3, True, None, None, frozenset(), 0), work))

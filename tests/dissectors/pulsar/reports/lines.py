@@ -6,9 +6,8 @@ from typing import Any
 
 from dissectors.api import Context, Role
 from dissectors.pulsar.reports.asked import PULSAR, codes
-from dissectors.report import MessageEvent, Report, ReportRow, said_of
-
-MS = 1_000_000
+from dissectors.report import ReportType
+from tests.dissectors.telling import Telling
 
 
 def ends(stream: int) -> tuple[str, str]:
@@ -16,27 +15,24 @@ def ends(stream: int) -> tuple[str, str]:
     return f"10.0.0.{stream // 10}:{50_000 + stream}", f"10.0.1.{stream % 10}:6650"
 
 
-class Lines:
-    """Tells a story command by command."""
+class Lines(Telling):
+    """Makes a report command by command."""
 
-    def __init__(self, story: type[Report]) -> None:
-        self.story = story(ends)
-        self.entries: list[ReportRow] = []
-        self.row, self.time = 0, 0
+    def __init__(self, report: ReportType) -> None:
+        super().__init__(report, ends)
 
     def tell(
         self, name: str, role: Role = Role.REQUEST, *, partner: int | None = None, stream: int = 1, after: int = 1,
         from_client: bool = True, **values: Any,
     ) -> int:  # fmt: skip
         """The next command, some ms behind the one before; its row."""
-        row = self.row
-        self.row, self.time = row + 1, self.time + after * MS
-        told = MessageEvent(
-            row, PULSAR, Context(role, codes()[name]), values, stream, self.time, from_client, name, row, None, partner
+        return self.receive(
+            *(PULSAR, Context(role, codes()[name]), values, name),
+            stream=stream,
+            after=after,
+            from_client=from_client,
+            partner=partner,
         )
-        if (PULSAR, codes()[name], role) in self.story.wants:
-            self.entries += self.story.see(told)
-        return row
 
     def call(self, name: str, answer: str, told: dict[str, Any] | None = None, *, took: int = 1, **more: Any) -> int:
         """A request and its answer, which says `told`; the row of the request."""
@@ -44,9 +40,3 @@ class Lines:
         stream = more.get("stream", 1)
         self.tell(answer, Role.RESPONSE, partner=row, stream=stream, after=took, from_client=False, **(told or {}))
         return row
-
-    def only(self, *columns: str) -> list[tuple[Any, ...]]:
-        """All lines, when the capture has ended; some of their columns."""
-        self.entries += self.story.finish()
-        said = [said_of(type(self.story), entry) for entry in self.entries]
-        return [tuple(each[name] for name in columns) for each in said]

@@ -8,7 +8,8 @@ import pytest
 
 from dissectors.pulsar.reports import outstanding
 from dissectors.pulsar.reports.consumers import Consumers
-from tests.dissectors.pulsar.reports.told import MS, TOPIC, Book, place
+from tests.dissectors.pulsar.reports.told import TOPIC, Book, place
+from tests.dissectors.telling import MS
 
 COUNTS = ("delivered", "acked", "acked_up_to", "acks_beside", "unacked", "most_unacked")
 

@@ -7,7 +7,8 @@ import pytest
 from dissectors.pulsar.reports import messages
 from dissectors.pulsar.reports.asked import NO_NUMBER
 from dissectors.pulsar.reports.deliveries import Deliveries
-from tests.dissectors.pulsar.reports.told import MS, SIZE, TOPIC, Book, place
+from tests.dissectors.pulsar.reports.told import SIZE, TOPIC, Book, place
+from tests.dissectors.telling import MS
 
 TIMES = ("receipt_ns", "delivery_ns", "ack_ns", "end_to_end_ns")
 READER, OTHER = 2, 3

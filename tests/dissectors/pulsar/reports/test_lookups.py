@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from analyzer.insight.reports import Telling
+from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
 from dissectors.pulsar.reports import lookups
 from dissectors.pulsar.reports.lookups import Lookups
-from dissectors.report import said_of
-from tests.dissectors.pulsar.reports.lines import MS, Lines
+from tests.dissectors.pulsar.reports.lines import Lines
+from tests.dissectors.telling import MS
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "pulsar"
 TOPIC: dict[str, Any] = {"topic": "persistent://public/default/t"}
@@ -131,7 +131,7 @@ def test_how_long_it_took_and_where_it_went() -> None:
     redirected(lines)
     assert lines.only("took_ns", "slowest_ns", "brokers", "partitions") == [(11 * MS, 5 * MS, [B, B], 0)]
     (entry,) = lines.entries
-    assert Lookups.says(entry, 2) == (
+    assert Lookups.describe(entry, 2) == (
         "LOOKUP of a way to persistent://public/default/t: producer, 4 requests in 11 ms, 1 of them redirected"
     )
 
@@ -155,8 +155,8 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_real_capture() -> None:
     with Session([GOLDEN / "java4_errors.pcap.zst"]).load() as session:
-        (chapter,) = Telling(session, [Lookups]).run()
-    said = [said_of(Lookups, entry) for entry in chapter.entries]
+        (chapter,) = ReportReading(session, [Lookups]).run()
+    said = [Lookups.cells(entry) for entry in chapter.entries]
     assert sum(each["result"] == "failed" for each in said) == 6
     assert {each["error"] for each in said if each["result"] == "refused"} == {
         "ProducerBusy",

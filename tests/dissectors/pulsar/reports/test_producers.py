@@ -9,8 +9,8 @@ import pytest
 from dissectors.pulsar.reports import members
 from dissectors.pulsar.reports.asked import NO_NUMBER
 from dissectors.pulsar.reports.producers import Producers
-from dissectors.report import said_of
-from tests.dissectors.pulsar.reports.told import MS, SIZE, TOPIC, Book, place
+from tests.dissectors.pulsar.reports.told import SIZE, TOPIC, Book, place
+from tests.dissectors.telling import MS
 
 SENDING = ("sends", "sent", "chunks", "bytes", "errors", "duplicates", "unreceipted")
 
@@ -76,7 +76,7 @@ def test_one_whose_connection_ends_is_lost() -> None:
     book.producer()
     book.producer(1, stream=2)
     book.end(by_client=False)
-    assert [said_of(Producers, entry)["by"] for entry in book.entries] == ["broker"]
+    assert [Producers.cells(entry)["by"] for entry in book.entries] == ["broker"]
     assert book.only("state") == [("lost",), ("open",)]
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from analyzer.insight.reports import Telling, parts_of
+from analyzer.insight.reports import ReportReading, parts_of
 from analyzer.session import Session
 from dissectors.pulsar.reports.consumers import Consumers
 from dissectors.pulsar.reports.deliveries import Deliveries
 from dissectors.pulsar.reports.producers import Producers
-from dissectors.report import said_of
 from tests.golden.truth import read_ndjson
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "pulsar"
@@ -48,11 +47,9 @@ def test_what_is_counted_is_there(name: str) -> None:
         return sum(count(row) for row in truth if row.get("operation") == operation)
 
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
-        telling = Telling(session, [Producers, Consumers, Deliveries])
-        made, read, written = (
-            [said_of(chapter.story, entry) for entry in chapter.entries] for chapter in telling.run()
-        )
-        assert not telling.problems
+        reading = ReportReading(session, [Producers, Consumers, Deliveries])
+        made, read, written = ([chapter.report.cells(entry) for entry in chapter.entries] for chapter in reading.run())
+        assert not reading.problems
     assert sum(each["sends"] for each in made) == total("SEND")
     assert sum(each["bytes"] for each in made) == total("SEND", lambda row: int(row["length"]))
     assert sum(each["errors"] for each in made) == total("SEND_ERROR")
@@ -67,10 +64,10 @@ def test_what_is_counted_is_there(name: str) -> None:
 
 def test_a_message_is_followed_from_producer_to_consumer() -> None:
     with Session([GOLDEN / "go4_chunks.pcap.zst"]).load() as session:
-        (chapter,) = Telling(session, [Deliveries]).run()
+        (chapter,) = ReportReading(session, [Deliveries]).run()
         (entry,) = chapter.entries
-        said = said_of(Deliveries, entry)
+        said = Deliveries.cells(entry)
         assert (said["state"], said["chunks"], said["redelivered"]) == ("acked", 5, 0)
         assert said["sent"] < session.rows.cell("time", said["delivery"]) < session.rows.cell("time", said["ack"])
-        (part,) = [part for part in parts_of(session, said["send"]) if part.story is Deliveries]
+        (part,) = [part for part in parts_of(session, said["send"]) if part.report is Deliveries]
         assert part.text.startswith(f"sends message {said['message']} of persistent://")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from analyzer.insight.reports import Telling
+from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
 from dissectors.pulsar.reports import transactions
 from dissectors.pulsar.reports.transactions import Transactions
-from dissectors.report import said_of
-from tests.dissectors.pulsar.reports.lines import MS, Lines
+from tests.dissectors.pulsar.reports.lines import Lines
+from tests.dissectors.telling import MS
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "pulsar"
 ID: dict[str, Any] = {"txnid_most_bits": 3, "txnid_least_bits": 7}
@@ -107,10 +107,10 @@ def test_what_is_counted() -> None:
     both(begin, work, lambda b: by_the_broker(b, "COMMIT"), lambda b: end(b, "COMMIT"))(lines)
     columns = ("transaction", "client", "coordinator", "sends", "sent", "acks", "topics", "subscriptions")
     assert lines.only(*columns) == [("(3,7)", "10.0.0.0:50001", 3, 1, 5, 2, ["t"], ["s of t"])]
-    said = said_of(Transactions, lines.entries[0])
+    said = Transactions.cells(lines.entries[0])
     assert (said["timeout_ns"], said["made_ns"], said["told"], said["ended_there"]) == (1000 * MS, MS, 1, 1)
     assert said["took_ns"] == 15 * MS
-    assert Transactions.says(lines.entries[0], 4) == (
+    assert Transactions.describe(lines.entries[0], 4) == (
         "send of transaction (3,7): committed by the client, in 15 ms, 5 messages sent, 2 acknowledged in it"
     )
 
@@ -133,7 +133,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_real_capture() -> None:
     with Session([GOLDEN / "go4_txn.pcap.zst"]).load() as session:
-        (chapter,) = Telling(session, [Transactions]).run()
-    said = [said_of(Transactions, entry) for entry in chapter.entries]
+        (chapter,) = ReportReading(session, [Transactions]).run()
+    said = [Transactions.cells(entry) for entry in chapter.entries]
     assert [(each["transaction"], each["outcome"]) for each in said] == [("(0,7)", "committed"), ("(0,8)", "aborted")]
     assert [(each["sent"], each["acks"], each["told"], each["ended_there"]) for each in said] == [(1, 1, 2, 2)] * 2

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.api import Context, Role
+from dissectors.correlator import Ends
 from dissectors.pulsar.commands import commands
-from dissectors.report import Ends, MessageEvent, Report
-from tests.dissectors.telling import MS, Telling
+from dissectors.report import ReportType
+from tests.dissectors.telling import Telling
 
 SIZE = 100
 TOPIC = "persistent://public/default/t"
@@ -26,11 +27,10 @@ def place(entry: int, ledger: int = 7, **more: Any) -> dict[str, Any]:
 
 
 class Book(Telling):
-    """Tells a story message by message."""
+    """Makes a report message by message."""
 
-    def __init__(self, story: type[Report], ends: Ends = ends) -> None:
-        super().__init__(story, ends)
-        self.losses = 0
+    def __init__(self, report: ReportType, ends: Ends = ends) -> None:
+        super().__init__(report, ends)
 
     def tell(
         self,
@@ -44,27 +44,14 @@ class Book(Telling):
         after: int = 1,
     ) -> int:
         """The next message, some ms behind the one before; its row."""
-        row = self.row
-        self.row, self.time = row + 1, self.time + after * MS
-        code = CODES[operation]
-        told = MessageEvent(
-            row,
-            "pulsar",
-            Context(role, code),
-            values,
-            stream,
-            self.time,
-            from_client,
-            operation,
-            None,
-            "client",
-            partner,
-            SIZE,
-            self.losses,
+        return self.receive(
+            *("pulsar", Context(role, CODES[operation]), values, operation),
+            stream=stream,
+            after=after,
+            from_client=from_client,
+            partner=partner,
+            client="client",
         )
-        if ("pulsar", code, role) in self.story.wants:
-            self.entries += self.story.see(told)
-        return row
 
     def push(self, operation: str, values: Mapping[str, Any], **more: Any) -> int:
         """What the broker says without being asked."""
@@ -124,7 +111,3 @@ class Book(Telling):
         ids = [place(each) if isinstance(each, int) else each for each in entries]
         values = {"consumer_id": number, "ack_type": kind, "message_id": ids}
         return self.tell("ACK", values, role=Role.ONEWAY, **more)
-
-    def said(self, row: int) -> list[str]:
-        """What the lines say of a message."""
-        return [self.story.says(entry, row) for entry in self.entries if any(each == row for _, each in entry.rows)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dissectors.api import Context, Role
-from dissectors.report import MessageEvent, Report
+from dissectors.report import ReportType
 from dissectors.rocketmq.reports.asked import ROCKETMQ, codes
-from tests.dissectors.telling import MS, Telling
+from tests.dissectors.telling import Telling
 
 NAME_SERVER, BROKER = "10.0.1.1:9876", "10.0.2.1:10911"
 
@@ -18,10 +18,10 @@ def ends(stream: int) -> tuple[str, str]:
 
 
 class Lines(Telling):
-    """Tells a story command by command."""
+    """Makes a report command by command."""
 
-    def __init__(self, story: type[Report]) -> None:
-        super().__init__(story, ends)
+    def __init__(self, report: ReportType) -> None:
+        super().__init__(report, ends)
 
     def tell(
         self,
@@ -38,26 +38,15 @@ class Lines(Telling):
         **header: Any,
     ) -> int:
         """The next command, some ms behind the one before; its row."""
-        row = self.row
-        self.row, self.time = row + 1, self.time + after * MS
-        values = {"header": header, "body": body}
-        told = MessageEvent(
-            row,
-            ROCKETMQ,
-            Context(role, codes()[name]),
-            values,
-            stream,
-            self.time,
-            from_client,
-            name,
-            row,
-            client,
-            partner,
+        return self.receive(
+            *(ROCKETMQ, Context(role, codes()[name]), {"header": header, "body": body}, name),
+            stream=stream,
+            after=after,
+            from_client=from_client,
+            partner=partner,
+            client=client,
             error=error,
         )
-        if (ROCKETMQ, codes()[name], role) in self.story.wants:
-            self.entries += self.story.see(told)
-        return row
 
     def call(
         self,

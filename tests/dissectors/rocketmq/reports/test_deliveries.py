@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dissectors.api import Role
-from dissectors.report import said_of
 from dissectors.rocketmq.reports import deliveries, messages
 from dissectors.rocketmq.reports.deliveries import Deliveries
 from dissectors.rocketmq.reports.sending import due
@@ -184,7 +183,7 @@ def test_sent_back_and_delivered_from_the_topic_of_retries() -> None:
     told.pull(stored("K", 100, 7))
     back = told.call("CONSUMER_SEND_MSG_BACK", {"offset": 100, "group": "CG", "originMsgId": "K", "delayLevel": 0})
     told.commit(8)  # it is done with there, and not consumed
-    assert [said_of(Deliveries, each)["state"] for each in told.story.finish()] == ["returned"]
+    assert told.now("state") == ["returned"]
     retry = "%RETRY%CG"
     told.pull(stored("K", 900, 0, topic=retry, reconsumeTimes=1, properties={"RETRY_TOPIC": "orders"}), topic=retry)
     told.commit(1, topic=retry)
@@ -224,7 +223,7 @@ def test_a_consumer_may_send_it_back_itself(again: int, state: str) -> None:
 def test_half_messages(phase: int, half: str, state: str) -> None:
     told = book()
     told.send("K", 100, 7, header={"sysFlag": 4})
-    assert [said_of(Deliveries, each)["state"] for each in told.story.finish()] == [half]
+    assert told.now("state") == [half]
     told.tell("END_TRANSACTION", {"transactionId": "K", "commitOrRollback": phase}, role=Role.ONEWAY)
     assert told.only("state", "queue", "offset") == [(state, None, None)]
 
@@ -318,7 +317,7 @@ def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     told = book()
     for at in range(4):
         told.send(f"K{at}", at, at)
-    assert [said_of(Deliveries, each)["message"] for each in told.entries] == ["K0", "K1"]
+    assert [Deliveries.cells(each)["message"] for each in told.entries] == ["K0", "K1"]
     told.pull(stored("K0", 0, 0))
     assert [line["message"] for line in told.finish()] == ["K0", "K1", "K2", "K3", "K0"]
 
@@ -337,7 +336,7 @@ def test_one_commit_is_named_by_the_latest(monkeypatch: pytest.MonkeyPatch) -> N
     told.pull(*(stored(f"K{at}", at, at) for at in range(9)))
     done = told.commit(9)
     assert {line["state"] for line in told.finish()} == {"acked"}
-    assert [said_of(Deliveries, each)["message"] for each in told.entries if ("acked", done) in each.rows] == [
+    assert [Deliveries.cells(each)["message"] for each in told.entries if ("acked", done) in each.rows] == [
         "K7",
         "K8",
     ]

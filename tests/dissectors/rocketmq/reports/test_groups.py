@@ -127,6 +127,6 @@ def test_what_is_said_of_a_message() -> None:
     whole(lines)
     lines.finish()
     (entry,) = lines.entries
-    assert Groups.says(entry, 2) == (
+    assert Groups.describe(entry, 2) == (
         "consumer c1 of group g is told of a change: left, 2 heartbeats, subscribed to %RETRY%g *, t *"
     )

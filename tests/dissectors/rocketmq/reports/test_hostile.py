@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissectors.api import Context
-from dissectors.report import ConnectionEnd, MessageEvent, Report, ReportRow
+from dissectors.correlator import MessageEvent
 from dissectors.rocketmq.codes import operation_name
 from dissectors.rocketmq.reports import reports
 from tests.dissectors.rocketmq.reports.told import HOST, ends, offset_id
+from tests.dissectors.telling import feed, kinds_of, wanted_names
 
 _NAMES = sorted(
-    {name for story in reports() for paths in story.wants.values() for path in paths for name in path}
+    wanted_names([*reports()])
     | {"storeHost", "commitLogOffset", "UNIQ_KEY", "POP_CK", "DELAY", "c", "t", "q", "so", "b", "r", "groupName"}
 )
 _NUMBERS = st.integers(-2, 12) | st.integers(-(1 << 63), (1 << 63) - 1)
@@ -46,34 +47,15 @@ _MESSAGES = st.tuples(
 )  # fmt: skip
 
 
-@settings(max_examples=settings.default.max_examples // 2)  # each case is told to all stories
+@settings(max_examples=settings.default.max_examples // 2)  # each case is for all reports
 @given(st.lists(_MESSAGES, max_size=6))
-def test_nothing_is_raised(told: list[Any]) -> None:
-    for story in reports():
-        _tell(story, told)
-
-
-def _tell(story: type[Report], told: list[Any]) -> None:
-    reading = story(ends)
-    kinds = sorted(story.wants, key=str)
-    found: list[ReportRow] = []
-    for row, (choice, header, body, stream, from_client, partner, error) in enumerate(told):
-        protocol, code, role = kinds[choice % len(kinds)]
-        name = None if code is None else operation_name(code)
-        values = {"header": header, "body": body}
-        assert isinstance(story.concerns(name, role, values), bool)
-        context = Context(role, code)
-        found += reading.see(
-            MessageEvent(
-                *(row, protocol, context, values, stream, row, from_client, name, None, None, partner),
-                *(1 + choice, 0, error),
-            )
-        )
-        if choice % 5 == 0:
-            found += reading.ended(ConnectionEnd(stream, row, from_client))
-    found += reading.finish()
-    for entry in found:
-        assert len(entry.values) == len(story.columns)
-        assert entry.first <= entry.last
-        for _, row in entry.rows:
-            assert story.says(entry, row)
+def test_nothing_is_raised(messages: list[Any]) -> None:
+    for report in reports():
+        kinds, events = kinds_of(report), []
+        for row, (choice, header, body, stream, from_client, partner, error) in enumerate(messages):
+            protocol, code, role = kinds[choice % len(kinds)]
+            name = None if code is None else operation_name(code)
+            place = row, protocol, Context(role, code), {"header": header, "body": body}, stream, row, from_client
+            event = MessageEvent(*place, name, None, None, partner, 1 + choice, 0, error)
+            events.append((event, choice % 5 == 0))
+        feed(report, ends, events)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from dissectors.report import said_of
 from dissectors.rocketmq.reports import pops
 from dissectors.rocketmq.reports.pops import Pops
 from tests.dissectors.rocketmq.reports.told import Book, stored
@@ -110,4 +109,4 @@ def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pops, "MOST", 2)
     told = book()
     told.pop(*(stored(f"K{at}", at, at) for at in range(4)))
-    assert [said_of(Pops, each)["message"] for each in told.entries] == ["K0", "K1"]
+    assert [Pops.cells(each)["message"] for each in told.entries] == ["K0", "K1"]

@@ -105,4 +105,4 @@ def test_what_is_said_of_a_message() -> None:
     pushed(lines)
     lines.finish()
     (entry,) = lines.entries
-    assert Queues.says(entry, 2) == "pulls t[2] for group g, committed up to 10, 2 messages behind"
+    assert Queues.describe(entry, 2) == "pulls t[2] for group g, committed up to 10, 2 messages behind"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from analyzer.insight.reports import Telling, parts_of
+from analyzer.insight.reports import ReportReading, parts_of
 from analyzer.session import Session
-from dissectors.report import Report, said_of
+from dissectors.report import Report
 from dissectors.rocketmq.reports.deliveries import Deliveries
 from dissectors.rocketmq.reports.pops import Pops
 from dissectors.rocketmq.reports.transactions import Transactions
@@ -38,9 +38,9 @@ def _truth(path: Path) -> list[Row]:
 
 def _told(path: Path, *stories: type[Report]) -> list[list[dict[str, Any]]]:
     with Session([path]).load() as session:
-        telling = Telling(session, stories)
-        found = [[said_of(chapter.story, entry) for entry in chapter.entries] for chapter in telling.run()]
-        assert not telling.problems
+        reading = ReportReading(session, stories)
+        found = [[chapter.report.cells(entry) for entry in chapter.entries] for chapter in reading.run()]
+        assert not reading.problems
     return found
 
 
@@ -108,10 +108,10 @@ def test_pops_end_as_the_application_wanted() -> None:
 
 def test_a_message_is_followed_from_producer_to_consumer() -> None:
     with Session([_path("m550_json_bcq_lab_bcq")]).load() as session:
-        (chapter,) = Telling(session, [Deliveries]).run()
+        (chapter,) = ReportReading(session, [Deliveries]).run()
         (entry, *_) = chapter.entries
-        said = said_of(Deliveries, entry)
+        said = Deliveries.cells(entry)
         assert said["state"] == "acked"
         assert said["sent"] < session.rows.cell("time", said["delivery"]) < session.rows.cell("time", said["ack"])
-        (part,) = [part for part in parts_of(session, said["send"]) if part.story is Deliveries]
+        (part,) = [part for part in parts_of(session, said["send"]) if part.report is Deliveries]
         assert part.text.startswith(f"sends message {said['message']} of lab_bcq to CG_bcq: acked")

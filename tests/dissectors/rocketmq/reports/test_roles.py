@@ -145,5 +145,5 @@ def test_what_is_said_of_a_message() -> None:
     register(lines)
     lines.finish()
     broker, server = lines.entries
-    assert Roles.says(broker, 0) == f"registers: broker a at {BROKER}, master, 1 registration"
-    assert Roles.says(server, 1) == f"shows to be name server: name server at {NAME_SERVER}"
+    assert Roles.describe(broker, 0) == f"registers: broker a at {BROKER}, master, 1 registration"
+    assert Roles.describe(server, 1) == f"shows to be name server: name server at {NAME_SERVER}"

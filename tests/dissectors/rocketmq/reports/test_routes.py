@@ -117,7 +117,7 @@ def test_what_is_said_of_a_message() -> None:
     row = route(lines, broker(reads=8))
     lines.finish()
     (entry,) = lines.entries
-    assert Routes.says(entry, row + 1) == (
+    assert Routes.describe(entry, row + 1) == (
         "changed: topic t is known at a 0=10.0.2.1:10911, asked for 2 times by 1 client, at last: "
         "a 8 to read, 4 to write (read, write), was 4 to read, 4 to write (read, write)"
     )

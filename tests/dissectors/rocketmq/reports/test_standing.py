@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from analyzer.insight.reports import Telling
+from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
-from dissectors.report import said_of
 from dissectors.rocketmq.reports.groups import Groups
 from dissectors.rocketmq.reports.queues import Queues
 from dissectors.rocketmq.reports.roles import Roles
@@ -24,9 +23,9 @@ Row = dict[str, Any]
 
 def lines(path: Path) -> list[list[Row]]:
     with Session([path]).load() as session:
-        telling = Telling(session, [Routes, Queues, Groups, Roles])
-        told = [[said_of(chapter.story, entry) for entry in chapter.entries] for chapter in telling.run()]
-        assert not telling.problems
+        reading = ReportReading(session, [Routes, Queues, Groups, Roles])
+        told = [[chapter.report.cells(entry) for entry in chapter.entries] for chapter in reading.run()]
+        assert not reading.problems
     return told
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dissectors.api import Role
-from dissectors.report import said_of
 from dissectors.rocketmq.reports import transactions
 from dissectors.rocketmq.reports.transactions import Transactions
 from tests.dissectors.rocketmq.reports.told import Book, offset_id, stored
@@ -87,7 +86,7 @@ def test_one_that_began_before_the_capture() -> None:
 def test_a_half_message_that_is_refused_and_sent_again() -> None:
     told = Deals()
     told.half(error=(14, "SERVICE_NOT_AVAILABLE"))
-    assert [said_of(Transactions, each)["outcome"] for each in told.story.finish()] == ["refused"]
+    assert told.now("outcome") == ["refused"]
     told.half()
     assert told.only("outcome", "error", "offset_id") == [("open", "SERVICE_NOT_AVAILABLE", offset_id(100))]
 
@@ -120,4 +119,4 @@ def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Deals()
     for key in "ABCD":
         told.half(key)
-    assert [said_of(Transactions, each)["transaction"] for each in told.entries] == ["A", "B"]
+    assert [Transactions.cells(each)["transaction"] for each in told.entries] == ["A", "B"]

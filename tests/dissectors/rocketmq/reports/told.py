@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.api import Context, Role
-from dissectors.report import Ends, MessageEvent, Report
+from dissectors.correlator import Ends
+from dissectors.report import ReportType
 from dissectors.rocketmq.reports.asked import ROCKETMQ, codes
-from tests.dissectors.telling import MS, Telling
+from tests.dissectors.telling import Telling
 
 TOPIC, GROUP = "orders", "CG"
 HOST = "10.0.1.1:10911"
@@ -45,10 +46,10 @@ def stored(key: str | None, at: int, offset: int, *, topic: str = TOPIC, queue: 
 
 
 class Book(Telling):
-    """Tells a story command by command."""
+    """Makes a report command by command."""
 
-    def __init__(self, story: type[Report], ends: Ends = ends) -> None:
-        super().__init__(story, ends)
+    def __init__(self, report: ReportType, ends: Ends = ends) -> None:
+        super().__init__(report, ends)
 
     def tell(
         self,
@@ -64,17 +65,15 @@ class Book(Telling):
         error: tuple[int, str] | None = None,
     ) -> int:
         """The next command, some ms behind the one before; its row."""
-        row = self.row
-        self.row, self.time = row + 1, self.time + after * MS
-        code = codes()[name]
-        values = {"header": header, "body": body}
-        told = MessageEvent(
-            *(row, ROCKETMQ, Context(role, code), values, stream, self.time, from_client, name, None, "JAVA", partner),
-            *(SIZE, 0, error),
+        return self.receive(
+            *(ROCKETMQ, Context(role, codes()[name]), {"header": header, "body": body}, name),
+            stream=stream,
+            after=after,
+            from_client=from_client,
+            partner=partner,
+            client="JAVA",
+            error=error,
         )
-        if (ROCKETMQ, code, role) in self.story.wants:
-            self.entries += self.story.see(told)
-        return row
 
     def ask(self, name: str, header: Mapping[str, Any] = {}, body: Any = None, **more: Any) -> int:
         """A request that will be answered by the next command; its row."""
@@ -123,7 +122,3 @@ class Book(Telling):
         """An offset is committed, as Java does it."""
         header = {"consumerGroup": group, "topic": topic, "queueId": 0, "commitOffset": offset}
         return self.tell("UPDATE_CONSUMER_OFFSET", header, role=Role.ONEWAY, **more)
-
-    def said(self, row: int) -> list[str]:
-        """What the lines say of a command."""
-        return [self.story.says(entry, row) for entry in self.entries if any(each == row for _, each in entry.rows)]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from dissectors.api import Role
-from dissectors.report import said_of
 from dissectors.zookeeper.reports import commits
 from dissectors.zookeeper.reports.commits import Commits
-from tests.dissectors.zookeeper.reports.told import MS, SESSION, Book, txn
+from tests.dissectors.telling import MS
+from tests.dissectors.zookeeper.reports.told import SESSION, Book, txn
 
 Way = Callable[[Book], object]
 FIRST, SECOND, OBSERVER = 11, 12, 13
@@ -75,7 +75,7 @@ def test_an_exchange_of_all() -> None:
 def test_the_messages_and_what_is_said_of_them() -> None:
     book = Book(Commits)
     whole(book)
-    (entry,) = book.story.finish()
+    (entry,) = book.report.finish()
     assert list(entry.rows) == [
         ("request", 2),
         ("forwarded", 3),
@@ -87,7 +87,7 @@ def test_the_messages_and_what_is_said_of_them() -> None:
         ("ack", 9),
         ("reply", 10),
     ]
-    assert Commits.says(entry, 9) == (
+    assert Commits.describe(entry, 9) == (
         "ack of transaction 0x7 (setData /a); message 8 committed it 6 ms after it was proposed; "
         "acknowledged by 2 in 4 ms, by 1 in 37 ms; the client had its answer in 41 ms"
     )
@@ -96,8 +96,8 @@ def test_the_messages_and_what_is_said_of_them() -> None:
 def test_what_a_follower_asked_the_leader() -> None:
     book = Book(Commits)
     whole(book)
-    (entry,) = book.story.finish()
-    assert Commits.says(entry, 3).startswith("a follower's request of transaction 0x7 (setData /a); message 8")
+    (entry,) = book.report.finish()
+    assert Commits.describe(entry, 3).startswith("a follower's request of transaction 0x7 (setData /a); message 8")
 
 
 def failed(book: Book) -> None:
@@ -189,9 +189,9 @@ def test_who_came_back_did_not_ask_for_its_end() -> None:
     row = book.tell({}, operation="connect", role=Role.REQUEST, stream=CLIENT, partner=1)
     book.tell({}, operation="connect", role=Role.RESPONSE, stream=CLIENT, partner=row)
     book.packet("PROPOSAL", txn(-11, 7, xid=0), zxid=7, stream=FIRST, after=6000)
-    (entry,) = book.story.finish()
+    (entry,) = book.report.finish()
     assert list(entry.rows) == [("proposal", 2)]
-    assert said_of(Commits, entry)["client_ns"] is None
+    assert Commits.cells(entry)["client_ns"] is None
 
 
 def test_the_first_are_told_when_many_have_come(monkeypatch: pytest.MonkeyPatch) -> None:

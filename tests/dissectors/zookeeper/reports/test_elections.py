@@ -10,7 +10,8 @@ import pytest
 from dissectors.api import Role
 from dissectors.zookeeper.reports.elections import Elections
 from dissectors.zookeeper.reports.polls import FOLLOWING, LEADING, LOOKING
-from tests.dissectors.zookeeper.reports.told import ELECTION, MS, Book
+from tests.dissectors.telling import MS
+from tests.dissectors.zookeeper.reports.told import ELECTION, Book
 
 Way = Callable[["Ensemble"], object]
 CONFIG = "\n".join(
@@ -242,8 +243,9 @@ def test_notifications_alone_tell_a_leader() -> None:
 def test_what_is_said_of_a_vote() -> None:
     them = Ensemble()
     join(them)
-    first, later = them.story.finish()
-    assert Elections.says(first, first.rows[0][1]) == (
+    them.finish()
+    first, later = them.entries
+    assert Elections.describe(first, first.rows[0][1]) == (
         "vote in the election of round 1: 2 won in 2 ms; 2 for 2; 1 for 1, then 2"
     )
-    assert Elections.says(later, later.rows[0][1]) == "vote in the joining of round 1: 3 joined 2 in 2 ms; 3 for 3"
+    assert Elections.describe(later, later.rows[0][1]) == "vote in the joining of round 1: 3 joined 2 in 2 ms; 3 for 3"

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.api import Context
-from dissectors.report import ConnectionEnd, MessageEvent, Report
+from dissectors.correlator import MessageEvent
+from dissectors.report import ReportType
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import names
 from dissectors.zookeeper.quorum.packets import packets
@@ -17,10 +18,11 @@ from dissectors.zookeeper.reports import asked, causes, reports, standing
 from dissectors.zookeeper.reports.causes import Cause, Causes
 from dissectors.zookeeper.reports.messages import Write
 from dissectors.zookeeper.reports.standing import Standing
+from tests.dissectors.telling import feed, kinds_of, wanted_names
 from tests.dissectors.zookeeper.reports.told import ends
 
 _NAMES = sorted(
-    {path[0] for story in reports() for paths in story.wants.values() for path in paths}
+    wanted_names([*reports()])
     | {"header", "txn", "clientId", "cxid", "txns", "serverid", "request", "opcode", "sessionId", "err"}
 )
 _SCALARS = st.one_of(
@@ -48,29 +50,17 @@ _MESSAGES = st.tuples(
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("story", reports(), ids=lambda story: story.name)
+@pytest.mark.parametrize("report", reports(), ids=lambda report: report.name)
 @given(messages=st.lists(_MESSAGES, max_size=12))
-def test_nothing_is_raised(story: type[Report], messages: list[Any]) -> None:
-    told = story(ends)
-    kinds = sorted(story.wants, key=str)
-    found = []
+def test_nothing_is_raised(report: ReportType, messages: list[Any]) -> None:
+    kinds, events = kinds_of(report), []
     for row, (choice, values, stream, time, from_client, partner, client, xid) in enumerate(messages):
         protocol, code, role = kinds[choice % len(kinds)]
         name = packets()[code].name if protocol.endswith("quorum") and code else names("operation").get(code or 99)
         operation = "connect" if protocol == "zookeeper" and code is None else name
-        found += told.see(
-            MessageEvent(
-                row, protocol, Context(role, code), values, stream, time, from_client, operation, xid, client, partner
-            )
-        )
-        if choice % 5 == 0:
-            found += told.ended(ConnectionEnd(stream, time, from_client))
-    found += told.finish()
-    for entry in found:
-        assert len(entry.values) == len(story.columns)
-        assert entry.first <= entry.last
-        for _, row in entry.rows:
-            assert story.says(entry, row)
+        place = row, protocol, Context(role, code), values, stream, time, from_client
+        events.append((MessageEvent(*place, operation, xid, client, partner), choice % 5 == 0))
+    feed(report, ends, events)
 
 
 def test_no_more_watches_than_that(monkeypatch: pytest.MonkeyPatch) -> None:

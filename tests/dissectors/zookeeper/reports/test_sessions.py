@@ -9,7 +9,8 @@ import pytest
 from dissectors.api import Role
 from dissectors.zookeeper.reports import sessions
 from dissectors.zookeeper.reports.sessions import Sessions
-from tests.dissectors.zookeeper.reports.told import MS, SESSION, Book, txn
+from tests.dissectors.telling import MS
+from tests.dissectors.zookeeper.reports.told import SESSION, Book, txn
 
 Way = Callable[[Book], object]
 CLOSE_TYPE = -11
@@ -197,8 +198,8 @@ def test_what_is_said_of_each_message() -> None:
     book = Book(Sessions)
     elsewhere(book)
     book.call("closeSession", {}, stream=20)
-    (entry,) = [*book.story.finish()]
-    assert [Sessions.says(entry, row) for _, row in entry.rows][::2] == [
+    (entry,) = [*book.report.finish()]
+    assert [Sessions.describe(entry, row) for _, row in entry.rows][::2] == [
         "connects session 0x10: closed by the client 6 ms after it was first seen, 2 connections",
         "closes session 0x10: closed by the client 6 ms after it was first seen, 2 connections",
     ]

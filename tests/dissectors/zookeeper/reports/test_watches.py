@@ -8,7 +8,8 @@ import pytest
 
 from dissectors.api import Role
 from dissectors.zookeeper.reports.watches import Watches
-from tests.dissectors.zookeeper.reports.told import MS, Book, txn
+from tests.dissectors.telling import MS
+from tests.dissectors.zookeeper.reports.told import Book, txn
 
 Way = Callable[[Book], object]
 NONODE = {"err": -101}
@@ -186,8 +187,8 @@ def test_what_is_said_of_each_message() -> None:
     get(book)
     book.call("setData", {"path": "/a"}, session=0x11, stream=2)
     book.event("NodeDataChanged", "/a")
-    (entry,) = [*book.entries, *book.story.finish()]
-    assert [Watches.says(entry, row) for _, row in entry.rows] == [
+    (entry,) = [*book.entries, *book.report.finish()]
+    assert [Watches.describe(entry, row) for _, row in entry.rows] == [
         "sets the data watch on /a that message 5 fires",
         "fires the data watch on /a that message 1 set 3 ms before; the news took 2 ms",
         "is the write behind the event that fires the data watch on /a that message 1 set; the news took 2 ms",
@@ -200,5 +201,5 @@ def test_of_several_events_the_slowest_is_told() -> None:
     for took in (7, 2):
         book.call("setData", {"path": "/a"}, session=0x11, stream=2)
         book.event("NodeDataChanged", "/a", after=took)
-    (entry,) = book.story.finish()
-    assert Watches.says(entry, entry.rows[-1][1]).endswith("message 1 set; the slowest of its 2 events took 8 ms")
+    (entry,) = book.report.finish()
+    assert Watches.describe(entry, entry.rows[-1][1]).endswith("message 1 set; the slowest of its 2 events took 8 ms")

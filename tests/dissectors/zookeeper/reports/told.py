@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.api import Context, Role
-from dissectors.report import Ends, MessageEvent, Report
+from dissectors.correlator import Ends
+from dissectors.report import ReportType
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import numbers
 from dissectors.zookeeper.quorum.packets import code_of
-from tests.dissectors.telling import MS, Telling
+from tests.dissectors.telling import Telling
 
 SESSION = 0x10
 CLIENTS, QUORUM, ELECTION = "zookeeper", "zookeeper-quorum", "zookeeper-election"
@@ -22,10 +23,10 @@ def ends(stream: int) -> tuple[str, str]:
 
 
 class Book(Telling):
-    """Tells a story message by message."""
+    """Makes a report message by message."""
 
-    def __init__(self, story: type[Report], ends: Ends = ends) -> None:
-        super().__init__(story, ends)
+    def __init__(self, report: ReportType, ends: Ends = ends) -> None:
+        super().__init__(report, ends)
 
     def tell(
         self,
@@ -42,19 +43,19 @@ class Book(Telling):
         after: int = 1,
     ) -> int:
         """The next message, some ms behind the one before; its row."""
-        row = self.row
-        self.row, self.time = row + 1, self.time + after * MS
         code = numbers("operation").get(operation or "") if protocol == CLIENTS else None
         if protocol == QUORUM and operation is not None:
             code = code_of(operation)
         client = None if session is None else hex(session)
-        context = Context(role, code)
-        told = MessageEvent(
-            row, protocol, context, values, stream, self.time, from_client, operation, xid, client, partner
+        return self.receive(
+            *(protocol, Context(role, code), values, operation),
+            stream=stream,
+            after=after,
+            from_client=from_client,
+            partner=partner,
+            correlation=xid,
+            client=client,
         )
-        if (protocol, code, role) in self.story.wants:
-            self.entries += self.story.see(told)
-        return row
 
     def call(
         self, operation: str, asked: Mapping[str, Any], answer: Mapping[str, Any] | None = None, **more: Any
