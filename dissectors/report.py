@@ -81,7 +81,7 @@ class Row:
 
     def hear(self, event: MessageEvent) -> None:
         """There is something new; clocks of two interfaces may differ."""
-        self.first, self.last = min(self.first, event.time), max(self.last, event.time)
+        self.last = max(self.last, event.time)
 
     def note(self, word: str, event: MessageEvent) -> None:
         """Names one more message."""

@@ -16,8 +16,9 @@ from dissectors.api import Role
 from dissectors.check import Check, Seen
 from dissectors.finding import Finding
 from dissectors.pulsar.checks.saying import MOST, SECOND, Numbered, consumer_of, named, of, producer_of, said
-from dissectors.pulsar.reports.asked import number, text
+from dissectors.pulsar.reports.fields import text
 from dissectors.slotted import field, slotted
+from dissectors.values import number
 
 WINDOW = 60 * SECOND
 """Nanoseconds within which it counts."""

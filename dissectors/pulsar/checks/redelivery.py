@@ -15,8 +15,9 @@ from dissectors.api import Role
 from dissectors.check import Check, Seen
 from dissectors.finding import Finding
 from dissectors.pulsar.checks.saying import MOST, SECOND, Numbered, named, of, said
-from dissectors.pulsar.reports.asked import Place, number, place_of, struct, text
+from dissectors.pulsar.reports.fields import Place, place_of, text
 from dissectors.slotted import field, slotted
+from dissectors.values import number, struct
 
 WINDOW = 60 * SECOND
 """Nanoseconds that are looked at together."""

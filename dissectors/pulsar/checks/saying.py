@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
 from dissectors.pulsar.commands import commands
-from dissectors.pulsar.reports.asked import codes, text
+from dissectors.pulsar.reports.fields import codes, text
 from dissectors.pulsar.tables import table
 from dissectors.wire.times import lasting
 

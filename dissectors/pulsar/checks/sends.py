@@ -16,8 +16,9 @@ from dissectors.api import Role
 from dissectors.check import Check, Closed, Seen
 from dissectors.finding import Finding
 from dissectors.pulsar.checks.saying import Key, Numbered, named, of, producer_of, said
-from dissectors.pulsar.reports.asked import NO_NUMBER, number, struct, text
+from dissectors.pulsar.reports.fields import NO_NUMBER, text
 from dissectors.slotted import field, slotted
+from dissectors.values import number, struct
 
 MOST_PENDING = 4096
 """SENDs of a producer that wait for a receipt; clients keep a thousand by default (maxPendingMessages)."""

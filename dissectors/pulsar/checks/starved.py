@@ -18,9 +18,10 @@ from dissectors.api import Role
 from dissectors.check import Check, Closed, Open, Seen
 from dissectors.finding import Finding
 from dissectors.pulsar.checks.saying import SECOND, Key, Numbered, consumer_of, named, of, said
-from dissectors.pulsar.reports.asked import number, text
+from dissectors.pulsar.reports.fields import text
 from dissectors.pulsar.reports.permits import Permits, messages_in
 from dissectors.slotted import field, slotted
+from dissectors.values import number
 
 LONG = SECOND
 """Nanoseconds without permits that are worth saying when they are over."""
@@ -89,7 +90,7 @@ class Starved(Check):
             if known.losses != seen.losses:
                 self._forget(key, known)  # what it asked for may be among the bytes that are missing
             elif name == "MESSAGE":
-                known.permits.sent(messages_in(values), seen.time)
+                known.permits.take(messages_in(values), seen.time)
                 if known.permits.empty is not None:
                     self._empty.setdefault(known.topic, {})[key] = known
             elif name == "FLOW":
@@ -143,7 +144,7 @@ class Starved(Check):
     def _flow(self, key: Key, known: _Consumer, seen: Seen) -> Iterator[Finding]:
         since, asked = known.permits.empty, number(seen.values, "messagePermits")
         known.largest = max(known.largest, asked)
-        known.permits.flow(asked, seen.time)
+        known.permits.grant(asked, seen.time)
         if known.permits.empty is None and since is not None:
             yield from self._over(known, since, seen.time)
             self._fed(key, known)

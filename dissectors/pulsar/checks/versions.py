@@ -18,9 +18,10 @@ from dissectors.check import Check, Seen
 from dissectors.finding import Finding
 from dissectors.pulsar.checks.saying import MOST, Wanted, named, of, said
 from dissectors.pulsar.commands import BROKER, commands
-from dissectors.pulsar.reports.asked import codes, number, struct
+from dissectors.pulsar.reports.fields import codes
 from dissectors.pulsar.tables import table
 from dissectors.slotted import field, slotted
+from dissectors.values import number, struct
 
 _SINCE: Mapping[str, int] = table("guide")["since"]
 _FEATURES: Mapping[str, str] = table("checks")["features"]

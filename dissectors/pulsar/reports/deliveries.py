@@ -1,10 +1,10 @@
-"""The story of messages: when each was sent, written, delivered to a subscription and acknowledged there.
+"""The report of messages: when each was sent, written, delivered to a subscription and acknowledged there.
 
 Facts (ServerCnx.handleSend, Consumer.sendMessages, ChunkMessageIdImpl). A message has an id when it is written: the
 receipt of its SEND tells it, each MESSAGE repeats it, each ACK names it. Chunks of a message are entries of their own,
-with one sequence id on the way in and one uuid on the way out: they are told together, by the id of the last. A batch
-is one entry and has one line. What a topic without persistence sends has no id that tells it from others, what a
-geo-replicator marks for itself is delivered to nobody, and neither is told.
+with one sequence id on the way in and one uuid on the way out: they are one row, by the id of the last. A batch
+is one entry and has one row. What a topic without persistence sends has no id that tells it from others, what a
+geo-replicator marks for itself is delivered to nobody, and neither is a row.
 
 A proxy passes bytes on, so the same message is seen on two connections. Who sends, or is delivered to, on the client's
 side of it counts: the first SEND, and the last of two MESSAGEs of which one is the other's echo.
@@ -14,13 +14,14 @@ What a transaction acknowledges counts at once, whatever becomes of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from dissectors.api import Role
-from dissectors.old_report import Column, Ends, MessageEvent, OldReport, ReportRow, said_of
-from dissectors.pulsar.reports.asked import NO_NUMBER, PULSAR, Place, number, of, place_of, struct, structs, text
-from dissectors.pulsar.reports.members import Brokers
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, NumberedKey, for_request
+from dissectors.message import Role
+from dissectors.outstanding import Outstanding
+from dissectors.pulsar.reports.consumers import CUMULATIVE
+from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, Brokers, Place, on, place_of, text
 from dissectors.pulsar.reports.messages import (
     DUPLICATE,
     REFUSED,
@@ -29,13 +30,11 @@ from dissectors.pulsar.reports.messages import (
     Message,
     Messages,
     Reader,
-    Sender,
-    lines,
 )
-from dissectors.pulsar.reports.outstanding import Acked, Outstanding
 from dissectors.pulsar.reports.permits import batch_of, messages_in, words_of
-from dissectors.remembered import Remembered
+from dissectors.report import Report, ReportRow
 from dissectors.slotted import slotted
+from dissectors.values import host_of, number, struct, structs
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
@@ -43,9 +42,8 @@ MOST_READERS = 1024
 """Subscriptions of one message that are told."""
 
 MOST_NAMED = 16
-"""Lines that name the same cumulative ACK: those of the latest messages that it is for."""
+"""Rows that name the same cumulative ACK: those of the latest messages that it is for."""
 
-_CUMULATIVE = ("Cumulative", 1)
 _VOLATILE = "non-persistent://"
 
 
@@ -56,12 +54,17 @@ class _Named(NamedTuple):
     subscription: str | None = None
     name: str | None = None
 
+    @property
+    def is_volatile(self) -> bool:
+        """Whether its topic has no persistence."""
+        return self.topic is not None and self.topic.startswith(_VOLATILE)
+
 
 _NOBODY = _Named(None)
 
 
 @slotted(frozen=False, eq=False)
-class _Cut:
+class _Chunks:
     """Chunks that a producer sends: their sequence id, and their message once one of them has an id."""
 
     sequence: int
@@ -71,270 +74,243 @@ class _Cut:
 class _Sent(NamedTuple):
     """A SEND until its receipt comes."""
 
-    told: MessageEvent
-    sender: Sender
+    event: MessageEvent
+    sender: NumberedKey
     by: _Named
     messages: int
-    cut: _Cut | None
+    chunks: _Chunks | None
 
-    def of(self, message: Message) -> None:
+    def join(self, message: Message) -> None:
         """It is of that message."""
-        message.sends(self.sender, self.told, self.messages, self.by.name, chunk=self.cut is not None)
+        message.send_by(self.sender, self.event, self.messages, self.by.name, is_chunk=self.chunks is not None)
 
 
-class Deliveries(OldReport):
-    """See the module."""
+class Deliveries(Report[Delivery]):
+    """See the module. Nothing is over before the end, for another subscription may come; the oldest goes first."""
 
     name = "deliveries"
     about = "each message and subscription: when it was sent, written, delivered and acknowledged"
     needs = PULSAR
-    columns = (
-        Column("topic", "text", "nothing where its producers and consumers were made before the capture"),
-        Column("message", "text", "ledger, entry, and the partition if it is of one; of chunks that of the last"),
-        Column("subscription", "text", "which it was delivered to; each has a line of its own"),
-        Column("consumer", "text", "the consumer that it was delivered to last: its name, or its number"),
-        Column("producer", "text", "the name that its producer asked for or was given"),
-        Column(
-            "state",
-            "text",
-            "sent (not delivered), delivered, acked (all, and not sent again), refused, duplicate, unreceipted",
-        ),
-        Column("error", "text", "with which error its SEND was refused"),
-        Column("sent", "time", "when its SEND came"),
-        Column("bytes", "number", "bytes of its SENDs, all of the frames"),
-        Column("count", "number", "messages in the batch, by SEND or by the metadata of MESSAGE"),
-        Column("chunks", "number", "SENDs, or else MESSAGEs, that it is cut into; 0 for one that is not"),
-        Column("receipt_ns", "duration", "from SEND to receipt; of chunks from the first to the last"),
-        Column("delivery_ns", "duration", "from SEND to the first MESSAGE; of chunks to the last of them"),
-        Column("ack_ns", "duration", "from there to the first ACK behind which nothing of it was left"),
-        Column("end_to_end_ns", "duration", "from SEND to ACK"),
-        Column("redelivered", "number", "how often it was delivered again, seen or as the broker counts"),
-        Column("send", "message", "its SEND, the first of chunks"),
-        Column("delivery", "message", "its first MESSAGE"),
-        Column("ack", "message", "that ACK"),
-    )
-    wants: ClassVar = {
-        **of(("CONNECT",), "proxy_to_broker_url"),
-        **of(("PRODUCER",), "topic", "producer_id", "producer_name"),
-        **of(("PRODUCER_SUCCESS",), "producer_name"),
-        **of(("SUBSCRIBE",), "topic", "subscription", "consumer_id", "consumer_name"),
-        **of(("SEND",), "producer_id", "sequence_id", "num_messages", "is_chunk", "marker"),
-        **of(("SEND_RECEIPT",), "producer_id", "message_id"),
-        **of(("SEND_ERROR",), "error"),
-        **of(
-            ("MESSAGE",),
-            *("consumer_id", "message_id", "redelivery_count", "ack_set"),
-            *(("metadata", name) for name in ("num_messages_in_batch", "uuid")),
-        ),
-        **of(("ACK",), "consumer_id", "ack_type", "message_id"),
-    }
+    row = Delivery
 
-    def __init__(self, ends: Ends, *emit: Any) -> None:
-        """See OldReport."""
-        super().__init__(ends, *emit)
-        self._over: list[ReportRow] = []
-        self._brokers = Brokers()
-        self._producers: Remembered[tuple[int, int], _Named] = Remembered()
-        self._consumers: Remembered[tuple[int, int], _Named] = Remembered()
-        self._asked: Remembered[int, tuple[int, int]] = Remembered()
-        self._pending: Remembered[int, _Sent] = Remembered()
-        self._cuts: Remembered[Sender, _Cut] = Remembered()
-        """What each producer cut last."""
-        self._joined: Remembered[str, Message] = Remembered()
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.brokers = Brokers()
+        self.producers: BoundedTable[NumberedKey, _Named] = BoundedTable()
+        self.consumers: BoundedTable[NumberedKey, _Named] = BoundedTable()
+        self.asked: BoundedTable[int, NumberedKey] = BoundedTable()
+        """By row of a PRODUCER which one it makes."""
+        self.chunks: BoundedTable[NumberedKey, _Chunks] = BoundedTable()
+        """What each producer sent in chunks last."""
+        self.joined: BoundedTable[str, Message] = BoundedTable()
         """By uuid what chunks are of."""
-        self._known = Messages()
-        self._out: Outstanding[tuple[Message, Delivery]] = Outstanding()
+        self.messages = Messages(self.close_message)
+        self.outstanding: Outstanding[Delivery] = Outstanding()
 
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """Nothing is over before the end, for another subscription may come; what is too much goes first."""
-        does = _DOES.get(told.operation or "")
-        if does is not None:
-            does(self, told)
-        over, self._over = self._over, []
-        return over
+    def close_message(self, message: Message) -> None:
+        """A row for each subscription, or one where it was delivered to none."""
+        for found in message.to.values() or [Delivery(message.first, message.last, subject=message)]:
+            found.first, found.last, found.rows = message.first, message.last, [*message.rows, *found.rows]
+            self.close(found)
 
-    def finish(self) -> Iterator[ReportRow]:
-        """All of them."""
-        for message in self._known.all():
-            yield from lines(message)
+    def finish(self) -> None:
+        """See Report."""
+        for message in self.messages.all():
+            self.close_message(message)
 
-    def _connect(self, told: MessageEvent) -> None:
-        self._brokers.connect(told)
+    def connect(self, event: MessageEvent) -> None:
+        """CONNECT."""
+        self.brokers.connect(event)
 
-    def _producer(self, told: MessageEvent) -> None:
-        key = told.stream, number(told.values, "producer_id", -1)
-        self._producers.keep(key, _Named(text(told.values, "topic"), None, text(told.values, "producer_name")))
-        if told.partner is not None:
-            self._asked.keep(told.row, key)
+    def receive_producer(self, event: MessageEvent) -> None:
+        """PRODUCER."""
+        key = event.stream, number(event.values, "producer_id", -1)
+        self.producers[key] = _Named(text(event.values, "topic"), None, text(event.values, "producer_name"))
+        if event.partner is not None:
+            self.asked[event.row] = key
 
-    def _made(self, told: MessageEvent) -> None:
-        key = self._asked.get(told.partner)
-        known = self._producers.get(key)
+    def name_producer(self, event: MessageEvent) -> None:
+        """PRODUCER_SUCCESS."""
+        key = self.asked.get(event.partner)
+        known = self.producers.get(key)
         if key is not None and known is not None:
-            self._producers.keep(key, known._replace(name=text(told.values, "producer_name") or known.name))
+            self.producers[key] = known._replace(name=text(event.values, "producer_name") or known.name)
 
-    def _subscribe(self, told: MessageEvent) -> None:
-        values = told.values
+    def receive_subscribe(self, event: MessageEvent) -> None:
+        """SUBSCRIBE."""
+        values = event.values
         named = _Named(text(values, "topic"), text(values, "subscription"), text(values, "consumer_name"))
-        self._consumers.keep((told.stream, number(values, "consumer_id", -1)), named)
+        self.consumers[event.stream, number(values, "consumer_id", -1)] = named
 
-    def _send(self, told: MessageEvent) -> None:
-        values = told.values
-        sender = told.stream, number(values, "producer_id", -1)
-        by = self._producers.get(sender) or _NOBODY
-        if values.get("marker") is True or _is_volatile(by.topic):
+    def receive_send(self, event: MessageEvent) -> None:
+        """SEND."""
+        values = event.values
+        sender = event.stream, number(values, "producer_id", -1)
+        by = self.producers.get(sender) or _NOBODY
+        if values.get("marker") is True or by.is_volatile:
             return
-        cut = None
+        chunks = None
         if values.get("is_chunk"):
             sequence = number(values, "sequence_id")
-            cut = self._cuts.get(sender)
-            if cut is None or cut.sequence != sequence:
-                cut = _Cut(sequence)
-                self._cuts.keep(sender, cut)
-        sent = _Sent(told, sender, by, max(number(values, "num_messages", 1), 1), cut)
-        if told.partner is None:
-            self._single(sent, told, UNRECEIPTED)
-        else:
-            self._pending.keep(told.row, sent)
+            chunks = self.chunks.get(sender)
+            if chunks is None or chunks.sequence != sequence:
+                chunks = self.chunks[sender] = _Chunks(sequence)
+        sent = _Sent(event, sender, by, max(number(values, "num_messages", 1), 1), chunks)
+        self.await_answer(event, sent)
+        if event.partner is None:
+            self.close_unwritten(sent, event, UNRECEIPTED)
 
-    def _receipt(self, told: MessageEvent) -> None:
-        sent, place = self._pending.take(told.partner), place_of(told.values.get("message_id"))
-        by = sent.by if sent else self._producers.get((told.stream, number(told.values, "producer_id", -1))) or _NOBODY
-        if place is None or _is_volatile(by.topic) or (sent is None and told.partner is not None):
+    def receive_receipt(self, event: MessageEvent) -> None:
+        """SEND_RECEIPT."""
+        sent, place = self.take_request(event), place_of(event.values.get("message_id"))
+        key = event.stream, number(event.values, "producer_id", -1)
+        by = sent.by if sent else self.producers.get(key) or _NOBODY
+        if place is None or by.is_volatile or (sent is None and event.partner is not None):
             return
         if place == (NO_NUMBER, NO_NUMBER):
             if sent is not None:
-                self._single(sent, told, DUPLICATE)
+                self.close_unwritten(sent, event, DUPLICATE)
             return
-        cut = sent.cut if sent else None
-        message = self._known.find(place, by.topic) or (cut.message if cut else None)
-        message = message or Message(by.topic, told.time, told.time)
-        if cut is not None:
-            cut.message = message
-        self._add(message, told, place, by.topic)
+        chunks = sent.chunks if sent else None
+        message = self.messages.find(place, by.topic) or (chunks.message if chunks else None)
+        message = message or Message(event.time, event.time, topic=by.topic)
+        if chunks is not None:
+            chunks.message = message
+        self.add(message, event, place, by.topic)
         if sent is not None:
-            sent.of(message)
-        message.note("written", told)
-        message.written = told.time
+            sent.join(message)
+        message.note("written", event)
+        message.written = event.time
 
-    def _refused(self, told: MessageEvent) -> None:
-        sent = self._pending.take(told.partner)
-        if sent is not None:
-            self._single(sent, told, REFUSED)
+    def refuse(self, sent: _Sent, event: MessageEvent) -> None:
+        """SEND_ERROR."""
+        self.close_unwritten(sent, event, REFUSED)
 
-    def _single(self, sent: _Sent, told: MessageEvent, state: str) -> None:
-        """A SEND that made no message: a line at once."""
-        message = Message(sent.by.topic, sent.told.time, told.time, state=state)
-        sent.of(message)
-        if told is not sent.told:
-            message.note(state, told)
-            message.written = told.time if state == DUPLICATE else None
-            message.error = text(told.values, "error")
-        self._over += lines(message)
+    def close_unwritten(self, sent: _Sent, event: MessageEvent, state: str) -> None:
+        """A SEND that made no message: a row at once."""
+        message = Message(sent.event.time, event.time, topic=sent.by.topic, state=state)
+        sent.join(message)
+        if event is not sent.event:
+            message.note(state, event)
+            message.written = event.time if state == DUPLICATE else None
+            message.error = text(event.values, "error")
+        self.close_message(message)
 
-    def _message(self, told: MessageEvent) -> None:
-        values, place = told.values, place_of(told.values.get("message_id"))
-        reads, by = self._reader(told)
-        if place is None or _is_volatile(by.topic):
+    def receive_message(self, event: MessageEvent) -> None:
+        """MESSAGE."""
+        values, place = event.values, place_of(event.values.get("message_id"))
+        reader, by = self.find_reader(event)
+        if place is None or by.is_volatile:
             return
         metadata = struct(values, "metadata")
         uuid = text(metadata, "uuid")
-        message = self._known.find(place, by.topic) or self._joined.get(uuid)
-        message = message or Message(by.topic, told.time, told.time, batch_of(metadata))
-        is_new = self._add(message, told, place, by.topic)
+        message = self.messages.find(place, by.topic) or self.joined.get(uuid)
+        message = message or Message(event.time, event.time, topic=by.topic, count=batch_of(metadata))
+        is_new = self.add(message, event, place, by.topic)
         if uuid is not None:
-            self._joined.keep(uuid, message)
+            self.joined[uuid] = message
             message.chunks += is_new and message.sender is None
-        if reads in message.to or len(message.to) < MOST_READERS:
-            self._delivered(message, told, place, reads)
+        if reader in message.to or len(message.to) < MOST_READERS:
+            self.deliver(message, event, place, reader)
 
-    def _add(self, message: Message, told: MessageEvent, place: Place, topic: str | None) -> bool:
-        is_new = self._known.add(message, place, topic)
-        message.partition = number(struct(told.values, "message_id"), "partition", message.partition)
-        message.seen(told)
-        oldest = self._known.oldest()
-        if oldest is not None:
-            self._over += lines(oldest)
-        return is_new
+    def add(self, message: Message, event: MessageEvent, place: Place, topic: str | None) -> bool:
+        """A message lies at a place; whether that is new."""
+        message.partition = number(struct(event.values, "message_id"), "partition", message.partition)
+        message.hear(event)
+        return self.messages.add(message, place, topic)
 
-    def _delivered(self, message: Message, told: MessageEvent, place: Place, reads: Reader) -> None:
-        values, consumer = told.values, number(told.values, "consumer_id", -1)
-        by = self._consumers.get((told.stream, consumer)) or _NOBODY
+    def deliver(self, message: Message, event: MessageEvent, place: Place, reader: Reader) -> None:
+        """A message comes to a subscription."""
+        values, consumer = event.values, number(event.values, "consumer_id", -1)
+        by = self.consumers.get((event.stream, consumer)) or _NOBODY
         called = by.name or str(consumer)
-        found, again = message.to.get(reads), number(values, "redelivery_count")
+        found, again = message.to.get(reader), number(values, "redelivery_count")
         if found is None:
-            found = message.to[reads] = Delivery(
-                by.subscription, called, told.stream, consumer, place, told.row, told.time, again
-            )
+            found = message.to[reader] = Delivery(
+                *(event.time, event.time), subject=message, subscription=by.subscription, consumer=called, place=place,
+                delivery=event.row, time=event.time, counted=again,
+            )  # fmt: skip
         elif found.place != place:
-            found.time = told.time if not found.again else found.time
-        elif self._is_echo(found, told, again):
-            found.time = told.time
+            found.time = event.time if not found.again else found.time
+        elif self.is_echo(found, event, again):
+            found.time = event.time
         else:
             found.again += 1
             found.consumer = called
-        found.count, found.stream, found.number = max(found.count, again), told.stream, consumer
-        found.note("delivered" if not found.again else "redelivered", told)
-        item = message, found
-        if self._out.deliver(reads, place, item, messages_in(values), words_of(values.get("ack_set"))) is None:
+        found.counted, found.stream, found.number = max(found.counted, again), event.stream, consumer
+        found.note("delivered" if not found.again else "redelivered", event)
+        bits = words_of(values.get("ack_set"))
+        if self.outstanding.deliver(reader, place, found, messages_in(values), bits) is None:
             found.ids += 1
-        self._out.oldest()
 
-    def _ack(self, told: MessageEvent) -> None:
-        reads, _ = self._reader(told)
-        take = self._out.acked_to if told.values.get("ack_type") in _CUMULATIVE else self._one
-        for each in structs(told.values.get("message_id")):
+    def receive_ack(self, event: MessageEvent) -> None:
+        """ACK."""
+        reader, _ = self.find_reader(event)
+        cumulative = event.values.get("ack_type") in CUMULATIVE
+        for each in structs(event.values.get("message_id")):
             place = place_of(each)
             if place is None:
                 continue
-            acked = take(reads, place, words_of(each.get("ack_set")))
+            kept = words_of(each.get("ack_set"))
+            if cumulative:
+                acked = self.outstanding.acknowledge_to(reader, place, kept)
+            else:
+                one = self.outstanding.acknowledge(reader, place, kept)
+                acked = [] if one is None else [one]
             for left, done in enumerate(reversed(acked)):
-                message, found = done.thing
-                message.seen(told)
+                found = done.thing
+                found.subject.hear(event)
                 if left < MOST_NAMED:
-                    found.note("acked", told)
+                    found.note("acked", event)
                 found.ids -= done.whole
                 if not found.ids and found.acked is None:
-                    found.acked, found.ack = told.time, told.row
+                    found.acked, found.ack = event.time, event.row
 
-    def _one(self, reads: Reader, place: Place, kept: int | None) -> list[Acked[tuple[Message, Delivery]]]:
-        done = self._out.acked(reads, place, kept)
-        return [] if done is None else [done]
-
-    def _reader(self, told: MessageEvent) -> tuple[Reader, _Named]:
-        key = told.stream, number(told.values, "consumer_id", -1)
-        by = self._consumers.get(key)
+    def find_reader(self, event: MessageEvent) -> tuple[Reader, _Named]:
+        """Whom a message is for, or from."""
+        key = event.stream, number(event.values, "consumer_id", -1)
+        by = self.consumers.get(key)
         return (key, _NOBODY) if by is None else ((by.topic, by.subscription), by)
 
-    def _is_echo(self, found: Delivery, told: MessageEvent, again: int) -> bool:
+    def is_echo(self, found: Delivery, event: MessageEvent, again: int) -> bool:
         """Whether a message that came before comes now on the other side of a proxy."""
-        if (
-            found.stream == told.stream
-            or found.number != number(told.values, "consumer_id", -1)
-            or again != found.count
-        ):
+        same = found.number == number(event.values, "consumer_id", -1) and again == found.counted
+        if found.stream == event.stream or not same:
             return False
-        if (self._brokers.of(found.stream) is None) != (self._brokers.of(told.stream) is None):
+        if (self.brokers.behind(found.stream) is None) != (self.brokers.behind(event.stream) is None):
             return True
-        (client, server), (other, proxy) = self.ends(found.stream), self.ends(told.stream)
-        return _host(client) == _host(proxy) and _host(client) not in (_host(server), _host(other))
+        (client, server), (other, proxy) = map(host_of, self.ends(found.stream)), map(host_of, self.ends(event.stream))
+        return client == proxy and client not in (server, other)
+
+    on = (
+        on("CONNECT", connect, "proxy_to_broker_url")
+        | on("PRODUCER", receive_producer, "topic", "producer_id", "producer_name")
+        | on("PRODUCER_SUCCESS", name_producer, "producer_name")
+        | on("SUBSCRIBE", receive_subscribe, "topic", "subscription", "consumer_id", "consumer_name")
+        | on("SEND", receive_send, "producer_id", "sequence_id", "num_messages", "is_chunk", "marker")
+        | on("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
+        | on("SEND_ERROR", for_request(refuse), "error")
+        | on(
+            *("MESSAGE", receive_message, "consumer_id", "message_id", "redelivery_count", "ack_set"),
+            *(("metadata", name) for name in ("num_messages_in_batch", "uuid")),
+        )
+        | on("ACK", receive_ack, "consumer_id", "ack_type", "message_id")
+    )
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name what carries a message, or says what became of it; see OldReport."""
+        """Rows name what carries a message, or says what became of it; see Report."""
         return operation in ("SEND", "SEND_RECEIPT", "SEND_ERROR", "MESSAGE", "ACK")
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """See OldReport."""
-        said = said_of(cls, entry)
-        word = next(word for word, each in entry.rows if each == row)
-        what = f"message {said['message']}" if said["message"] else "a message"
-        about = f" of {said['topic']}" if said["topic"] else ""
-        to = f" to {said['subscription']}" if said["subscription"] else ""
-        took = [f"{name} {lasting(said[key])}" for name, key in _TOOK if said[key] is not None]
-        again = [f"redelivered {count_text(said['redelivered'], 'time')}"] if said["redelivered"] else []
-        return f"{_VERBS[word]} {what}{about}{to}: " + ", ".join([said["state"], *took, *again])
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        what = f"message {cells['message']}" if cells["message"] else "a message"
+        about = f" of {cells['topic']}" if cells["topic"] else ""
+        to = f" to {cells['subscription']}" if cells["subscription"] else ""
+        took = [f"{name} {lasting(cells[key])}" for name, key in _TOOK if cells[key] is not None]
+        again = [f"redelivered {count_text(cells['redelivered'], 'time')}"] if cells["redelivered"] else []
+        return f"{_VERBS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *took, *again])
 
 
 _TOOK = (
@@ -353,23 +329,3 @@ _VERBS = {
     REFUSED: "refuses",
     DUPLICATE: "knows",
 }
-
-_DOES: Mapping[str, Callable[[Deliveries, MessageEvent], None]] = {
-    "CONNECT": Deliveries._connect,
-    "PRODUCER": Deliveries._producer,
-    "PRODUCER_SUCCESS": Deliveries._made,
-    "SUBSCRIBE": Deliveries._subscribe,
-    "SEND": Deliveries._send,
-    "SEND_RECEIPT": Deliveries._receipt,
-    "SEND_ERROR": Deliveries._refused,
-    "MESSAGE": Deliveries._message,
-    "ACK": Deliveries._ack,
-}
-
-
-def _is_volatile(topic: str | None) -> bool:
-    return topic is not None and topic.startswith(_VOLATILE)
-
-
-def _host(endpoint: str) -> str:
-    return endpoint.rpartition(":")[0]

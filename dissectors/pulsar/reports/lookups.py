@@ -1,4 +1,4 @@
-"""The story of lookups: who looked for which topic, where it was sent, and what came of it.
+"""The report of lookups: who looked for which topic, where it was sent, and what came of it.
 
 Facts (BinaryProtoLookupService, TopicLookupBase, ConnectionPool). A client asks any broker for a topic's partitions and
 then for the broker that owns it. The answer is Connect, or Redirect: then the client connects to the broker named there
@@ -12,21 +12,23 @@ What a client host does next for the same topic, on the same connection where it
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from dissectors.api import Role
-from dissectors.old_report import Column, Ends, MessageEvent, OldReport, ReportRow, said_of
-from dissectors.pulsar.reports.asked import PULSAR, number, of, text
-from dissectors.pulsar.reports.chain import FOUND, LOOKING, MAKING, PARTITIONS, REDIRECTED, Chain
-from dissectors.pulsar.reports.members import Brokers
-from dissectors.remembered import Remembered
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request
+from dissectors.message import Role
+from dissectors.pulsar.reports.fields import PULSAR, Brokers, on, text
+from dissectors.report import Report, ReportRow, Row, column
+from dissectors.slotted import slotted
+from dissectors.values import host_of, number
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
-MOST = 65_536
-"""Topics that somebody is on the way to."""
+MOST_BROKERS = 32
+"""Brokers that a row names."""
+
+PARTITIONS, LOOKING, REDIRECTED, FOUND, MAKING = "partitions", "looking", "redirected", "found", "making"
+"""How it stands: partitions are known, an answer is awaited, go elsewhere, the broker is known, something is made."""
 
 MOST_ALIKE = 64
 """Ways of one host to one topic that are told apart at one time."""
@@ -44,7 +46,7 @@ _MADE = {
 }
 """What a topic is looked up for, by the command that uses what was found."""
 
-_ANSWERS = ("PRODUCER_SUCCESS", "SUCCESS", "ERROR", "SCALABLE_TOPIC_UPDATE", "TC_CLIENT_CONNECT_RESPONSE")
+_ANSWERS = "PRODUCER_SUCCESS SUCCESS ERROR SCALABLE_TOPIC_UPDATE TC_CLIENT_CONNECT_RESPONSE"
 _COORDINATORS = "persistent://pulsar/system/transaction_coordinator_assign-partition-"
 """A coordinator is served where this topic's partition of its number is."""
 
@@ -55,152 +57,189 @@ _Key = tuple[str, str]
 """The client's host, and a topic."""
 
 
-class Lookups(OldReport):
+@slotted(frozen=False, eq=False)
+class Way(Row):
+    """A way to a topic.
+
+    standing: how it stands. since, step: when the request was sent that waits for its answer, and its name.
+    """
+
+    topic: str = column("text", "what was looked for", "")
+    result: str | None = column(
+        "text",
+        "what was made (producer, consumer, schema, scalable topic, coordinator); or partitions (that is all that "
+        "was asked), found (and not used), redirected (and not followed), failed, refused, unanswered",
+    )
+    client: str = column("text", "who asked first", "")
+    error: str | None = column("text", "why it failed, or was refused")
+    took_ns: int = column("duration", "from the first request to the last answer", of=lambda way: way.last - way.first)
+    steps: int = column("number", "requests", 0)
+    slowest: str | None = column("text", "the request that took longest")
+    slowest_ns: int | None = column("duration", "how long that was", of=lambda way: way.longest or None)
+    partitions: int | None = column("number", "how many the topic has; 0: it is none of partitions")
+    redirects: int = column("number", "how often it was sent to another broker", 0)
+    again: int = column("number", "how often it was sent to a broker where it had been sent before: a loop", 0)
+    brokers: list[str] = column("texts", "URLs that the lookups gave, in order", default_factory=list)
+    server: str = column("text", "the address that the last request went to", "")
+    proxied: str | None = column("text", "the broker that a proxy was asked to pass it to")
+    standing: str = LOOKING
+    stream: int = -1
+    since: int | None = None
+    step: str = ""
+    longest: int = 0
+
+    most_rows = 32
+
+    def ask(self, step: str, event: MessageEvent, proxied: str | None) -> None:
+        """A request of it."""
+        self.step, self.standing = step, MAKING if step in _MADE else LOOKING
+        self.stream, self.server = event.stream, event.server
+        self.proxied = proxied or self.proxied
+        self.steps += 1
+        self.since = event.time
+        self.note(step, event)
+
+    def answer(self, event: MessageEvent) -> None:
+        """The answer to its latest request."""
+        if self.since is not None and event.time - self.since > self.longest:
+            self.longest, self.slowest = event.time - self.since, self.step
+        self.since = None
+        self.note("answer", event)
+
+    def lead_to(self, broker: str | None, standing: str) -> None:
+        """A lookup names a broker: to ask again, or where the topic is."""
+        self.standing = standing
+        self.redirects += standing == REDIRECTED
+        if broker is not None:
+            self.again += standing == REDIRECTED and broker in self.brokers
+            if len(self.brokers) < MOST_BROKERS:
+                self.brokers.append(broker)
+
+
+class Lookups(Report[Way]):
     """See the module."""
 
     name = "lookups"
     about = "each topic that a client looked for: partitions, lookups, redirects, and what was made there"
     needs = PULSAR
-    columns = (
-        Column("topic", "text", "what was looked for"),
-        Column(
-            "result",
-            "text",
-            "what was made (producer, consumer, schema, scalable topic, coordinator); or partitions (that is all that "
-            "was asked), found (and not used), redirected (and not followed), failed, refused, unanswered",
-        ),
-        Column("client", "text", "who asked first"),
-        Column("error", "text", "why it failed, or was refused"),
-        Column("took_ns", "duration", "from the first request to the last answer"),
-        Column("steps", "number", "requests"),
-        Column("slowest", "text", "the request that took longest"),
-        Column("slowest_ns", "duration", "how long that was"),
-        Column("partitions", "number", "how many the topic has; 0: it is none of partitions"),
-        Column("redirects", "number", "how often it was sent to another broker"),
-        Column("again", "number", "how often it was sent to a broker where it had been sent before: a loop"),
-        Column("brokers", "texts", "URLs that the lookups gave, in order"),
-        Column("server", "text", "the address that the last request went to"),
-        Column("proxied", "text", "the broker that a proxy was asked to pass it to"),
-    )
-    wants: ClassVar = {
-        **of(["CONNECT"], "proxy_to_broker_url"),
-        **of([_METADATA, *_MADE], "topic"),
-        **of([_LOOKUP], "topic", "authoritative"),
-        **of([_COORDINATOR], "tc_id"),
-        **of(["PARTITIONED_METADATA_RESPONSE"], "partitions", "response", "error"),
-        **of(["LOOKUP_RESPONSE"], "brokerServiceUrl", "brokerServiceUrlTls", "response", "error"),
-        **of(_ANSWERS, "error"),
-        **of(["GET_SCHEMA_RESPONSE"], "error_code"),
-    }
+    row = Way
 
-    def __init__(self, ends: Ends, *emit: Any) -> None:
-        """See OldReport."""
-        super().__init__(ends, *emit)
-        self._open: OrderedDict[_Key, list[Chain]] = OrderedDict()
-        self._asked: Remembered[int, Chain] = Remembered()
-        self._brokers = Brokers()
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.open: BoundedTable[_Key, list[Way]] = BoundedTable(self.limit, evict=self.close_all)
+        self.brokers = Brokers()
 
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """An answer may be the end of a way."""
-        if told.context.role is Role.RESPONSE:
-            chain = self._asked.take(told.partner)
-            return () if chain is None or chain.result is not None else self._answer(chain, told)
-        if told.operation == "CONNECT":
-            self._brokers.connect(told)
-            return ()
-        topic = _topic(told)
-        return () if topic is None or told.context.role is not Role.REQUEST else self._ask(topic, told)
+    def close(self, row: Way) -> None:
+        """See Report."""
+        if row.result is None:
+            row.result = "unanswered" if row.since is not None else row.standing
+        super().close(row)
 
-    def finish(self) -> Iterator[ReportRow]:
-        """All that go on."""
-        for chains in self._open.values():
-            for chain in chains:
-                yield chain.entry()
+    def close_all(self, ways: Iterable[Way]) -> None:
+        """Some at once."""
+        for way in ways:
+            self.close(way)
 
-    def _ask(self, topic: str, told: MessageEvent) -> list[ReportRow]:
+    def finish(self) -> None:
+        """See Report."""
+        for ways in self.open.values():
+            self.close_all(ways)
+
+    def connect(self, event: MessageEvent) -> None:
+        """CONNECT."""
+        self.brokers.connect(event)
+
+    def receive_request(self, event: MessageEvent) -> None:
         """A request, of a way that goes on or of a new one."""
-        step = told.operation or ""
-        client, server = self.ends(told.stream)
-        key = host_of(client), topic
-        chain = self._next(self._open.get(key, ()), step, told)
-        forgotten: list[ReportRow] = []
-        if chain is None:
+        step, topic = event.operation or "", _topic(event)
+        if topic is None or event.context.role is not Role.REQUEST:
+            return
+        key = host_of(event.client), topic
+        way = _next(self.open.get(key) or (), step, event)
+        if way is None:
             if step in _MADE:
-                return forgotten
-            chain = Chain(topic, client, told.time, told.time)
-            forgotten = self._remember(key, chain)
-        chain.ask(step, MAKING if step in _MADE else LOOKING, told, server, self._brokers.of(told.stream))
-        self._asked.keep(told.row, chain)
-        return forgotten
+                return
+            way = Way(event.time, event.time, topic=topic, client=event.client)
+            self.remember(key, way)
+        way.ask(step, event, self.brokers.behind(event.stream))
+        self.requests[event.row] = way
 
-    def _remember(self, key: _Key, chain: Chain) -> list[ReportRow]:
-        """Puts a new way beside the others; what is forgotten for it."""
-        alike = self._open.setdefault(key, [])
-        alike.append(chain)
-        self._open.move_to_end(key)
+    def remember(self, key: _Key, way: Way) -> None:
+        """Puts a new way beside the others."""
+        alike = self.open.get(key) or []
+        alike.append(way)
+        self.open[key] = alike
+        self.open.renew(key)
         if len(alike) > MOST_ALIKE:
-            return [alike.pop(0).entry()]
-        if len(self._open) > MOST:
-            return [each.entry() for each in self._open.popitem(last=False)[1]]
-        return []
+            self.close(alike.pop(0))
 
-    @staticmethod
-    def _next(chains: Iterable[Chain], step: str, told: MessageEvent) -> Chain | None:
-        """The way that a request goes on: the latest on its connection, else the latest of its host."""
-        fitting = _FROM.get(step, (FOUND,))
-        fresh = [each for each in chains if each.state in fitting and told.time - each.last <= STALE]
-        latest_first = reversed(fresh)
-        return max(latest_first, key=lambda each: (each.state == fitting[0], each.stream == told.stream), default=None)
-
-    def _answer(self, chain: Chain, told: MessageEvent) -> Iterable[ReportRow]:
-        step = chain.step
-        chain.answered(told)
-        chain.error = text(told.values, "error") or text(told.values, "error_code")
+    def receive_answer(self, way: Way, event: MessageEvent) -> None:
+        """An answer may be the end of a way."""
+        if way.result is not None:
+            return
+        values, step = event.values, way.step
+        way.answer(event)
+        way.error = text(values, "error") or text(values, "error_code")
+        response = values.get("response")
         if step in _MADE:
-            return self._over(chain, "refused" if chain.error else _MADE[step])
-        response = told.values.get("response")
-        if chain.error is not None or response == "Failed":
-            return self._over(chain, "failed")
-        if step == _METADATA:
-            chain.state, chain.partitions = PARTITIONS, number(told.values, "partitions")
-            return self._over(chain, PARTITIONS) if chain.partitions else ()
-        broker = text(told.values, "brokerServiceUrl") or text(told.values, "brokerServiceUrlTls")
-        chain.sent_to(broker, REDIRECTED if response == "Redirect" else FOUND)
-        return ()
+            self.end(way, "refused" if way.error else _MADE[step])
+        elif way.error is not None or response == "Failed":
+            self.end(way, "failed")
+        elif step == _METADATA:
+            way.standing, way.partitions = PARTITIONS, number(values, "partitions")
+            if way.partitions:
+                self.end(way, PARTITIONS)
+        else:
+            broker = text(values, "brokerServiceUrl") or text(values, "brokerServiceUrlTls")
+            way.lead_to(broker, REDIRECTED if response == "Redirect" else FOUND)
 
-    def _over(self, chain: Chain, result: str) -> list[ReportRow]:
-        chain.result = result
-        key = host_of(chain.client), chain.topic
-        alike = self._open.get(key, [])
-        if chain not in alike:
-            return []  # it was forgotten, and told
-        alike.remove(chain)
-        if not alike:
-            del self._open[key]
-        return [chain.entry()]
+    def end(self, way: Way, result: str) -> None:
+        """A way is over, if it was not evicted before."""
+        way.result = result
+        key = host_of(way.client), way.topic
+        alike = self.open.get(key) or []
+        if way in alike:
+            alike.remove(way)
+            if not alike:
+                self.open.pop(key)
+            self.close(way)
+
+    on = (
+        on("CONNECT", connect, "proxy_to_broker_url")
+        | on(" ".join((_METADATA, *_MADE)), receive_request, "topic")
+        | on(_LOOKUP, receive_request, "topic", "authoritative")
+        | on(_COORDINATOR, receive_request, "tc_id")
+        | on("PARTITIONED_METADATA_RESPONSE", for_request(receive_answer), "partitions", "response", "error")
+        | on(
+            *("LOOKUP_RESPONSE", for_request(receive_answer), "brokerServiceUrl", "brokerServiceUrlTls"),
+            *("response", "error"),
+        )
+        | on(_ANSWERS, for_request(receive_answer), "error")
+        | on("GET_SCHEMA_RESPONSE", for_request(receive_answer), "error_code")
+    )
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """See OldReport."""
-        said = said_of(cls, entry)
-        place = next(place for place, (_, each) in enumerate(entry.rows) if each == row)
-        word = entry.rows[place][0]
-        parts = [f"{word} of a way to {said['topic']}: {said['result']}"]
-        parts += [f"{said['error']}"] if said["error"] else []
-        parts.append(f"{count_text(said['steps'], 'request')} in {lasting(said['took_ns'])}")
-        parts += [f"{said['redirects']} of them redirected"] if said["redirects"] else []
-        parts += [f"{said['again']} to a broker where it had been sent before"] if said["again"] else []
-        parts += [f"by way of a proxy to {said['proxied']}"] if said["proxied"] else []
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        parts = [f"{word} of a way to {cells['topic']}: {cells['result']}"]
+        parts += [f"{cells['error']}"] if cells["error"] else []
+        parts.append(f"{count_text(cells['steps'], 'request')} in {lasting(cells['took_ns'])}")
+        parts += [f"{cells['redirects']} of them redirected"] if cells["redirects"] else []
+        parts += [f"{cells['again']} to a broker where it had been sent before"] if cells["again"] else []
+        parts += [f"by way of a proxy to {cells['proxied']}"] if cells["proxied"] else []
         return ", ".join(parts)
 
 
-def _topic(told: MessageEvent) -> str | None:
+def _next(ways: Iterable[Way], step: str, event: MessageEvent) -> Way | None:
+    """The way that a request goes on: the latest on its connection, else the latest of its host."""
+    fitting = _FROM.get(step, (FOUND,))
+    fresh = [each for each in ways if each.standing in fitting and event.time - each.last <= STALE]
+    latest_first = reversed(fresh)
+    return max(latest_first, key=lambda each: (each.standing == fitting[0], each.stream == event.stream), default=None)
+
+
+def _topic(event: MessageEvent) -> str | None:
     """The topic that a request is for."""
-    if told.operation != _COORDINATOR:
-        return text(told.values, "topic")
-    return f"{_COORDINATORS}{number(told.values, 'tc_id')}"
-
-
-def host_of(address: str) -> str:
-    """An address without its port."""
-    return address.rpartition(":")[0]
+    if event.operation != _COORDINATOR:
+        return text(event.values, "topic")
+    return f"{_COORDINATORS}{number(event.values, 'tc_id')}"

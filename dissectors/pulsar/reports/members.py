@@ -1,4 +1,4 @@
-"""Producers and consumers on connections: what is alike in both, and where they are kept.
+"""Producers and consumers on connections: what is alike in both, and in the reports of both.
 
 Facts (ServerCnx, ClientCnx). A client numbers its producers, and its consumers, on each connection for itself, so a
 number belongs to a connection. It may be used again there when the first was closed or refused: a client comes back
@@ -9,191 +9,169 @@ its CONNECT to which broker the proxy shall lead, and 5.0's clients leave that t
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
 
-from dissectors.old_report import ConnectionEnd, Ends, MessageEvent
-from dissectors.pulsar.reports.asked import text
-from dissectors.remembered import Remembered
-from dissectors.slotted import field, slotted
+from dissectors.correlator import ConnectionEnd, Ends, Handler, MessageEvent, NumberedKey, NumberedTable
+from dissectors.pulsar.reports.fields import Brokers, text
+from dissectors.report import Report, ReportRow, Row
+from dissectors.slotted import slotted
+from dissectors.values import number
 from dissectors.wire.times import lasting
-
-MOST = 65_536
-"""Members that are remembered."""
-
-MOST_ROWS = 64
-"""Messages of a member that are named."""
 
 OPEN, CLOSED, LOST, REFUSED, FENCED, UNSUBSCRIBED = "open", "closed", "lost", "refused", "fenced", "unsubscribed"
 CLIENT, BROKER = "client", "broker"
 
 
-class Brokers:
-    """By connection to which broker a proxy leads it, as CONNECT says."""
-
-    def __init__(self) -> None:
-        self._urls: Remembered[int, str] = Remembered()
-
-    def connect(self, told: MessageEvent) -> None:
-        """A CONNECT."""
-        url = text(told.values, "proxy_to_broker_url")
-        if url is not None:
-            self._urls.keep(told.stream, url)
-
-    def of(self, stream: int) -> str | None:
-        """None where there is no proxy, or nobody said so."""
-        return self._urls.get(stream)
-
-
 @slotted(frozen=False, eq=False)
-class Member:
-    """A producer or a consumer. seen: whether the command that makes it was.
+class Member(Row):
+    """A producer or a consumer. seen: whether the command that makes it was; it was asked for at `first`."""
 
-    asked: when that was; made, took: when the answer came, and how long that took, ns. state, by, error, over, to: how
-    it stands or ended, who ended it, with which error, when, and at which broker the client shall go on.
-    """
-
-    stream: int
-    number: int
-    client: str
-    server: str
-    broker: str | None
-    version: str | None
-    first: int
-    last: int
-    seen: bool
+    stream: int = 0
+    number: int = 0
+    seen: bool = False
+    client: str = ""
+    server: str = ""
+    broker: str | None = None
+    version: str | None = None
     topic: str | None = None
     made: int | None = None
-    took: int | None = None
+    made_after_ns: int | None = None
     state: str = OPEN
     by: str | None = None
     error: str | None = None
-    over: int | None = None
-    to: str | None = None
-    rows: list[tuple[str, int]] = field(default_factory=list)
+    ended: int | None = None
+    moved_to: str | None = None
 
-    def note(self, word: str, told: MessageEvent) -> None:
-        """Names one more message."""
-        if len(self.rows) < MOST_ROWS:
-            self.rows.append((word, told.row))
-
-    def ready(self, told: MessageEvent) -> None:
+    def begin(self, event: MessageEvent) -> None:
         """The answer came by which it may begin."""
-        self.note("made", told)
+        self.note("made", event)
         if self.made is None:
-            self.made, self.took = told.time, max(told.time - self.first, 0)
+            self.made, self.made_after_ns = event.time, max(event.time - self.first, 0)
 
-    def refuse(self, told: MessageEvent, state: str, error: str | None) -> None:
+    def refuse(self, event: MessageEvent, state: str, error: str | None) -> None:
         """It was answered with an error."""
-        self.note(state, told)
-        self.end(state, told.time, BROKER)
+        self.note(state, event)
+        self.end(state, event.time, BROKER)
         self.error = error
 
     def end(self, state: str, time: int, by: str) -> None:
         """It is over; what comes behind the first end changes nothing."""
         if self.state == OPEN:
-            self.state, self.over, self.by = state, time, by
+            self.state, self.ended, self.by = state, time, by
 
-    def stays(self) -> None:
+    def stay(self) -> None:
         """It was refused to unsubscribe, as where others are on the subscription."""
         if self.state == UNSUBSCRIBED:
-            self.state, self.over, self.by = OPEN, None, None
+            self.state, self.ended, self.by = OPEN, None, None
 
-    def close(self, told: MessageEvent, state: str = CLOSED) -> None:
+    def close(self, event: MessageEvent, state: str = CLOSED) -> None:
         """A command that closes it, of the client or of the broker, which may say where to go on."""
-        self.note(state, told)
-        self.end(state, told.time, CLIENT if told.from_client else BROKER)
-        self.to = self.to or text(told.values, "assignedBrokerServiceUrl")
-        self.to = self.to or text(told.values, "assignedBrokerServiceUrlTls")
+        self.note(state, event)
+        self.end(state, event.time, CLIENT if event.from_client else BROKER)
+        self.moved_to = self.moved_to or text(event.values, "assignedBrokerServiceUrl")
+        self.moved_to = self.moved_to or text(event.values, "assignedBrokerServiceUrlTls")
 
 
 _Member = TypeVar("_Member", bound=Member)
 
 
-class Members(Generic[_Member]):
-    """By connection and number. give: takes those that are over, or too many."""
+class MemberReport(Report[_Member]):
+    """A row for each. One is over when its number is given to another, or its connection ends.
 
-    def __init__(self, make: Callable[..., _Member], ends: Ends, give: Callable[[_Member], None]) -> None:
-        self._make, self._ends, self._give = make, ends, give
-        self._by: OrderedDict[tuple[int, int], _Member] = OrderedDict()
-        self._on: dict[int, set[int]] = {}
+    noun: what one is called. resource: what TOPIC_MIGRATED calls it, by name or number.
+    """
+
+    noun: ClassVar[str]
+    resource: ClassVar[tuple[str, int]]
+
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.rows: NumberedTable[_Member] = NumberedTable(self.limit, evict=self.close)
         self.brokers = Brokers()
-        self.asked: Remembered[int, tuple[_Member, bool]] = Remembered()
-        """By row of a request whose it is, and whether it shall make it."""
 
-    def of(self, told: MessageEvent, number: int) -> _Member:
-        """The one with that number on the connection of a message; one that was made before the capture is new."""
-        found = self._by.get((told.stream, number))
-        if found is None:
-            found = self._added(told, number, seen=False)
-        found.last = max(found.last, told.time)
-        return found
+    def make(self, key: NumberedKey, event: MessageEvent) -> _Member:
+        """One that was made before the capture; see Report."""
+        made: Any = self.row(event.time, event.time)
+        made.stream, made.number = key
+        made.client, made.server, made.version = event.client, event.server, event.client_name
+        made.broker = self.brokers.behind(event.stream)
+        return made  # type: ignore[no-any-return]
 
-    def asks(self, told: MessageEvent, number: int) -> tuple[_Member, bool]:
-        """The one that a command shall make, and whether it is new; its answer is waited for."""
-        found = self._by.get((told.stream, number))
+    def find_member(self, event: MessageEvent) -> _Member | None:
+        """The one whose number a message has; None where it has none."""
+        values, name = event.values, f"{self.noun}_id"
+        return self.find((event.stream, values[name]), event) if isinstance(values.get(name), int) else None
+
+    @abstractmethod
+    def ask(self, member: _Member, event: MessageEvent) -> None:
+        """A command makes one."""
+
+    def connect(self, event: MessageEvent) -> None:
+        """A CONNECT."""
+        self.brokers.connect(event)
+
+    def ask_for(self, event: MessageEvent) -> None:
+        """A command shall make one, which may be there already; its answer is waited for."""
+        named = event.values.get(f"{self.noun}_id")
+        if not isinstance(named, int):
+            return
+        key = event.stream, named
+        found = self.rows.get(key)
         fresh = found is None or found.state != OPEN or not found.seen
-        if found is None or fresh:
-            if found is not None:
-                self._drop((told.stream, number))
-            found = self._added(told, number, seen=True)
-        found.note("asked" if fresh else "again", told)
-        found.last = max(found.last, told.time)
-        self.awaits(told, found, makes=fresh)
-        return found, fresh
+        if found is not None and fresh:
+            self.rows.pop(key)
+            self.close(found)
+        member = self.find(key, event)
+        member.note("asked" if fresh else "again", event)
+        if fresh:
+            member.seen = True
+            self.ask(member, event)
+        self.await_answer(event, (member, fresh))
 
-    def awaits(self, told: MessageEvent, found: _Member, *, makes: bool) -> None:
-        """A request was sent that will have an answer, if it has one."""
-        if told.partner is not None:
-            self.asked.keep(told.row, (found, makes))
+    def migrate(self, event: MessageEvent) -> None:
+        """A TOPIC_MIGRATED, if it is of such a member."""
+        if event.values.get("resource_type") in self.resource:
+            found = self.find((event.stream, number(event.values, "resource_id")), event)
+            found.moved_to = text(event.values, "brokerServiceUrl") or text(event.values, "brokerServiceUrlTls")
+            found.note("migrated", event)
 
-    def ended(self, ending: ConnectionEnd) -> None:
-        """A connection ended, and with it all that were on it."""
-        for number in sorted(self._on.get(ending.stream, ())):
-            found = self._by[ending.stream, number]
-            found.last = max(found.last, ending.time)
-            found.end(LOST, ending.time, CLIENT if ending.by_client else BROKER)
-            self._drop((ending.stream, number))
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """With a connection end all that were on it."""
+        for key, member in self.rows.on(end.stream):
+            member.last = max(member.last, end.time)
+            member.end(LOST, end.time, CLIENT if end.by_client else BROKER)
+            self.rows.pop(key)
+            self.close(member)
 
-    def finish(self) -> None:
-        """The capture ended."""
-        for key in list(self._by):
-            self._drop(key)
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        about = f" of {cells['topic']}" if cells["topic"] else ""
+        by = f" by the {cells['by']}" if cells["by"] else ""
+        error = f" ({cells['error']})" if cells["error"] else ""
+        to = f", sent on to {cells['moved_to']}" if cells["moved_to"] else ""
+        ended = cells["ended"]
+        lasted = f" {lasting(ended - entry.first)} after it was first seen" if isinstance(ended, int) else ""
+        noun = f"{cls.noun} {cells[f'{cls.noun}_id']}{cls.suffix(cells)}"
+        return f"{_VERBS.get(word, word)} {noun}{about}: {cells['state']}{by}{error}{lasted}{to}"
 
-    def all(self) -> Iterator[_Member]:
-        """Those that were not given yet."""
-        return iter(self._by.values())
-
-    def _added(self, told: MessageEvent, number: int, *, seen: bool) -> _Member:
-        client, server = self._ends(told.stream)
-        broker = self.brokers.of(told.stream)
-        found = self._make(told.stream, number, client, server, broker, told.client_name, told.time, told.time, seen)
-        self._by[told.stream, number] = found
-        self._on.setdefault(told.stream, set()).add(number)
-        if len(self._by) > MOST:
-            self._drop(next(iter(self._by)))
-        return found
-
-    def _drop(self, key: tuple[int, int]) -> None:
-        found = self._by.pop(key)
-        numbers = self._on[key[0]]
-        numbers.discard(key[1])
-        if not numbers:
-            del self._on[key[0]]
-        self._give(found)
+    @classmethod
+    @abstractmethod
+    def suffix(cls, cells: Mapping[str, Any]) -> str:
+        """What tells one from others, beside its number."""
 
 
-def says(word: str, noun: str, said: dict[str, object], first: int) -> str:
-    """What a line says of one of its messages, for people."""
-    verb = _VERBS.get(word, word)
-    about = f" of {said['topic']}" if said["topic"] else ""
-    by = f" by the {said['by']}" if said["by"] else ""
-    error = f" ({said['error']})" if said["error"] else ""
-    to = f", sent on to {said['moved_to']}" if said["moved_to"] else ""
-    ended = said["ended"]
-    lasted = f" {lasting(ended - first)} after it was first seen" if isinstance(ended, int) else ""
-    return f"{verb} {noun}{about}: {said['state']}{by}{error}{lasted}{to}"
+def of_member(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
+    """A handler that gets the member that a message is of, too; one without a number is nobody's."""
+
+    def receive(report: MemberReport[Any], event: MessageEvent) -> None:
+        member = report.find_member(event)
+        if member is not None:
+            handle(report, member, event)
+
+    return receive
 
 
 _VERBS = {

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dissectors.outstanding import MOST_BITS
 from dissectors.slotted import slotted
 
-MOST_WORDS = 64
+MOST_WORDS = MOST_BITS // 64
 """Words of 64 bits of an ack set that are looked at: 4,096 messages. Clients put a thousand into a batch."""
 
 _WORD = 0xFFFF_FFFF_FFFF_FFFF
@@ -47,7 +48,7 @@ class Permits:
         if self.known:
             self.now = 0
 
-    def flow(self, permits: int, time: int) -> None:
+    def grant(self, permits: int, time: int) -> None:
         """FLOW: as many more. A broker refuses a FLOW of none."""
         if permits <= 0:
             return
@@ -58,9 +59,9 @@ class Permits:
             self.least = permits
         self.now += permits
         if self.now > 0:
-            self.over(time)
+            self.end_starving(time)
 
-    def sent(self, messages: int, time: int) -> None:
+    def take(self, messages: int, time: int) -> None:
         """MESSAGE: as many less."""
         if self.now is None or messages <= 0:
             return
@@ -69,11 +70,11 @@ class Permits:
         if self.now <= 0 and self.empty is None:
             self.empty = time
 
-    def lost(self) -> None:
+    def forget(self) -> None:
         """Bytes are missing that may have been FLOWs and MESSAGEs: nobody knows the number any more."""
         self.known, self.now, self.least, self.empty = False, None, None, None
 
-    def over(self, time: int) -> None:
+    def end_starving(self, time: int) -> None:
         """There are some again, or nobody is there any more to ask for them."""
         if self.empty is not None:
             lasted = max(time - self.empty, 0)

@@ -1,4 +1,4 @@
-"""The story of transactions: who began each, what was sent and acknowledged in it, and how it ended.
+"""The report of transactions: who began each, what was sent and acknowledged in it, and how it ended.
 
 Facts (TransactionMetadataStoreService, TransactionTimeoutTracker, TransactionCoordinatorClientImpl). A client asks a
 coordinator for a transaction, and says how many milliseconds it may take. Each topic that it sends to is added before
@@ -11,199 +11,265 @@ coordinator, and its number there.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from dissectors.api import Role
-from dissectors.old_report import Column, Ends, MessageEvent, OldReport, ReportRow, said_of
-from dissectors.pulsar.reports.asked import PULSAR, number, of, structs, text
-from dissectors.pulsar.reports.deal import Deal
-from dissectors.remembered import Remembered
+from dissectors.correlator import BoundedTable, Ends, MessageEvent
+from dissectors.message import Role
+from dissectors.pulsar.reports.fields import PULSAR, on, text
+from dissectors.report import Report, ReportRow, Row, add_name, column
+from dissectors.slotted import slotted
+from dissectors.values import number, structs
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
-MOST = 65_536
-"""Transactions that are remembered."""
+MOST_NAMED = 32
+"""Topics and subscriptions that a row names."""
+
+OPEN, OVERDUE, COMMITTED, ABORTED = "open", "overdue", "committed", "aborted"
+CONFLICT, EXPIRED, FAILED, ENDING = "conflict", "timed out", "failed", "ending"
+
+_MS = 1_000_000
+_DONE = {"COMMIT": COMMITTED, "ABORT": ABORTED}
+_UNKNOWN = frozenset({"TransactionNotFound", "InvalidTxnStatus"})
+"""What a coordinator says of a transaction that it has ended by itself."""
 
 _HALVES = ("txnid_most_bits", "txnid_least_bits")
-_NEW, _TOPIC, _SUBSCRIPTION, _END = "NEW_TXN", "ADD_PARTITION_TO_TXN", "ADD_SUBSCRIPTION_TO_TXN", "END_TXN"
-_ON_TOPIC, _ON_SUBSCRIPTION = "END_TXN_ON_PARTITION", "END_TXN_ON_SUBSCRIPTION"
-_SENDS, _ACKS = "SEND", "ACK"
-_ANSWERED = (_NEW, _TOPIC, _SUBSCRIPTION, _END, _ON_TOPIC, _ON_SUBSCRIPTION)
 _WORDS = {
-    _NEW: "new",
-    _TOPIC: "topic",
-    _SUBSCRIPTION: "subscription",
-    _END: "end",
-    _ON_TOPIC: "end there",
-    _ON_SUBSCRIPTION: "end there",
-    _SENDS: "send",
-    _ACKS: "ack",
+    "NEW_TXN": "new",
+    "ADD_PARTITION_TO_TXN": "topic",
+    "ADD_SUBSCRIPTION_TO_TXN": "subscription",
+    "END_TXN": "end",
+    "END_TXN_ON_PARTITION": "end there",
+    "END_TXN_ON_SUBSCRIPTION": "end there",
+    "SEND": "send",
+    "ACK": "ack",
 }
+_UNANSWERED = ("SEND", "ACK")
+"""Of which a row names no answer but an error."""
+
+_ANSWERS = " ".join(f"{name}_RESPONSE" for name in _WORDS if name not in _UNANSWERED)
+_SENT = tuple(role for role in Role if role is not Role.RESPONSE)
 
 _Id = tuple[int, int]
 
 
-class Transactions(OldReport):
-    """See the module."""
+@slotted(frozen=False, eq=False)
+class Transaction(Row):
+    """made_at: when it had its number; action: as the client ended it, or else the broker; ending: when that was
+    asked for.
+    """
+
+    transaction: str | None = column("text", "coordinator and number")
+    outcome: str = column(
+        "text",
+        "committed, aborted, conflict (aborted for one), timed out, failed, ending (not answered), open, overdue "
+        "(open, and its time is over)",
+        OPEN,
+    )
+    by: str | None = column("text", "who ended it: client or broker")
+    client: str | None = column("text", "who asked for it")
+    coordinator: int | None = column("number", "the coordinator that was asked")
+    error: str | None = column("text", "the first error that anything in it was answered with")
+    took_ns: int | None = column(
+        "duration", "from NEW_TXN to the answer to END_TXN, or to its last message", of=lambda row: row.took
+    )
+    timeout_ns: int | None = column("duration", "the time that the client asked for")
+    made_ns: int | None = column("duration", "how long NEW_TXN took", of=lambda row: _between(row.asked, row.made_at))
+    end_ns: int | None = column("duration", "how long END_TXN took", of=lambda row: _between(row.ending, row.ended))
+    sends: int = column("number", "SENDs in it", 0)
+    sent: int = column("number", "messages in these; those of a batch count", 0)
+    acks: int = column("number", "message ids that were acknowledged in it", 0)
+    topics: dict[str, None] = column("texts", "topics that were added", default_factory=dict)
+    subscriptions: dict[str, None] = column(
+        "texts", "subscriptions that were added, with their topics", default_factory=dict
+    )
+    told: int = column(
+        "number", "topics and subscriptions that were told of its end; inside of a broker no packet is", 0
+    )
+    ended_there: int = column("number", "of these, how many answered that it is", 0)
+    ended: int | None = column("time", "when END_TXN was answered")
+    asked: int | None = None
+    made_at: int | None = None
+    action: str | None = None
+    ending: int | None = None
+
+    most_rows = 32
+
+    def fail(self, event: MessageEvent) -> bool:
+        """Whether an answer reports an error; the first one is kept."""
+        error = text(event.values, "error")
+        self.error = self.error or error
+        return error is not None
+
+    def end(self, action: str | None, by: str, time: int) -> None:
+        """It is to be ended; the client's word counts before the broker's."""
+        if self.by != "client":
+            self.action, self.by = action, by
+            self.ending = time if self.ending is None or by == "client" else self.ending
+
+    def settle(self, now: int) -> None:
+        """Says how it stands at a time, as far as messages tell."""
+        begun = self.made_at or self.asked
+        due = None if self.timeout_ns is None or begun is None else begun + self.timeout_ns
+        late = due is not None and (self.ending or now) >= due
+        done = _DONE.get(self.action or "")
+        if self.by == "client" and self.ended is not None:
+            conflict = done == ABORTED and self.error == "TransactionConflict"
+            self.outcome = CONFLICT if conflict else done or FAILED
+        elif self.by == "client":
+            self.outcome = EXPIRED if late and self.error in _UNKNOWN else FAILED if self.error else ENDING
+        elif self.by is not None:
+            self.outcome = EXPIRED if late and self.action == "ABORT" else done or ENDING
+        elif self.error is not None and self.made_at is None:
+            self.outcome = FAILED
+        else:
+            self.outcome = OVERDUE if late else OPEN
+
+    @property
+    def took(self) -> int | None:
+        """ns from its beginning to what was heard of its end."""
+        return _between(self.asked or self.made_at, self.ended or self.ending or self.last)
+
+
+class Transactions(Report[Transaction]):
+    """See the module. They are told when the capture ends: a broker may be told of the end behind the client."""
 
     name = "transactions"
     about = "each Pulsar transaction: what was sent and acknowledged in it, its outcome, and how long it took"
     needs = PULSAR
-    columns = (
-        Column("transaction", "text", "coordinator and number"),
-        Column(
-            "outcome",
-            "text",
-            "committed, aborted, conflict (aborted for one), timed out, failed, ending (not answered), open, overdue "
-            "(open, and its time is over)",
-        ),
-        Column("by", "text", "who ended it: client or broker"),
-        Column("client", "text", "who asked for it"),
-        Column("coordinator", "number", "the coordinator that was asked"),
-        Column("error", "text", "the first error that anything in it was answered with"),
-        Column("took_ns", "duration", "from NEW_TXN to the answer to END_TXN, or to its last message"),
-        Column("timeout_ns", "duration", "the time that the client asked for"),
-        Column("made_ns", "duration", "how long NEW_TXN took"),
-        Column("end_ns", "duration", "how long END_TXN took"),
-        Column("sends", "number", "SENDs in it"),
-        Column("sent", "number", "messages in these; those of a batch count"),
-        Column("acks", "number", "message ids that were acknowledged in it"),
-        Column("topics", "texts", "topics that were added"),
-        Column("subscriptions", "texts", "subscriptions that were added, with their topics"),
-        Column("told", "number", "topics and subscriptions that were told of its end; inside of a broker no packet is"),
-        Column("ended_there", "number", "of these, how many answered that it is"),
-        Column("ended", "time", "when END_TXN was answered"),
-    )
-    wants: ClassVar = {
-        **of([_NEW], "tc_id", "txn_ttl_millis"),
-        **of([_TOPIC], *_HALVES, "partitions"),
-        **of([_SUBSCRIPTION, _ON_SUBSCRIPTION], *_HALVES, "subscription", "txn_action"),
-        **of([_ON_TOPIC], *_HALVES, "topic", "txn_action"),
-        **of([_END], *_HALVES, "txn_action"),
-        **of([_SENDS], *_HALVES, "num_messages"),
-        **of([_ACKS], *_HALVES, "message_id"),
-        **of((f"{name}_RESPONSE" for name in _ANSWERED), *_HALVES, "error"),
-        **of(["ACK_RESPONSE", "SEND_ERROR", "ERROR"], "error"),
-    }
+    row = Transaction
 
-    def __init__(self, ends: Ends, *emit: Any) -> None:
-        """See OldReport."""
-        super().__init__(ends, *emit)
-        self._open: OrderedDict[_Id, Deal] = OrderedDict()
-        self._asked: Remembered[int, tuple[str, Deal]] = Remembered()
-        self._nameless: OrderedDict[int, Deal] = OrderedDict()
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.nameless: BoundedTable[int, Transaction] = BoundedTable(self.limit, evict=self.close)
         """By row of its NEW_TXN one that may never have a number."""
-        self._now = 0
+        self.now = 0
 
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """They are told when the capture ends: a broker may be told of the end behind the client."""
-        self._now = max(self._now, told.time)
-        if told.context.role is Role.RESPONSE:
-            return self._answer(told)
-        if told.operation == _NEW:
-            return self._begin(told)
-        id_ = transaction_of(told.values)
+    def close(self, row: Transaction) -> None:
+        """See Report."""
+        row.settle(self.now)
+        super().close(row)
+
+    def finish(self) -> None:
+        """See Report."""
+        for row in self.nameless.values():
+            self.close(row)
+        super().finish()
+
+    def make(self, key: _Id, event: MessageEvent) -> Transaction:
+        """See Report."""
+        return Transaction(event.time, event.time, transaction=_name(key))
+
+    def receive_new(self, event: MessageEvent) -> None:
+        """NEW_TXN."""
+        self.now = max(self.now, event.time)
+        made = Transaction(event.time, event.time, client=event.client, asked=event.time)
+        made.note("new", event)
+        made.coordinator = number(event.values, "tc_id")
+        made.timeout_ns = number(event.values, "txn_ttl_millis") * _MS or None
+        self.nameless[event.row] = made
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """Something that is done in one."""
+        self.now = max(self.now, event.time)
+        id_ = transaction_of(event.values)
         if id_ is None:
-            return ()
-        known, forgotten = self._deal(id_, told)
-        self._request(known, told)
-        return forgotten
+            return
+        known, name = self.find(id_, event), event.operation or ""
+        self.count(known, name, event)
+        known.note(_WORDS.get(name, name), event)
+        self.requests[event.row] = name, known
 
-    def finish(self) -> Iterator[ReportRow]:
-        """All of them."""
-        for known in (*self._nameless.values(), *self._open.values()):
-            yield known.entry(self._now)
-
-    def _deal(self, id_: _Id, told: MessageEvent, new: Deal | None = None) -> tuple[Deal, list[ReportRow]]:
-        """One that a message is of, and what is forgotten for it."""
-        known = self._open.get(id_)
-        forgotten: list[ReportRow] = []
-        if known is None:
-            name = f"({id_[0]},{id_[1]})"
-            known = self._open[id_] = new or Deal(name, told.time, told.time)
-            known.name = name
-            if len(self._open) > MOST:
-                forgotten.append(self._open.popitem(last=False)[1].entry(self._now))
-        return known, forgotten
-
-    def _begin(self, told: MessageEvent) -> list[ReportRow]:
-        known = Deal("", told.time, told.time)
-        known.note("new", told)
-        ttl = number(told.values, "txn_ttl_millis")
-        known.ask(told, self.ends(told.stream)[0], number(told.values, "tc_id"), ttl)
-        self._nameless[told.row] = known
-        if len(self._nameless) > MOST:
-            return [self._nameless.popitem(last=False)[1].entry(self._now)]
-        return []
-
-    def _request(self, known: Deal, told: MessageEvent) -> None:
-        name, values = told.operation or "", told.values
-        if name == _SENDS:
+    def count(self, known: Transaction, name: str, event: MessageEvent) -> None:
+        """What a request adds."""
+        values = event.values
+        if name == "SEND":
             known.sends += 1
-            known.messages += max(number(values, "num_messages", 1), 1)
-        elif name == _ACKS:
+            known.sent += max(number(values, "num_messages", 1), 1)
+        elif name == "ACK":
             known.acks += len(structs(values.get("message_id")))
-        elif name == _TOPIC:
+        elif name == "ADD_PARTITION_TO_TXN":
             topics = values.get("partitions")
             for topic in topics if isinstance(topics, list) else ():
-                known.add(known.topics, topic if isinstance(topic, str) else None)
-        elif name == _SUBSCRIPTION:
+                add_name(known.topics, topic if isinstance(topic, str) else None, MOST_NAMED)
+        elif name == "ADD_SUBSCRIPTION_TO_TXN":
             for each in structs(values.get("subscription")):
-                known.add(known.subscriptions, _subscription(each))
+                add_name(known.subscriptions, _subscription(each), MOST_NAMED)
         else:
-            self._end(known, name, told)
-        known.note(_WORDS.get(name, name), told)
-        self._asked.keep(told.row, (name, known))
+            by_client = name == "END_TXN"
+            known.told += not by_client
+            known.end(text(values, "txn_action"), "client" if by_client else "broker", event.time)
 
-    def _end(self, known: Deal, name: str, told: MessageEvent) -> None:
-        known.told += name != _END
-        known.end(text(told.values, "txn_action"), "client" if name == _END else "broker", told.time)
-
-    def _answer(self, told: MessageEvent) -> list[ReportRow]:
-        new = None if told.partner is None else self._nameless.get(told.partner)
-        if new is not None and told.partner is not None:
-            return self._made(new, told.partner, told)
-        name, known = self._asked.take(told.partner) or ("", None)
+    def receive_answer(self, event: MessageEvent) -> None:
+        """An answer to any of them."""
+        self.now = max(self.now, event.time)
+        new = self.nameless.pop(event.partner)
+        if new is not None:
+            self.number(new, event)
+            return
+        name, known = self.take_request(event) or ("", None)
         if known is None:
-            return []
-        failed = known.fail(told)
-        if failed or name in _ANSWERED:
-            known.note(f"refuses {_WORDS[name]}" if failed else "answer", told)
-        if not failed and name == _END:
-            known.ended = told.time
-        known.parts += not failed and name in (_ON_TOPIC, _ON_SUBSCRIPTION)
-        return []
+            return
+        failed = known.fail(event)
+        if failed or name not in _UNANSWERED:
+            known.note(f"refuses {_WORDS[name]}" if failed else "answer", event)
+        if not failed and name == "END_TXN":
+            known.ended = event.time
+        known.ended_there += not failed and name.startswith("END_TXN_ON")
 
-    def _made(self, new: Deal, row: int, told: MessageEvent) -> list[ReportRow]:
-        del self._nameless[row]
-        failed = new.fail(told)
-        new.note("refuses new" if failed else "made", told)
-        id_ = transaction_of(told.values)
+    def number(self, new: Transaction, event: MessageEvent) -> None:
+        """The answer to NEW_TXN."""
+        failed = new.fail(event)
+        new.note("refuses new" if failed else "made", event)
+        id_ = transaction_of(event.values)
         if failed or id_ is None:
-            return [new.entry(self._now)]
-        new.made = told.time
-        older = self._open.pop(id_, None)
-        _, forgotten = self._deal(id_, told, new)
-        return forgotten if older is None else [older.entry(self._now), *forgotten]
+            self.close(new)
+            return
+        new.made_at, new.transaction = event.time, _name(id_)
+        older = self.rows.pop(id_)
+        if older is not None:
+            self.close(older)
+        self.rows[id_] = new
+
+    on = (
+        on("NEW_TXN", receive_new, "tc_id", "txn_ttl_millis", roles=_SENT)
+        | on("ADD_PARTITION_TO_TXN", receive_request, *_HALVES, "partitions", roles=_SENT)
+        | on(
+            *("ADD_SUBSCRIPTION_TO_TXN END_TXN_ON_SUBSCRIPTION", receive_request, *_HALVES),
+            *("subscription", "txn_action"),
+            roles=_SENT,
+        )
+        | on("END_TXN_ON_PARTITION", receive_request, *_HALVES, "topic", "txn_action", roles=_SENT)
+        | on("END_TXN", receive_request, *_HALVES, "txn_action", roles=_SENT)
+        | on("SEND", receive_request, *_HALVES, "num_messages", roles=_SENT)
+        | on("ACK", receive_request, *_HALVES, "message_id", roles=_SENT)
+        | on(_ANSWERS, receive_answer, *_HALVES, "error", roles=(Role.RESPONSE,))
+        | on("ACK_RESPONSE SEND_ERROR ERROR", receive_answer, "error", roles=(Role.RESPONSE,))
+    )
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Few SENDs and ACKs are part of a transaction; see OldReport."""
-        return role is Role.RESPONSE or operation == _NEW or transaction_of(values) is not None
+        """Few SENDs and ACKs are part of a transaction; see Report."""
+        return role is Role.RESPONSE or operation == "NEW_TXN" or transaction_of(values) is not None
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """See OldReport."""
-        said = said_of(cls, entry)
-        word = next(word for word, each in entry.rows if each == row)
-        parts = [f"{word} of transaction {said['transaction']}: {said['outcome']}"]
-        parts[0] += f" by the {said['by']}" if said["by"] else ""
-        parts += [said["error"]] if said["error"] else []
-        parts += [f"in {lasting(said['took_ns'])}"] if said["took_ns"] is not None else []
-        parts.append(f"{count_text(said['sent'], 'message')} sent, {said['acks']} acknowledged in it")
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        parts = [f"{word} of transaction {cells['transaction']}: {cells['outcome']}"]
+        parts[0] += f" by the {cells['by']}" if cells["by"] else ""
+        parts += [cells["error"]] if cells["error"] else []
+        parts += [f"in {lasting(cells['took_ns'])}"] if cells["took_ns"] is not None else []
+        parts.append(f"{count_text(cells['sent'], 'message')} sent, {cells['acks']} acknowledged in it")
         return ", ".join(parts)
+
+
+def _name(id_: _Id) -> str:
+    return f"({id_[0]},{id_[1]})"
+
+
+def _between(first: int | None, then: int | None) -> int | None:
+    return None if first is None or then is None else then - first
 
 
 def transaction_of(values: Mapping[str, Any]) -> _Id | None:

@@ -23,7 +23,7 @@ from dissectors.pulsar.checks.sends import Sends
 from dissectors.pulsar.checks.starved import Starved
 from dissectors.pulsar.checks.versions import Versions
 from dissectors.pulsar.commands import commands
-from dissectors.pulsar.reports.asked import NO_NUMBER, codes
+from dissectors.pulsar.reports.fields import NO_NUMBER, codes
 from tests.analyzer.capture.writers import NS, T0
 from tests.analyzer.wire import CLIENT, FIN, SERVER, Talk, frames, segments, write
 from tests.dissectors.pulsar.frames import CONNECT, CONNECTED, PING

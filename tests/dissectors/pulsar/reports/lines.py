@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dissectors.api import Context, Role
-from dissectors.pulsar.reports.asked import PULSAR, codes
+from dissectors.pulsar.reports.fields import PULSAR, codes
 from dissectors.report import ReportType
 from tests.dissectors.telling import Telling
 

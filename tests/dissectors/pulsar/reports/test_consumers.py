@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.pulsar.reports import outstanding
+from dissectors import outstanding
 from dissectors.pulsar.reports.consumers import Consumers
 from tests.dissectors.pulsar.reports.told import TOPIC, Book, place
 from tests.dissectors.telling import MS
@@ -195,7 +195,7 @@ def test_whether_it_is_served(value: bool | None, active: str) -> None:
 
 
 def test_no_more_entries_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outstanding, "MOST", 3)
+    monkeypatch.setattr(outstanding, "LIMIT", 3)
     book = Book(Consumers)
     book.consumer()
     for entry in range(10):

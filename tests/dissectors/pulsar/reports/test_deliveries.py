@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dissectors.pulsar.reports import messages
-from dissectors.pulsar.reports.asked import NO_NUMBER
 from dissectors.pulsar.reports.deliveries import Deliveries
+from dissectors.pulsar.reports.fields import NO_NUMBER
 from tests.dissectors.pulsar.reports.told import SIZE, TOPIC, Book, place
 from tests.dissectors.telling import MS
 
@@ -259,7 +259,7 @@ def test_partitions_are_in_the_id() -> None:
 
 
 def test_the_oldest_are_given_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "MOST", 3)
+    monkeypatch.setattr(messages, "LIMIT", 3)
     book = begun((READER, "s"))
     for entry in range(10):
         book.send(entry, entry)

@@ -143,7 +143,7 @@ def test_a_proxy_is_named() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups, "MOST", 3)
+    monkeypatch.setattr(Lookups, "limit", 3)
     lines = Lines(Lookups)
     for number in range(10):
         lines.tell("LOOKUP", topic=str(number))

@@ -11,46 +11,46 @@ from dissectors.pulsar.reports.permits import MOST_WORDS, Permits, batch_of, mes
 
 def test_flows_add_and_messages_take() -> None:
     permits = Permits(known=True)
-    permits.flow(10, 1)
-    permits.sent(4, 2)
-    permits.flow(3, 3)
+    permits.grant(10, 1)
+    permits.take(4, 2)
+    permits.grant(3, 3)
     assert (permits.now, permits.least, permits.granted, permits.empty) == (9, 6, 13, None)
 
 
 def test_a_batch_may_take_more_than_there_are() -> None:
     permits = Permits(known=True)
-    permits.flow(2, 10)
-    permits.sent(5, 20)
-    permits.sent(5, 25)
+    permits.grant(2, 10)
+    permits.take(5, 20)
+    permits.take(5, 25)
     assert (permits.now, permits.least, permits.empty) == (-8, -8, 20)
-    permits.flow(8, 50)
+    permits.grant(8, 50)
     assert (permits.now, permits.empty) == (0, 20), "eight are not enough"
-    permits.flow(1, 60)
+    permits.grant(1, 60)
     assert (permits.now, permits.empty, permits.starved, permits.longest) == (1, None, 40, 40)
-    permits.sent(1, 70)
-    permits.over(75)
+    permits.take(1, 70)
+    permits.end_starving(75)
     assert (permits.starved, permits.longest) == (45, 40)
 
 
 def test_before_its_first_flow_it_does_not_starve() -> None:
     permits = Permits(known=True)
-    permits.over(100)
+    permits.end_starving(100)
     assert (permits.now, permits.least, permits.empty, permits.starved) == (0, None, None, 0)
 
 
 def test_of_one_made_before_the_capture_nothing_is_known() -> None:
     permits = Permits(known=False)
-    permits.sent(5, 1)
-    permits.flow(10, 2)
+    permits.take(5, 1)
+    permits.grant(10, 2)
     assert (permits.now, permits.least, permits.granted, permits.empty) == (None, None, 10, None)
 
 
 @pytest.mark.parametrize("number", [0, -1, -(1 << 63)])
 def test_no_permits_and_no_messages_change_nothing(number: int) -> None:
     permits = Permits(known=True)
-    permits.flow(1, 1)
-    permits.flow(number, 2)
-    permits.sent(number, 3)
+    permits.grant(1, 1)
+    permits.grant(number, 2)
+    permits.take(number, 3)
     assert (permits.now, permits.granted, permits.least) == (1, 1, 1)
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from dissectors.pulsar.reports import members
-from dissectors.pulsar.reports.asked import NO_NUMBER
-from dissectors.pulsar.reports.producers import Producers
+from dissectors.pulsar.reports.fields import NO_NUMBER
+from dissectors.pulsar.reports.producers import Producer, Producers
 from tests.dissectors.pulsar.reports.told import SIZE, TOPIC, Book, place
 from tests.dissectors.telling import MS
 
@@ -150,7 +149,7 @@ def test_a_topic_that_moves_to_another_cluster(kind: object, url: str | None) ->
 
 
 def test_no_more_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "MOST", 3)
+    monkeypatch.setattr(Producers, "limit", 3)
     book = Book(Producers)
     for number in range(10):
         book.producer(number)
@@ -165,4 +164,4 @@ def test_one_names_no_more_messages_than_that() -> None:
         said = {"producer_id": 0, "error": "PersistenceError"}
         book.call("SEND", {"producer_id": 0, "sequence_id": sequence}, "SEND_ERROR", said)
     assert book.only("errors") == [(200,)]
-    assert len(book.entries[0].rows) == members.MOST_ROWS
+    assert len(book.entries[0].rows) == Producer.most_rows

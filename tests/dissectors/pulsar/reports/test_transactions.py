@@ -10,7 +10,6 @@ import pytest
 
 from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
-from dissectors.pulsar.reports import transactions
 from dissectors.pulsar.reports.transactions import Transactions
 from tests.dissectors.pulsar.reports.lines import Lines
 from tests.dissectors.telling import MS
@@ -122,7 +121,7 @@ def test_a_number_that_a_coordinator_gives_again_is_another_transaction() -> Non
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "MOST", 3)
+    monkeypatch.setattr(Transactions, "limit", 3)
     lines = Lines(Transactions)
     for number in range(10):
         lines.tell("SEND", txnid_least_bits=number)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.pulsar.reports import outstanding
-from dissectors.pulsar.reports.outstanding import Acked, Outstanding
+from dissectors import outstanding
+from dissectors.outstanding import Acked, Outstanding
 
 
 def filled(*entries: int, left: int = 1) -> Outstanding[int]:
@@ -19,62 +19,64 @@ def filled(*entries: int, left: int = 1) -> Outstanding[int]:
 
 def test_one_by_one() -> None:
     found = filled(0, 1)
-    assert found.acked("r", (1, 1), None) == Acked(1, 1, True)
-    assert found.acked("r", (1, 1), None) is None
-    assert found.acked("other", (1, 0), None) is None
-    assert found.acked("r", (1, 0), None) == Acked(0, 1, True)
+    assert found.acknowledge("r", (1, 1), None) == Acked(1, 1, True)
+    assert found.acknowledge("r", (1, 1), None) is None
+    assert found.acknowledge("other", (1, 0), None) is None
+    assert found.acknowledge("r", (1, 0), None) == Acked(0, 1, True)
 
 
 def test_up_to_a_place_whatever_the_order() -> None:
     found = filled(5, 2, 9, 0)
-    assert [each.thing for each in found.acked_to("r", (1, 5), None)] == [0, 2, 5]
-    assert found.acked_to("r", (1, 5), None) == []
-    assert [each.thing for each in found.acked_to("r", (2, 0), None)] == [9]
+    assert [each.thing for each in found.acknowledge_to("r", (1, 5), None)] == [0, 2, 5]
+    assert found.acknowledge_to("r", (1, 5), None) == []
+    assert [each.thing for each in found.acknowledge_to("r", (2, 0), None)] == [9]
 
 
 def test_what_ack_sets_leave_is_what_is_set_in_all() -> None:
     found = filled(0, left=5)
-    assert found.acked("r", (1, 0), 0b11110) == Acked(0, 1, False)
-    assert found.acked("r", (1, 0), 0b11101) == Acked(0, 1, False)
-    assert found.acked("r", (1, 0), 0b11101) == Acked(0, 0, False)
-    assert found.acked_to("r", (1, 0), 0b00001) == [Acked(0, 3, True)]
+    assert found.acknowledge("r", (1, 0), 0b11110) == Acked(0, 1, False)
+    assert found.acknowledge("r", (1, 0), 0b11101) == Acked(0, 1, False)
+    assert found.acknowledge("r", (1, 0), 0b11101) == Acked(0, 0, False)
+    assert found.acknowledge_to("r", (1, 0), 0b00001) == [Acked(0, 3, True)]
 
 
 def test_a_batch_that_was_delivered_in_part() -> None:
     found: Outstanding[str] = Outstanding()
     found.deliver("r", (1, 0), "a", 3, 0b10101)
-    assert found.acked("r", (1, 0), 0b11110) == Acked("a", 1, False)
-    assert found.acked("r", (1, 0), None) == Acked("a", 2, True)
+    assert found.acknowledge("r", (1, 0), 0b11110) == Acked("a", 1, False)
+    assert found.acknowledge("r", (1, 0), None) == Acked("a", 2, True)
 
 
 def test_of_a_batch_of_any_size_nothing_is_made() -> None:
     found = filled(0, left=1 << 62)
-    assert found.acked("r", (1, 0), 1) == Acked(0, 0, False)
-    assert found.acked("r", (1, 0), None) == Acked(0, 1 << 62, True)
+    assert found.acknowledge("r", (1, 0), 1) == Acked(0, 0, False)
+    assert found.acknowledge("r", (1, 0), None) == Acked(0, 1 << 62, True)
 
 
 def test_what_stood_there_is_told() -> None:
     found = filled(0, left=3)
     assert found.deliver("r", (1, 0), 8, 2, None) == Acked(0, 3, False)
-    assert found.acked("r", (1, 0), None) == Acked(8, 2, True)
+    assert found.acknowledge("r", (1, 0), None) == Acked(8, 2, True)
 
 
 def test_all_of_a_reader() -> None:
     found = filled(0, 1, 2)
-    found.acked("r", (1, 1), None)
+    found.acknowledge("r", (1, 1), None)
     assert found.drop("r") == [(1, 0), (1, 2)]
     assert found.drop("r") == []
-    assert found.acked("r", (1, 0), None) is None
+    assert found.acknowledge("r", (1, 0), None) is None
 
 
-def test_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outstanding, "MOST", 3)
-    found = filled(0, 1, 2)
-    assert found.oldest() is None
+def test_the_oldest_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outstanding, "LIMIT", 3)
+    evicted: list[tuple[int, int]] = []
+    found: Outstanding[int] = Outstanding(lambda thing, left: evicted.append((thing, left)))
+    for entry in range(3):
+        found.deliver("r", (1, entry), entry, 2, None)
+    assert evicted == []
     found.deliver("s", (1, 0), 7, 4, None)
-    assert found.oldest() == Acked(0, 1, False)
-    assert found.oldest() is None
-    assert [each.thing for each in found.acked_to("r", (9, 9), None)] == [1, 2]
+    assert evicted == [(0, 2)]
+    assert [each.thing for each in found.acknowledge_to("r", (9, 9), None)] == [1, 2]
 
 
 @given(
@@ -91,11 +93,11 @@ def test_as_a_plain_dictionary_has_it(steps: list[tuple[str, int, int]]) -> None
             assert (before and before.thing) == plain.get((reader, entry))
             plain[reader, entry] = serial
         elif what == "ack":
-            done = found.acked(reader, (1, entry), None)
+            done = found.acknowledge(reader, (1, entry), None)
             assert (done and done.thing) == plain.pop((reader, entry), None)
         elif what == "to":
             expected = [(each, plain.pop((reader, each), None)) for each in range(entry + 1)]
-            assert [each.thing for each in found.acked_to(reader, (1, entry), None)] == [
+            assert [each.thing for each in found.acknowledge_to(reader, (1, entry), None)] == [
                 thing for _, thing in expected if thing is not None
             ]
         else:
@@ -109,5 +111,5 @@ def test_places_that_are_gone_are_not_kept() -> None:
     found: Outstanding[int] = Outstanding()
     for entry in range(10_000):
         found.deliver("r", (1, entry), entry, 1, None)
-        found.acked("r", (1, entry), None)
-    assert len(found._order["r"]) < 200
+        found.acknowledge("r", (1, entry), None)
+    assert len(found._order.get("r", ())) < 200

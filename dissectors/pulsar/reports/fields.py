@@ -1,4 +1,4 @@
-"""Which messages stories ask for, by name, and what is read of their values."""
+"""Which commands Pulsar's reports and checks want, by name, and what is read of their values."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from dissectors.api import Role
+from dissectors.correlator import BoundedTable, Handler, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.lesson import Path
-from dissectors.old_report import What
+from dissectors.message import Role
 from dissectors.pulsar.commands import commands
 
 PULSAR = "pulsar"
@@ -26,16 +26,12 @@ def codes() -> Mapping[str, int]:
     return {command.name: code for code, command in commands().items()}
 
 
-def of(names: Iterable[str], *paths: str | Path) -> dict[What, frozenset[Path]]:
-    """Commands, whatever they are in their exchange, and their fields."""
-    wanted = frozenset((path,) if isinstance(path, str) else path for path in paths)
-    return {(PULSAR, codes()[name], role): wanted for name in names for role in Role}
-
-
-def number(values: Mapping[str, Any], name: str, missing: int = 0) -> int:
-    """An integer field, or what stands for one that is not there."""
-    found = values.get(name)
-    return found if isinstance(found, int) else missing
+def on(
+    names: str, handle: Handler, *paths: str | Path, roles: Iterable[Role] = tuple(Role)
+) -> dict[MessageKind, Subscription]:
+    """A handler of commands (names with spaces between), in some roles, and the fields that it looks at."""
+    kinds = [(PULSAR, codes()[name], role) for name in names.split() for role in roles]
+    return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths))
 
 
 def text(values: Mapping[str, Any], name: str) -> str | None:
@@ -46,20 +42,26 @@ def text(values: Mapping[str, Any], name: str) -> str | None:
     return str(found) if isinstance(found, int) else None
 
 
-def structs(value: object) -> list[Mapping[str, Any]]:
-    """The messages of a repeated field."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def struct(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A message inside of another; one without fields where there is none."""
-    found = values.get(name)
-    return found if isinstance(found, dict) else {}
-
-
 def place_of(value: object) -> Place | None:
     """Where a message lies, by its MessageIdData; None for what is none."""
     if not isinstance(value, dict):
         return None
     ledger, entry = value.get("ledgerId"), value.get("entryId")
     return (ledger, entry) if isinstance(ledger, int) and isinstance(entry, int) else None
+
+
+class Brokers:
+    """By connection to which broker a proxy leads it, as CONNECT says; bounded."""
+
+    def __init__(self) -> None:
+        self._urls: BoundedTable[int, str] = BoundedTable()
+
+    def connect(self, event: MessageEvent) -> None:
+        """A CONNECT."""
+        url = text(event.values, "proxy_to_broker_url")
+        if url is not None:
+            self._urls[event.stream] = url
+
+    def behind(self, stream: int) -> str | None:
+        """None where there is no proxy, or nobody said so."""
+        return self._urls.get(stream)
