@@ -317,6 +317,19 @@ def for_request(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
     return receive
 
 
+def keep_time(subscriptions: Subscriptions) -> dict[MessageKind, Subscription]:
+    """The same for a correlator whose `now` is to be the latest time of all messages that it gets."""
+
+    def timed(handle: Handler) -> Handler:
+        def receive(correlator: Any, event: MessageEvent) -> None:
+            correlator.now = max(correlator.now, event.time)
+            handle(correlator, event)
+
+        return receive
+
+    return {kind: Subscription(paths, timed(handle)) for kind, (paths, handle) in subscriptions.items()}
+
+
 class Correlator(Generic[_Found]):
     """One reading of a capture. on: which messages it gets, and what handles them."""
 

@@ -81,7 +81,8 @@ def test_the_oldest_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["deliver", "ack", "to", "drop"]), st.integers(0, 1), st.integers(0, 5)), max_size=40
+        st.tuples(st.sampled_from(["deliver", "ack", "to", "before", "drop"]), st.integers(0, 1), st.integers(0, 5)),
+        max_size=40,
     )
 )
 def test_as_a_plain_dictionary_has_it(steps: list[tuple[str, int, int]]) -> None:
@@ -95,6 +96,11 @@ def test_as_a_plain_dictionary_has_it(steps: list[tuple[str, int, int]]) -> None
         elif what == "ack":
             done = found.acknowledge(reader, (1, entry), None)
             assert (done and done.thing) == plain.pop((reader, entry), None)
+        elif what == "before":
+            gone = sorted(key for key in plain if key[0] == reader and key[1] < entry)
+            assert [each.thing for each in found.acknowledge_before(reader, (1, entry))] == [
+                plain.pop(key) for key in gone
+            ]
         elif what == "to":
             expected = [(each, plain.pop((reader, each), None)) for each in range(entry + 1)]
             assert [each.thing for each in found.acknowledge_to(reader, (1, entry), None)] == [
@@ -113,3 +119,16 @@ def test_places_that_are_gone_are_not_kept() -> None:
         found.deliver("r", (1, entry), entry, 1, None)
         found.acknowledge("r", (1, entry), None)
     assert len(found._order.get("r", ())) < 200
+
+
+@pytest.mark.parametrize("readers", [1, 7, 1000])
+@pytest.mark.parametrize("down", [False, True])
+def test_what_it_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch, readers: int, down: bool) -> None:
+    monkeypatch.setattr(outstanding, "LIMIT", 20)
+    found: Outstanding[str] = Outstanding()
+    for at in range(1000):
+        found.deliver(at % readers, -at if down else at, "x")
+        found.acknowledge(at % readers, at - 3)
+    assert len(found._entries) <= 20
+    assert sum(map(len, found._order.values())) <= 20 + min(readers, 20) * (outstanding._SLACK + 20)
+    assert len(found._order) <= 20

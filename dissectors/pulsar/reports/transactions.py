@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, keep_time
 from dissectors.message import Role
 from dissectors.pulsar.reports.fields import PULSAR, on, text
 from dissectors.report import Report, ReportRow, Row, add_name, column
@@ -163,7 +163,6 @@ class Transactions(Report[Transaction]):
 
     def receive_new(self, event: MessageEvent) -> None:
         """NEW_TXN."""
-        self.now = max(self.now, event.time)
         made = Transaction(event.time, event.time, client=event.client, asked=event.time)
         made.note("new", event)
         made.coordinator = number(event.values, "tc_id")
@@ -172,7 +171,6 @@ class Transactions(Report[Transaction]):
 
     def receive_request(self, event: MessageEvent) -> None:
         """Something that is done in one."""
-        self.now = max(self.now, event.time)
         id_ = transaction_of(event.values)
         if id_ is None:
             return
@@ -203,7 +201,6 @@ class Transactions(Report[Transaction]):
 
     def receive_answer(self, event: MessageEvent) -> None:
         """An answer to any of them."""
-        self.now = max(self.now, event.time)
         new = self.nameless.pop(event.partner)
         if new is not None:
             self.number(new, event)
@@ -232,7 +229,7 @@ class Transactions(Report[Transaction]):
             self.close(older)
         self.rows[id_] = new
 
-    on = (
+    on = keep_time(
         on("NEW_TXN", receive_new, "tc_id", "txn_ttl_millis", roles=_SENT)
         | on("ADD_PARTITION_TO_TXN", receive_request, *_HALVES, "partitions", roles=_SENT)
         | on(

@@ -16,8 +16,9 @@ from dissectors.check import Check, Open, Seen
 from dissectors.finding import Finding
 from dissectors.remembered import Remembered
 from dissectors.rocketmq.checks.saying import SECOND, Made, in_header, named, of, said
-from dissectors.rocketmq.reports.asked import header, struct, structs, text
+from dissectors.rocketmq.reports.fields import header
 from dissectors.slotted import slotted
+from dissectors.values import struct, structs, text
 
 EXPIRED = 120 * SECOND
 """What a broker waits for a heartbeat."""

@@ -13,7 +13,8 @@ from dissectors.api import Role
 from dissectors.check import Check, Seen
 from dissectors.finding import Finding
 from dissectors.rocketmq.checks.saying import Made, in_header, named, of, said
-from dissectors.rocketmq.reports.asked import header, number, text
+from dissectors.rocketmq.reports.fields import header
+from dissectors.values import number, text
 
 _ELECT, _ASK = "CONTROLLER_ELECT_MASTER", "CONTROLLER_GET_REPLICA_INFO"
 _LEADER = "CONTROLLER_GET_METADATA_INFO"

@@ -15,8 +15,9 @@ from dissectors.api import Role
 from dissectors.check import Check, Seen
 from dissectors.finding import Finding
 from dissectors.rocketmq.checks.saying import SECOND, Counted, Made, in_header, of, said
-from dissectors.rocketmq.reports.asked import header, number, text
+from dissectors.rocketmq.reports.fields import header
 from dissectors.slotted import field, slotted
+from dissectors.values import number, text
 
 WINDOW = 10 * SECOND
 """Nanoseconds within which it counts. A consumer that has to wait a little between pulls waits some 3 s."""

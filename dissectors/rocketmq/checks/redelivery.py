@@ -14,8 +14,9 @@ from dissectors.api import Role
 from dissectors.check import Check, Seen
 from dissectors.finding import Finding
 from dissectors.rocketmq.checks.saying import SECOND, Made, in_header, named, of, said
-from dissectors.rocketmq.reports.asked import header, number, text
+from dissectors.rocketmq.reports.fields import header
 from dissectors.slotted import field, slotted
+from dissectors.values import number, text
 
 WINDOW = 60 * SECOND
 """Nanoseconds that are looked at together."""

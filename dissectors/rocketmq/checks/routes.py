@@ -15,7 +15,8 @@ from dissectors.api import Role
 from dissectors.check import Check, Seen
 from dissectors.finding import Finding
 from dissectors.rocketmq.checks.saying import REMARK, SECOND, Counted, Made, in_header, named, of, said
-from dissectors.rocketmq.reports.asked import header, text
+from dissectors.rocketmq.reports.fields import header
+from dissectors.values import text
 
 TOPIC_NOT_EXIST, NOT_SUPPORTED = 17, 3
 WINDOW = 600 * SECOND

@@ -11,7 +11,7 @@ from dissectors.finding import Finding, Severity
 from dissectors.lesson import Path
 from dissectors.remembered import Remembered
 from dissectors.rocketmq.codes import operation_name
-from dissectors.rocketmq.reports.asked import codes
+from dissectors.rocketmq.reports.fields import codes
 from dissectors.rocketmq.tables import table
 from dissectors.slotted import slotted
 from dissectors.wire.times import lasting

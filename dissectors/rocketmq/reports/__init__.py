@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dissectors.old_report import OldReport
+from dissectors.report import ReportType
 from dissectors.rocketmq.reports.deliveries import Deliveries
 from dissectors.rocketmq.reports.groups import Groups
 from dissectors.rocketmq.reports.pops import Pops
@@ -14,7 +14,7 @@ from dissectors.rocketmq.reports.routes import Routes
 from dissectors.rocketmq.reports.transactions import Transactions
 
 
-def reports() -> Sequence[type[OldReport]]:
+def reports() -> Sequence[ReportType]:
     """All of them."""
     return (
         Deliveries,

@@ -1,4 +1,4 @@
-"""The story of groups: their members, what these subscribe to, and how often queues were dealt anew.
+"""The report of groups: their members, what these subscribe to, and how often queues were dealt anew.
 
 Facts (ConsumerManager, ClientManageProcessor, RebalanceImpl, RebalanceLockManager). A client tells each broker in a
 heartbeat, every 30 s, which groups it is in, as producer or as consumer. When the members of a group change, the broker
@@ -13,15 +13,14 @@ Estimates. That a client pulls, locks or asks for a list is known by its connect
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from dissectors.api import Role
-from dissectors.old_report import Column, ConnectionEnd, Ends, MessageEvent, ReportRow, said_of
-from dissectors.remembered import Remembered
-from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, of, struct, structs, text
-from dissectors.rocketmq.reports.lines import MOST_NAMES, Line, LineStory, add_name
+from dissectors.correlator import BoundedTable, ConnectionEnd, Ends, MessageEvent, for_request
+from dissectors.report import MOST_NAMES, Report, ReportRow, add_name, column
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
 from dissectors.slotted import field, slotted
+from dissectors.values import number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
 PRODUCER, CONSUMER = "producer", "consumer"
@@ -45,286 +44,216 @@ _Queue = tuple[str, str, int]
 
 
 @slotted(frozen=False, eq=False)
-class _Member(Line):
-    """beat: its last heartbeat; silent: the longest time between two. streams: connections with heartbeats.
+class Member(Line):
+    """streams: connections with heartbeats. wishes: what it subscribes to, by topic. locks: queues that it holds."""
 
-    told: changes of the group that it was told of. lists: how often it was told the members, `others` at last.
-    """
-
-    key: _Key = ("", "", "")
-    version: str | None = None
-    state: str = OPEN
-    over: int | None = None
-    beats: int = 0
-    silent: int | None = None
-    beat: int | None = None
+    group: str = column("text", "its name", "")
+    part: str = column("text", "consumer or producer", "")
+    client: str = column("text", "the client id of the member", "")
+    state: str = column("text", "open (at the end), left (it said so), lost (its connections were closed)", OPEN)
+    subscriptions: list[str] = column(
+        *("texts", "topics, and the expressions by which messages are chosen"),
+        of=lambda row: [f"{topic} {wish}" for topic, wish in row.wishes.items()],
+    )
+    differs: list[str] = column("texts", "topics on which other members say otherwise: a fault", default_factory=list)
+    kind: str | None = column("text", "how it reads: push (by pulling for an application that is called), pull, pop")
+    model: str | None = column("text", "CLUSTERING (each message to one member) or BROADCASTING (to all)")
+    begins: str | None = column("text", "where a new group begins (consumeFromWhere)")
+    heartbeats: int = column("number", "how often it said that it is there, over all brokers", 0)
+    heartbeat: int | None = column("time", "when it did last")
+    longest_silence_ns: int | None = column("duration", "between two of them")
+    notified: int = column("number", "how often a broker told it that the group has changed", 0)
+    lists: int = column("number", "how often it asked who is in the group, to deal the queues", 0)
+    members: int | None = column("number", "how many there were at last")
+    locked: int = column(
+        "number", "queues that it holds the lock of, for reading in order", of=lambda row: len(row.locks)
+    )
+    refused: int = column("number", "queues of which it did not get the lock", 0)
+    ended: int | None = column("time", "when it left, or was lost")
+    addresses: dict[str, None] = column("texts", "its addresses and ports", default_factory=dict)
+    brokers: dict[str, None] = column("texts", "whom it sent heartbeats", default_factory=dict)
+    version: str | None = column("text", "language and version of the client")
     streams: set[int] = field(default_factory=set)
-    clients: dict[str, None] = field(default_factory=dict)
-    servers: dict[str, None] = field(default_factory=dict)
-    kind: str | None = None
-    model: str | None = None
-    begins: str | None = None
     wishes: dict[str, str] = field(default_factory=dict)
-    told: int = 0
-    lists: int = 0
-    others: int | None = None
-    locked: set[_Queue] = field(default_factory=set)
-    refused: int = 0
+    locks: set[_Queue] = field(default_factory=set)
 
-    def beaten(self, told: MessageEvent, client: str, server: str) -> None:
+    def beat(self, event: MessageEvent) -> None:
         """A heartbeat; of a client that was thought to be gone a new beginning."""
+        if not self.heartbeats:
+            self.note("joins", event)
         if self.state != OPEN:
-            self.state, self.over = OPEN, None
-            self.note("back", told)
-        elif self.beat is not None:
-            self.silent = max(self.silent or 0, told.time - self.beat)
-        self.beats += 1
-        self.beat = told.time
+            self.state, self.ended = OPEN, None
+            self.note("back", event)
+        elif self.heartbeat is not None:
+            self.longest_silence_ns = max(self.longest_silence_ns or 0, event.time - self.heartbeat)
+        self.heartbeats += 1
+        self.heartbeat = event.time
         if len(self.streams) < MOST_STREAMS:
-            self.streams.add(told.stream)
-        add_name(self.clients, client)
-        add_name(self.servers, server)
+            self.streams.add(event.stream)
+        add_name(self.addresses, event.client)
+        add_name(self.brokers, event.server)
 
     def end(self, state: str, time: int) -> None:
         """It is gone."""
-        self.state, self.over = state, time
-        self.locked.clear()
+        self.state, self.ended = state, time
+        self.locks.clear()
+
+    def subscribe(self, said: Mapping[str, Any], event: MessageEvent) -> None:
+        """What a consumer says of itself."""
+        kind = text(said, "consumeType")
+        self.kind = None if kind is None else _KINDS.get(kind, kind)
+        self.model, self.begins = text(said, "messageModel"), text(said, "consumeFromWhere")
+        wishes = {}
+        for each in structs(said.get("subscriptionDataSet"))[:MOST_NAMES]:
+            expression = text(each, "expressionType")
+            shown = "" if expression in (None, "TAG") else f" ({expression})"
+            wishes[text(each, "topic") or ""] = f"{text(each, 'subString') or '*'}{shown}"
+        if self.wishes and wishes != self.wishes:
+            self.note("subscribes anew", event)
+        self.wishes = wishes
 
 
-class Groups(LineStory[_Key, _Member]):
+class Groups(Report[Member]):
     """See the module."""
 
     name = "groups"
     about = "each member of a group of consumers or producers: subscriptions, heartbeats, rebalances, locks"
     needs = ROCKETMQ
-    columns = (
-        Column("group", "text", "its name"),
-        Column("part", "text", "consumer or producer"),
-        Column("client", "text", "the client id of the member"),
-        Column("state", "text", "open (at the end), left (it said so), lost (its connections were closed)"),
-        Column("subscriptions", "texts", "topics, and the expressions by which messages are chosen"),
-        Column("differs", "texts", "topics on which other members say otherwise: a fault"),
-        Column("kind", "text", "how it reads: push (by pulling for an application that is called), pull, pop"),
-        Column("model", "text", "CLUSTERING (each message to one member) or BROADCASTING (to all)"),
-        Column("begins", "text", "where a new group begins (consumeFromWhere)"),
-        Column("heartbeats", "number", "how often it said that it is there, over all brokers"),
-        Column("heartbeat", "time", "when it did last"),
-        Column("longest_silence_ns", "duration", "between two of them"),
-        Column("notified", "number", "how often a broker told it that the group has changed"),
-        Column("lists", "number", "how often it asked who is in the group, to deal the queues"),
-        Column("members", "number", "how many there were at last"),
-        Column("locked", "number", "queues that it holds the lock of, for reading in order"),
-        Column("refused", "number", "queues of which it did not get the lock"),
-        Column("ended", "time", "when it left, or was lost"),
-        Column("addresses", "texts", "its addresses and ports"),
-        Column("brokers", "texts", "whom it sent heartbeats"),
-        Column("version", "text", "language and version of the client"),
-    )
-    wants: ClassVar = {
-        **of([_BEAT], ASKS, ("body",)),
-        **of([_LEAVE], ASKS, "clientID", "producerGroup", "consumerGroup"),
-        **of([_NOTIFY], ASKS, "consumerGroup"),
-        **of([_LIST], ASKS, "consumerGroup"),
-        **of([_LIST], ANSWERS, ("body", "consumerIdList")),
-        **of([_LOCK, _UNLOCK], ASKS, ("body",)),
-        **of([_LOCK], ANSWERS, ("body",)),
-    }
+    row = Member
 
-    def __init__(self, ends: Ends, *emit: Any) -> None:
-        """See OldReport."""
-        super().__init__(ends, *emit)
-        self._on: Remembered[int, str] = Remembered()
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.clients: BoundedTable[int, str] = BoundedTable()
         """By connection the id of its client."""
-        self._of: Remembered[int, dict[_Key, None]] = Remembered()
+        self.beating: BoundedTable[int, dict[_Key, None]] = BoundedTable()
         """By connection the members whose heartbeats are on it."""
-        self._asked: Remembered[int, tuple[_Member, int]] = Remembered()
-        """By row of a request the member that asks, and how many queues it wants."""
 
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """One message of a member."""
-        name = told.operation or ""
-        if told.context.role is Role.RESPONSE:
-            asked = self._asked.take(told.partner)
-            if asked is not None:
-                self._answered(name, *asked, told)
-        elif name == _BEAT:
-            self._beaten(told)
-        elif name == _LEAVE:
-            self._left(told)
-        else:
-            self._does(name, told)
-        return self.given()
+    def make(self, key: _Key, event: MessageEvent) -> Member:
+        """See Report."""
+        group, part, client = key
+        return Member(event.time, event.time, group=group, part=part, client=client, version=event.client_name)
 
-    def made(self, key: _Key, told: MessageEvent) -> _Member:
-        """See LineStory."""
-        return _Member(told.time, told.time, key=key, version=told.client_name)
-
-    def ended(self, ending: ConnectionEnd) -> Iterable[ReportRow]:
+    def end_connection(self, end: ConnectionEnd) -> None:
         """The connection of a member may be its last one."""
-        self._on.take(ending.stream)
-        for key in self._of.take(ending.stream) or ():
-            member = self.known(key)
+        self.clients.pop(end.stream)
+        for key in self.beating.pop(end.stream) or ():
+            member = self.rows.get(key)
             if member is not None:
-                member.streams.discard(ending.stream)
+                member.streams.discard(end.stream)
                 if not member.streams and member.state == OPEN:
-                    member.end(LOST, ending.time)
-                    member.last = max(member.last, ending.time)
-        return ()
+                    member.end(LOST, end.time)
+                    member.last = max(member.last, end.time)
 
-    def _beaten(self, told: MessageEvent) -> None:
-        body = struct(told.values, "body")
-        ends = self.ends(told.stream)
-        client = text(body, "clientID") or ends[0]
-        self._on.keep(told.stream, client)
-        groups = [
+    def receive_beat(self, event: MessageEvent) -> None:
+        """HEART_BEAT."""
+        body = struct(event.values, "body")
+        client = self.clients[event.stream] = text(body, "clientID") or event.client
+        groups: list[tuple[_Key, Mapping[str, Any]]] = [
             ((text(each, "groupName") or "", part, client), each)
             for part, name in _DATA.items()
             for each in structs(body.get(name))
         ]
+        on = self.beating.get(event.stream) or {}
         if body.get("withoutSub") is True and not groups:
-            groups = [(key, {}) for key in self._of.get(told.stream) or ()]
-        on = self._of.get(told.stream) or {}
+            groups = [(key, {}) for key in on]
         for key, each in groups:
-            member = self.line(key, told)
-            if not member.beats:
-                member.note("joins", told)
-            member.beaten(told, *ends)
-            if each and key[1] == CONSUMER:
-                _subscribe(member, each, told)
+            member = self.find(key, event)
+            member.beat(event)
+            if each and member.part == CONSUMER:
+                member.subscribe(each, event)
             if len(on) < MOST_NAMES:
                 on[key] = None
-        self._of.keep(told.stream, on)
+        self.beating[event.stream] = on
 
-    def _left(self, told: MessageEvent) -> None:
-        values = header(told.values)
+    def receive_leave(self, event: MessageEvent) -> None:
+        """UNREGISTER_CLIENT."""
+        values = header(event.values)
         client = text(values, "clientID") or ""
         for part, name in ((PRODUCER, "producerGroup"), (CONSUMER, "consumerGroup")):
-            member = self.known((text(values, name) or "", part, client))
+            member = self.rows.get((text(values, name) or "", part, client))
             if member is not None:
-                member.heard(told)
-                member.note("leaves", told)
+                member.hear(event)
+                member.note("leaves", event)
                 if member.state == OPEN:
-                    member.end(LEFT, told.time)
+                    member.end(LEFT, event.time)
 
-    def _does(self, name: str, told: MessageEvent) -> None:
+    def receive_request(self, event: MessageEvent) -> None:
         """It is told of a change, asks for the members, or locks queues."""
-        body = struct(told.values, "body")
-        group = text(header(told.values), "consumerGroup") or text(body, "consumerGroup")
-        client = text(body, "clientId") or self._on.get(told.stream)
-        member = None if group is None or client is None else self.known((group, CONSUMER, client))
+        name, body = event.operation, struct(event.values, "body")
+        group = text(header(event.values), "consumerGroup") or text(body, "consumerGroup")
+        client = text(body, "clientId") or self.clients.get(event.stream)
+        member = None if group is None or client is None else self.rows.get((group, CONSUMER, client))
         if member is None:
             return
-        member.heard(told)
+        member.hear(event)
         queues = _queues(body.get("mqSet"))
         if name == _NOTIFY:
-            member.told += 1
-            member.note("is told of a change", told)
+            member.notified += 1
+            member.note("is told of a change", event)
         elif name == _UNLOCK:
-            member.locked.difference_update(queues)
-            member.note("unlocks", told)
-        elif told.partner is not None:
-            member.note("locks" if name == _LOCK else "asks who is there", told)
-            self._asked.keep(told.row, (member, len(queues)))
+            member.locks.difference_update(queues)
+            member.note("unlocks", event)
+        elif event.partner is not None:
+            member.note("locks" if name == _LOCK else "asks who is there", event)
+            self.await_answer(event, (member, len(queues)))
 
-    @staticmethod
-    def _answered(name: str, member: _Member, wanted: int, told: MessageEvent) -> None:
-        member.heard(told)
-        body = struct(told.values, "body")
-        if name == _LOCK:
-            got = _queues(body.get("lockOKMQSet"))
-            member.refused += max(wanted - len(got), 0)
-            member.locked.update(got)
-        elif isinstance(body.get("consumerIdList"), list):
+    def receive_locks(self, asked: tuple[Member, int], event: MessageEvent) -> None:
+        """The answer to LOCK_BATCH_MQ."""
+        member, wanted = asked
+        member.hear(event)
+        got = _queues(struct(event.values, "body").get("lockOKMQSet"))
+        member.refused += max(wanted - len(got), 0)
+        member.locks.update(got)
+
+    def receive_list(self, asked: tuple[Member, int], event: MessageEvent) -> None:
+        """The answer to GET_CONSUMER_LIST_BY_GROUP."""
+        member, _ = asked
+        member.hear(event)
+        ids = struct(event.values, "body").get("consumerIdList")
+        if isinstance(ids, list):
             member.lists += 1
-            member.others = len(body["consumerIdList"])
+            member.members = len(ids)
 
-    def finish(self) -> Iterator[ReportRow]:
+    def finish(self) -> None:
         """All of them; by then it is known whose subscriptions differ."""
-        by_group: dict[str, list[_Member]] = {}
-        for member in self._lines.values():
-            by_group.setdefault(member.key[0], []).append(member)
+        by_group: dict[str, list[Member]] = {}
+        for member in self.rows.values():
+            by_group.setdefault(member.group, []).append(member)
         common = {group: _wished(members) for group, members in by_group.items()}
-        for member in self._lines.values():
-            yield _entry(member, _differing(member, common[member.key[0]]))
+        for member in self.rows.values():
+            if member.part == CONSUMER and member.state == OPEN:
+                wished = common[member.group].items()
+                member.differs = sorted(topic for topic, wishes in wished if len(wishes) > 1)[:MOST_NAMES]
+            self.close(member)
 
-    def entry(self, line: _Member) -> ReportRow:
-        """See LineStory: of one that is told before the end."""
-        return _entry(line, [])
+    on = (
+        on(_BEAT, ASKS, receive_beat, ("body",))
+        | on(_LEAVE, ASKS, receive_leave, "clientID", "producerGroup", "consumerGroup")
+        | on(f"{_NOTIFY} {_LIST}", ASKS, receive_request, "consumerGroup")
+        | on(_LIST, ANSWERS, for_request(receive_list), ("body", "consumerIdList"))
+        | on(f"{_LOCK} {_UNLOCK}", ASKS, receive_request, ("body",))
+        | on(_LOCK, ANSWERS, for_request(receive_locks), ("body",))
+    )
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """See OldReport."""
-        said = said_of(cls, entry)
-        word = next(word for word, each in entry.rows if each == row)
-        topics = f", subscribed to {', '.join(said['subscriptions'])}" if said["subscriptions"] else ""
-        differs = f"; others say otherwise of {', '.join(said['differs'])}" if said["differs"] else ""
-        beats = count_text(said["heartbeats"], "heartbeat")
-        who = f"{said['part']} {said['client']} of group {said['group']}"
-        return f"{who} {word}: {said['state']}, {beats}{topics}{differs}"
-
-
-def _subscribe(member: _Member, told: Mapping[str, Any], heard: MessageEvent) -> None:
-    """What a consumer says of itself."""
-    kind = text(told, "consumeType")
-    member.kind = None if kind is None else _KINDS.get(kind, kind)
-    member.model, member.begins = text(told, "messageModel"), text(told, "consumeFromWhere")
-    wishes = {}
-    for each in structs(told.get("subscriptionDataSet"))[:MOST_NAMES]:
-        expression = text(each, "expressionType")
-        shown = "" if expression in (None, "TAG") else f" ({expression})"
-        wishes[text(each, "topic") or ""] = f"{text(each, 'subString') or '*'}{shown}"
-    if member.wishes and wishes != member.wishes:
-        member.note("subscribes anew", heard)
-    member.wishes = wishes
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        topics = f", subscribed to {', '.join(cells['subscriptions'])}" if cells["subscriptions"] else ""
+        differs = f"; others say otherwise of {', '.join(cells['differs'])}" if cells["differs"] else ""
+        beats = count_text(cells["heartbeats"], "heartbeat")
+        who = f"{cells['part']} {cells['client']} of group {cells['group']}"
+        return f"{who} {word}: {cells['state']}, {beats}{topics}{differs}"
 
 
 def _queues(value: object) -> list[_Queue]:
     """The queues of a list, each by what tells it from others."""
-    found = []
-    for each in structs(value):
-        place = each.get("queueId")
-        found.append(
-            (text(each, "topic") or "", text(each, "brokerName") or "", place if isinstance(place, int) else 0)
-        )
-    return found
+    return [
+        (text(each, "topic") or "", text(each, "brokerName") or "", number(each, "queueId")) for each in structs(value)
+    ]
 
 
-def _wished(members: Iterable[_Member]) -> dict[str, set[str]]:
+def _wished(members: Iterable[Member]) -> dict[str, set[str]]:
     """By topic what the consumers of a group, as far as they are there, subscribe to; a text without letters: not."""
-    reading = [each for each in members if each.key[1] == CONSUMER and each.state == OPEN and each.wishes]
+    reading = [each for each in members if each.part == CONSUMER and each.state == OPEN and each.wishes]
     topics = {topic for each in reading for topic in each.wishes if not topic.startswith(_RETRY)}
     return {topic: {each.wishes.get(topic, "") for each in reading} for topic in topics}
-
-
-def _differing(member: _Member, common: Mapping[str, set[str]]) -> list[str]:
-    if member.key[1] != CONSUMER or member.state != OPEN:
-        return []
-    return sorted(topic for topic, wishes in common.items() if len(wishes) > 1)[:MOST_NAMES]
-
-
-def _entry(member: _Member, differs: list[str]) -> ReportRow:
-    group, part, client = member.key
-    values = (
-        group,
-        part,
-        client,
-        member.state,
-        [f"{topic} {wish}" for topic, wish in member.wishes.items()],
-        differs,
-        member.kind,
-        member.model,
-        member.begins,
-        member.beats,
-        member.beat,
-        member.silent,
-        member.told,
-        member.lists,
-        member.others,
-        len(member.locked),
-        member.refused,
-        member.over,
-        list(member.clients),
-        list(member.servers),
-        member.version,
-    )
-    return ReportRow(values, tuple(member.rows), member.first, member.last)

@@ -14,8 +14,8 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dissectors.rocketmq.reports.asked import number, structs, text
 from dissectors.rocketmq.reports.ids import retry_topic
+from dissectors.values import number, structs, text
 
 _WORDS = 8
 _MOST_DIGITS = 18

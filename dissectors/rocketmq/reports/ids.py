@@ -14,8 +14,8 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
-from dissectors.rocketmq.reports.asked import text
 from dissectors.rocketmq.stored import properties_in
+from dissectors.values import text
 
 RETRY = "%RETRY%"
 MOST_IDS = 1024

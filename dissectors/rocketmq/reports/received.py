@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dissectors.old_report import MessageEvent
-from dissectors.rocketmq.reports.asked import number, struct, structs, text
+from dissectors.correlator import MessageEvent
 from dissectors.rocketmq.reports.handles import handle_of
 from dissectors.rocketmq.reports.ids import Place, properties, retry_topic
 from dissectors.slotted import slotted
+from dissectors.values import number, struct, structs, text
 
 
 @slotted
@@ -28,9 +28,9 @@ class Found:
     count: int
 
 
-def received(told: MessageEvent, group: str | None) -> Iterator[Found]:
+def messages_in(event: MessageEvent, group: str | None) -> Iterator[Found]:
     """The messages of an answer; those of an inner batch one by one."""
-    for each in structs(struct(told.values, "body").get("messages")):
+    for each in structs(struct(event.values, "body").get("messages")):
         said, host = properties(each.get("properties")), text(each, "storeHost") or ""
         at, topic, queue = number(each, "commitLogOffset"), text(each, "topic"), number(each, "queueId")
         offset, count = number(each, "queueOffset"), number(each, "reconsumeTimes")

@@ -1,4 +1,4 @@
-"""The story of roles: who is name server, broker, controller, proxy or client, and what is known of each.
+"""The report of roles: who is name server, broker, controller, proxy or client, and what is known of each.
 
 Facts (BrokerOuterAPI, RouteInfoManager, BrokerController). Brokers register with every name server when they start,
 when a topic changes and every 30 s, with their address, name, cluster and id, of which 0 is the master of its name, and
@@ -13,15 +13,15 @@ line, and so is a client's connection to a name server.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from dissectors.api import Role
-from dissectors.old_report import REPORTED, Column, Ends, MessageEvent, ReportRow, said_of
-from dissectors.remembered import Remembered
-from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
-from dissectors.rocketmq.reports.lines import MOST_NAMES, Line, LineStory, add_name
+from dissectors.correlator import BoundedTable, Ends, MessageEvent
+from dissectors.message import Role
+from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, add_name, column
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
 from dissectors.slotted import field, slotted
+from dissectors.values import host_of, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
 NAME_SERVER, BROKER, VIP, CONTROLLER, PROXY, CLIENT = (
@@ -62,242 +62,206 @@ _PARTS: Mapping[str, str] = {
 
 
 @slotted(frozen=False, eq=False)
-class _Party(Line):
-    """parts: what is known of its part, each with the operation by which. place: the broker's id."""
+class Party(Line):
+    """parts: what is known of its part, each with the operation by which."""
 
-    address: str = ""
+    address: str = column("text", "address and port; of clients without a heartbeat the host", "")
+    part: str | None = column(
+        "text", "name server, broker, broker (VIP), controller, proxy, client", of=lambda row: _part(row.parts)
+    )
+    name: str | None = column("text", "the broker's, or the client's id")
+    cluster: str | None = column("text", "the broker's")
+    broker_id: int | None = column("number", "0 is the master of the brokers of a name")
+    role: str | None = column(
+        *("text", "master or slave, as it registers, or routes say"),
+        of=lambda row: None if row.broker_id is None else "master" if row.broker_id == MASTER else "slave",
+    )
+    known_by: str | None = column(
+        "text", "the operation that showed its part first", of=lambda row: next(iter(row.parts.values()), None)
+    )
+    version: str | None = column("text", "language and version, by what it asked")
+    groups: dict[str, None] = column("texts", "of a client, by its heartbeats", default_factory=dict)
+    answers: int = column("number", "requests that it answered", 0)
+    asks: int = column("number", "requests that it sent", 0)
+    servers: dict[str, None] = column("texts", "to whom", default_factory=dict)
+    registrations: int = column("number", "how often it registered, with all name servers", 0)
+    registered: int | None = column("time", "when it did last")
+    topics: int | None = column("number", "in that registration; it may be of changed topics alone")
+    data_version: int | None = column("number", "counter of its configuration, which grows with each change")
+    ha: str | None = column("text", "where slaves fetch its log")
+    leader: str | None = column("text", "of the controllers, as this one says")
+    peers: str | None = column("text", "the controllers, as this one says")
     parts: dict[str, str] = field(default_factory=dict)
-    name: str | None = None
-    cluster: str | None = None
-    place: int | None = None
-    version: str | None = None
-    groups: dict[str, None] = field(default_factory=dict)
-    answers: int = 0
-    asks: int = 0
-    registrations: int = 0
-    registered: int | None = None
-    topics: int | None = None
-    counter: int | None = None
-    servers: dict[str, None] = field(default_factory=dict)
-    ha: str | None = None
-    leader: str | None = None
-    peers: str | None = None
 
-    def is_a(self, part: str, by: str | None) -> None:
+    def show(self, part: str, by: str | None) -> None:
         """Something shows what it is."""
         self.parts.setdefault(part, by or "")
 
+    def describe(self, event: MessageEvent) -> None:
+        """What a broker says of itself."""
+        values, body = header(event.values), struct(event.values, "body")
+        self.name = text(values, "brokerName") or self.name
+        self.cluster = text(values, "clusterName") or self.cluster
+        self.ha = text(values, "haServerAddr") or self.ha
+        if event.operation != _ALIVE and isinstance(values.get("brokerId"), int):
+            self.broker_id = number(values, "brokerId")
+        version = body
+        if event.operation == _REGISTER:
+            wrapper = struct(body, "topicConfigSerializeWrapper")
+            self.note("registers", event)
+            self.registrations += 1
+            self.registered = event.time
+            self.topics = len(struct(wrapper, "topicConfigTable")) if wrapper else self.topics
+            version = struct(wrapper, "dataVersion")
+        if isinstance(version.get("counter"), int):
+            self.data_version = number(version, "counter")
 
-class Roles(LineStory[str, _Party]):
+
+class Roles(Report[Party]):
     """See the module."""
 
     name = "roles"
     about = "each name server, broker, controller, proxy and client: by what it is known, and what it said of itself"
     needs = ROCKETMQ
-    columns = (
-        Column("address", "text", "address and port; of clients without a heartbeat the host"),
-        Column("part", "text", "name server, broker, broker (VIP), controller, proxy, client"),
-        Column("name", "text", "the broker's, or the client's id"),
-        Column("cluster", "text", "the broker's"),
-        Column("broker_id", "number", "0 is the master of the brokers of a name"),
-        Column("role", "text", "master or slave, as it registers, or routes say"),
-        Column("known_by", "text", "the operation that showed its part first"),
-        Column("version", "text", "language and version, by what it asked"),
-        Column("groups", "texts", "of a client, by its heartbeats"),
-        Column("answers", "number", "requests that it answered"),
-        Column("asks", "number", "requests that it sent"),
-        Column("servers", "texts", "to whom"),
-        Column("registrations", "number", "how often it registered, with all name servers"),
-        Column("registered", "time", "when it did last"),
-        Column("topics", "number", "in that registration; it may be of changed topics alone"),
-        Column("data_version", "number", "counter of its configuration, which grows with each change"),
-        Column("ha", "text", "where slaves fetch its log"),
-        Column("leader", "text", "of the controllers, as this one says"),
-        Column("peers", "text", "the controllers, as this one says"),
-    )
-    wants: ClassVar = {
-        **of([*_OF_NAME_SERVERS, *_OF_CONTROLLERS, *_OF_BROKERS, *_OF_MESSAGES, _ALIVE], ASKS),
-        **of([*_OF_NAME_SERVERS, *_OF_CONTROLLERS, *_OF_BROKERS], ANSWERS, REPORTED),
-        **of(_OF_MESSAGES, ANSWERS),
-        **of([_REGISTER], ASKS, ("header",), ("body",)),
-        **of([_ASK_VERSION], ASKS, ("header",), ("body", "counter")),
-        **of([_ALIVE], ASKS, "brokerAddr", "brokerName", "clusterName"),
-        **of([_BEAT], ASKS, ("body",)),
-        **of([_ROUTE, _CLUSTER], ANSWERS, REPORTED, ("body",)),
-        **of([_LEADER], ANSWERS, REPORTED, "controllerLeaderAddress", "peers"),
-    }
+    row = Party
 
-    def __init__(self, ends: Ends, *emit: Any) -> None:
-        """See OldReport."""
-        super().__init__(ends, *emit)
-        self._asks: Remembered[int, str] = Remembered()
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.asking: BoundedTable[int, str] = BoundedTable()
         """By connection the key of who asks there."""
 
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """Who asks, and who answers."""
-        client, server = self.ends(told.stream)
-        sender, other = (client, server) if told.from_client else (server, client)
-        if told.context.role is Role.RESPONSE:
-            self._answered(sender, told)
-        else:
-            party = self._asker(sender, told)
-            party.asks += 1
-            party.version = told.client_name or party.version
-            add_name(party.servers, other)
-        return self.given()
+    def make(self, key: str, event: MessageEvent) -> Party:
+        """See Report."""
+        return Party(event.time, event.time, address=key)
 
-    def made(self, key: str, told: MessageEvent) -> _Party:
-        """See LineStory."""
-        return _Party(told.time, told.time, address=key)
+    def receive_request(self, event: MessageEvent) -> None:
+        """Who asks."""
+        sender, other = (event.client, event.server) if event.from_client else (event.server, event.client)
+        party = self.find_asker(sender, event)
+        party.asks += 1
+        party.version = event.client_name or party.version
+        add_name(party.servers, other)
 
-    def _asker(self, address: str, told: MessageEvent) -> _Party:
+    def find_asker(self, address: str, event: MessageEvent) -> Party:
         """Who sent a request, by what it says of itself, there or before."""
-        values, name = header(told.values), told.operation
-        broker = _address(text(values, "brokerAddr")) if name in (_REGISTER, _ASK_VERSION, _ALIVE) else None
+        name = event.operation
+        said = text(header(event.values), "brokerAddr") if name in (_REGISTER, _ASK_VERSION, _ALIVE) else None
+        broker = _address(said)
         if broker is not None:
-            self._asks.keep(told.stream, broker)
-            party = self.line(broker, told)
-            party.is_a(BROKER, name)
-            self._tells(party, values, told)
+            self.asking[event.stream] = broker
+            party = self.find(broker, event)
+            party.show(BROKER, name)
+            party.describe(event)
             return party
         if name == _BEAT:
-            return self._client(address, told)
-        if not told.from_client:
-            return self.line(address, told)
-        key = self._asks.get(told.stream)
+            return self.find_client(address, event)
+        if not event.from_client:
+            return self.find(address, event)
+        key = self.asking.get(event.stream)
         if key is None:
-            key = f"{address.rpartition(':')[0]} {told.client_name or ''}"
-            self._asks.keep(told.stream, key)
-        party = self.line(key, told)
+            key = self.asking[event.stream] = f"{host_of(address)} {event.client_name or ''}"
+        party = self.find(key, event)
         if not party.parts:
-            party.address = address.rpartition(":")[0]
-            party.is_a(CLIENT, name)
+            party.address = host_of(address)
+            party.show(CLIENT, name)
         return party
 
-    def _client(self, address: str, told: MessageEvent) -> _Party:
-        body = struct(told.values, "body")
+    def find_client(self, address: str, event: MessageEvent) -> Party:
+        """Who sent a heartbeat."""
+        body = struct(event.values, "body")
         client = text(body, "clientID")
-        key = address if client is None else f"{address.rpartition(':')[0]} {client}"
-        self._asks.keep(told.stream, key)
-        party = self.line(key, told)
+        key = address if client is None else f"{host_of(address)} {client}"
+        self.asking[event.stream] = key
+        party = self.find(key, event)
         if not party.parts:
             party.address, party.name = address, client
-            party.note("joins", told)
-            party.is_a(CLIENT, told.operation)
+            party.note("joins", event)
+            party.show(CLIENT, event.operation)
         for name in ("producerDataSet", "consumerDataSet"):
             for each in structs(body.get(name)):
                 add_name(party.groups, text(each, "groupName"))
         return party
 
-    @staticmethod
-    def _tells(party: _Party, values: Mapping[str, Any], told: MessageEvent) -> None:
-        """What a broker says of itself."""
-        body = struct(told.values, "body")
-        party.name = text(values, "brokerName") or party.name
-        party.cluster = text(values, "clusterName") or party.cluster
-        party.ha = text(values, "haServerAddr") or party.ha
-        if told.operation != _ALIVE and isinstance(values.get("brokerId"), int):
-            party.place = number(values, "brokerId")
-        version = body
-        if told.operation == _REGISTER:
-            wrapper = struct(body, "topicConfigSerializeWrapper")
-            party.note("registers", told)
-            party.registrations += 1
-            party.registered = told.time
-            party.topics = len(struct(wrapper, "topicConfigTable")) if wrapper else party.topics
-            version = struct(wrapper, "dataVersion")
-        if isinstance(version.get("counter"), int):
-            party.counter = number(version, "counter")
-
-    def _answered(self, sender: str, told: MessageEvent) -> None:
+    def receive_answer(self, event: MessageEvent) -> None:
         """Who gives an answer knows the request, if it does not say that it does not."""
-        name = told.operation or ""
-        party = self.line((self._asks.get(told.stream) if told.from_client else None) or sender, told)
+        name = event.operation or ""
+        key = (self.asking.get(event.stream) or event.client) if event.from_client else event.server
+        party = self.find(key, event)
         party.answers += 1
-        if told.error is not None and told.error[0] == NOT_SUPPORTED:
+        if event.error is not None and event.error[0] == NOT_SUPPORTED:
             return
         part = _PARTS[name]
         if part not in party.parts:
-            party.note(f"shows to be {part}", told)
-            party.is_a(part, name)
+            party.note(f"shows to be {part}", event)
+            party.show(part, name)
         if name in (_ROUTE, _CLUSTER):
-            self._routed(struct(told.values, "body"), told)
+            self.route(struct(event.values, "body"), event)
         elif name == _LEADER:
-            values = header(told.values)
+            values = header(event.values)
             party.leader = text(values, "controllerLeaderAddress") or party.leader
             party.peers = text(values, "peers") or party.peers
 
-    def _routed(self, body: Mapping[str, Any], told: MessageEvent) -> None:
+    def route(self, body: Mapping[str, Any], event: MessageEvent) -> None:
         """The brokers that a route names, or a cluster."""
         table = list(struct(body, "brokerAddrTable").values())
         for each in structs([*structs(body.get("brokerDatas")), *table])[:MOST_NAMES]:
             for place, address in list(struct(each, "brokerAddrs").items())[:MOST_NAMES]:
                 shown = _address(address)
                 if shown is not None and place.isdecimal() and len(place) < _PLACE_DIGITS:
-                    party = self.line(shown, told)
-                    party.is_a(BROKER, told.operation)
+                    party = self.find(shown, event)
+                    party.show(BROKER, event.operation)
                     party.name = text(each, "brokerName") or party.name
                     party.cluster = text(each, "cluster") or party.cluster
-                    party.place = int(place) if party.place is None else party.place
+                    party.broker_id = int(place) if party.broker_id is None else party.broker_id
 
-    def finish(self) -> Iterator[ReportRow]:
+    def finish(self) -> None:
         """All of them; by then it is known which ports are a broker's second ones."""
-        brokers = {line.address for line in self._lines.values() if BROKER in line.parts}
-        for line in self._lines.values():
-            if BROKER in line.parts and not line.registrations and _above(line.address) in brokers:
-                line.parts = {VIP: line.parts[BROKER]}
-            yield self.entry(line)
+        brokers = {row.address for row in self.rows.values() if BROKER in row.parts}
+        for row in self.rows.values():
+            if BROKER in row.parts and not row.registrations and _above(row.address) in brokers:
+                row.parts = {VIP: row.parts[BROKER]}
+            self.close(row)
 
-    def entry(self, line: _Party) -> ReportRow:
-        """See LineStory."""
-        parts = list(line.parts)
-        if NAME_SERVER in parts and BROKER in parts:
-            parts = [PROXY, *(part for part in parts if part not in (NAME_SERVER, BROKER))]
-        values = (
-            line.address,
-            ", ".join(parts) or None,
-            line.name,
-            line.cluster,
-            line.place,
-            None if line.place is None else "master" if line.place == MASTER else "slave",
-            next(iter(line.parts.values()), None),
-            line.version,
-            list(line.groups),
-            line.answers,
-            line.asks,
-            list(line.servers),
-            line.registrations,
-            line.registered,
-            line.topics,
-            line.counter,
-            line.ha,
-            line.leader,
-            line.peers,
-        )
-        return ReportRow(values, tuple(line.rows), line.first, line.last)
+    on = (
+        on(" ".join((*_PARTS, _ALIVE)), ASKS, receive_request)
+        | on(" ".join((*_OF_NAME_SERVERS, *_OF_CONTROLLERS, *_OF_BROKERS)), ANSWERS, receive_answer, REPORTED)
+        | on(" ".join(_OF_MESSAGES), ANSWERS, receive_answer)
+        | on(_REGISTER, ASKS, receive_request, ("header",), ("body",))
+        | on(_ASK_VERSION, ASKS, receive_request, ("header",), ("body", "counter"))
+        | on(_ALIVE, ASKS, receive_request, "brokerAddr", "brokerName", "clusterName")
+        | on(_BEAT, ASKS, receive_request, ("body",))
+        | on(f"{_ROUTE} {_CLUSTER}", ANSWERS, receive_answer, REPORTED, ("body",))
+        | on(_LEADER, ANSWERS, receive_answer, REPORTED, "controllerLeaderAddress", "peers")
+    )
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name registrations, first heartbeats, and what shows a part; see OldReport."""
+        """Rows name registrations, first heartbeats, and what shows a part; see Report."""
         return operation not in _OF_MESSAGES or role is Role.RESPONSE
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """See OldReport."""
-        said = said_of(cls, entry)
-        word = next(word for word, each in entry.rows if each == row)
-        name = f" {said['name']}" if said["name"] else ""
-        role = f", {said['role']}" if said["role"] else ""
-        times = f", {count_text(said['registrations'], 'registration')}" if said["registrations"] else ""
-        return f"{word}: {said['part'] or 'something'}{name} at {said['address']}{role}{times}"
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        name = f" {cells['name']}" if cells["name"] else ""
+        role = f", {cells['role']}" if cells["role"] else ""
+        times = f", {count_text(cells['registrations'], 'registration')}" if cells["registrations"] else ""
+        return f"{word}: {cells['part'] or 'something'}{name} at {cells['address']}{role}{times}"
 
 
-def _address(told: object) -> str | None:
+def _part(known: Mapping[str, str]) -> str | None:
+    """What something is; who answers as name servers do, and as brokers do, is a proxy."""
+    parts = list(known)
+    if NAME_SERVER in parts and BROKER in parts:
+        parts = [PROXY, *(part for part in parts if part not in (NAME_SERVER, BROKER))]
+    return ", ".join(parts) or None
+
+
+def _address(said: object) -> str | None:
     """An address as those of packets are written: Java puts no brackets around one of IPv6."""
-    if not isinstance(told, str) or not told:
+    if not isinstance(said, str) or not said:
         return None
-    host, _, port = told.rpartition(":")
-    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else told
+    host, _, port = said.rpartition(":")
+    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else said
 
 
 def _above(address: str) -> str | None:

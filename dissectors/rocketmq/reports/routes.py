@@ -1,4 +1,4 @@
-"""The story of routes: which topics clients asked for, where these are, and how that changed.
+"""The report of routes: which topics clients asked for, where these are, and how that changed.
 
 Facts (MQClientInstance, RouteInfoManager, TopicRouteData). Clients ask a name server for the route of each of their
 topics every 30 s, and of TBW102 where it knows none: its settings are those of a topic that a broker will make. A route
@@ -10,16 +10,15 @@ Estimates. A client that asks for TBW102 next on a connection where a topic was 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from dissectors.api import Role
-from dissectors.old_report import REPORTED, Column, Ends, MessageEvent, ReportRow, said_of
-from dissectors.remembered import Remembered
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request
+from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, column
 from dissectors.rocketmq.labels import permission
-from dissectors.rocketmq.reports.asked import ANSWERS, ASKS, ROCKETMQ, header, number, of, struct, structs, text
-from dissectors.rocketmq.reports.lines import MOST_NAMES, Line, LineStory
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
 from dissectors.slotted import field, slotted
+from dissectors.values import number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
 TOPIC_NOT_EXIST = 17
@@ -48,154 +47,124 @@ _Route = Mapping[str, _Broker]
 
 
 @slotted(frozen=False, eq=False)
-class _Topic(Line):
-    """route: the latest, None before the first. state: the latest answer. slowest: ns of an answer."""
+class Topic(Line):
+    """route: the latest, None before the first. who: the clients that asked."""
 
-    topic: str = ""
-    server: str = ""
-    state: str = UNANSWERED
-    error: str | None = None
+    topic: str = column("text", "what was asked for", "")
+    state: str = column(
+        "text", "the latest answer: known, missing (TOPIC_NOT_EXIST), refused; or unanswered", UNANSWERED
+    )
+    brokers: list[str] = column(
+        *("texts", "of the latest route, with their addresses by broker id; 0 is the master"),
+        of=lambda row: [f"{name} {', '.join(broker.addresses)}" for name, broker in (row.route or {}).items()],
+    )
+    read_queues: int | None = column(
+        *("number", "queues of all brokers that may be read"),
+        of=lambda row: sum(broker.reads for broker in row.route.values()) if row.route else None,
+    )
+    write_queues: int | None = column(
+        *("number", "queues of all brokers that may be written"),
+        of=lambda row: sum(broker.writes for broker in row.route.values()) if row.route else None,
+    )
+    perm: str | None = column(
+        "text", "what may be done on the brokers, where it is the same on all", of=lambda row: _permission(row.route)
+    )
+    asked: int = column("number", "how often it was asked for", 0)
+    clients: int = column("number", "by how many addresses", of=lambda row: len(row.who))
+    missing: int = column("number", "how often it was not there", 0)
+    fallbacks: int = column("number", "how often a client asked for TBW102 instead, for its settings (an estimate)", 0)
+    changes: int = column("number", "answers that were not as the one before", 0)
+    change: str | None = column("text", "the latest of these")
+    told: int | None = column("time", "when a route was given last")
+    slowest_ns: int | None = column("duration", "the answer that took longest")
+    error: str | None = column("text", "the latest")
+    order: str | None = column("text", "orderTopicConf: queues of ordered topics by broker")
+    server: str = column("text", "the name server, or proxy", "")
     route: _Route | None = None
-    order: str | None = None
-    asked: int = 0
-    clients: set[str] = field(default_factory=set)
-    missing: int = 0
-    fallbacks: int = 0
-    changes: int = 0
-    change: str | None = None
-    told: int | None = None
-    slowest: int | None = None
+    who: set[str] = field(default_factory=set)
 
-    def changed(self, change: str) -> None:
+    def alter(self, change: str) -> None:
         """The answer is not as the one before; a text without letters: it is."""
         if change:
             self.changes += 1
             self.change = change
 
 
-class Routes(LineStory[_Key, _Topic]):
+class Routes(Report[Topic]):
     """See the module."""
 
     name = "routes"
     about = "each topic that clients asked a name server for: its brokers and queues, and how that changed"
     needs = ROCKETMQ
-    columns = (
-        Column("topic", "text", "what was asked for"),
-        Column("state", "text", "the latest answer: known, missing (TOPIC_NOT_EXIST), refused; or unanswered"),
-        Column("brokers", "texts", "of the latest route, with their addresses by broker id; 0 is the master"),
-        Column("read_queues", "number", "queues of all brokers that may be read"),
-        Column("write_queues", "number", "queues of all brokers that may be written"),
-        Column("perm", "text", "what may be done on the brokers, where it is the same on all"),
-        Column("asked", "number", "how often it was asked for"),
-        Column("clients", "number", "by how many addresses"),
-        Column("missing", "number", "how often it was not there"),
-        Column("fallbacks", "number", "how often a client asked for TBW102 instead, for its settings (an estimate)"),
-        Column("changes", "number", "answers that were not as the one before"),
-        Column("change", "text", "the latest of these"),
-        Column("told", "time", "when a route was given last"),
-        Column("slowest_ns", "duration", "the answer that took longest"),
-        Column("error", "text", "the latest"),
-        Column("order", "text", "orderTopicConf: queues of ordered topics by broker"),
-        Column("server", "text", "the name server, or proxy"),
-    )
-    wants: ClassVar = {**of([_ASK], ASKS, "topic"), **of([_ASK], ANSWERS, REPORTED, ("body",))}
+    row = Topic
 
-    def __init__(self, ends: Ends, *emit: Any) -> None:
-        """See OldReport."""
-        super().__init__(ends, *emit)
-        self._asked: Remembered[int, tuple[_Topic, int]] = Remembered()
-        """By row of a question its line, and when it was."""
-        self._failed: Remembered[int, _Topic] = Remembered()
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.absent: BoundedTable[int, Topic] = BoundedTable()
         """By connection the topic that was not there."""
 
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """A question, or its answer."""
-        if told.context.role is Role.RESPONSE:
-            asked = self._asked.take(told.partner)
-            if asked is not None:
-                self._answered(*asked, told)
-            return ()
-        topic = text(header(told.values), "topic")
+    def make(self, key: _Key, event: MessageEvent) -> Topic:
+        """See Report."""
+        return Topic(event.time, event.time, topic=key[1], server=key[0])
+
+    def receive_question(self, event: MessageEvent) -> None:
+        """A question."""
+        topic = text(header(event.values), "topic")
         if topic is None:
-            return ()
-        failed = self._failed.take(told.stream)
-        if topic == _DEFAULT and failed is not None:
-            failed.fallbacks += 1
-        client, server = self.ends(told.stream)
-        line = self.line((server, topic), told)
-        line.asked += 1
-        if len(line.clients) < MOST_CLIENTS:
-            line.clients.add(client)
-        line.note("asked", told)
-        if told.partner is not None:
-            self._asked.keep(told.row, (line, told.time))
-        return self.given()
-
-    def made(self, key: _Key, told: MessageEvent) -> _Topic:
-        """See LineStory."""
-        return _Topic(told.time, told.time, topic=key[1], server=key[0])
-
-    def _answered(self, line: _Topic, asked: int, told: MessageEvent) -> None:
-        line.heard(told)
-        line.slowest = max(line.slowest or 0, told.time - asked)
-        if told.error is not None:
-            line.error = told.error[1]
-            self._failing(line, told)
             return
-        route = _route(struct(told.values, "body"))
-        if line.state != KNOWN:
-            changed = "" if line.state == UNANSWERED else "made"
-        else:
-            changed = _change(line.route or {}, route)
-        line.changed(changed)
-        line.state, line.route, line.told = KNOWN, route, told.time
-        line.order = text(struct(told.values, "body"), "orderTopicConf")
-        line.note("changed" if changed else "told", told)
+        absent = self.absent.pop(event.stream)
+        if topic == _DEFAULT and absent is not None:
+            absent.fallbacks += 1
+        row = self.find((event.server, topic), event)
+        row.asked += 1
+        if len(row.who) < MOST_CLIENTS:
+            row.who.add(event.client)
+        row.note("asked", event)
+        self.await_answer(event, (row, event.time))
 
-    def _failing(self, line: _Topic, told: MessageEvent) -> None:
-        is_missing = told.error is not None and told.error[0] == TOPIC_NOT_EXIST
+    def receive_answer(self, asked: tuple[Topic, int], event: MessageEvent) -> None:
+        """Its answer."""
+        row, since = asked
+        row.hear(event)
+        row.slowest_ns = max(row.slowest_ns or 0, event.time - since)
+        if event.error is not None:
+            row.error = event.error[1]
+            self.fail(row, event, is_missing=event.error[0] == TOPIC_NOT_EXIST)
+            return
+        body = struct(event.values, "body")
+        route = _route(body)
+        change = "" if row.state == UNANSWERED else "made"
+        if row.state == KNOWN:
+            change = _change(row.route or {}, route)
+        row.alter(change)
+        row.state, row.route, row.told = KNOWN, route, event.time
+        row.order = text(body, "orderTopicConf")
+        row.note("changed" if change else "told", event)
+
+    def fail(self, row: Topic, event: MessageEvent, *, is_missing: bool) -> None:
+        """There is no route."""
         if is_missing:
-            line.missing += 1
-            self._failed.keep(told.stream, line)
-        line.changed("gone" if is_missing and line.state == KNOWN else "")
-        line.state = MISSING if is_missing else REFUSED
-        line.note(line.state, told)
+            row.missing += 1
+            self.absent[event.stream] = row
+        row.alter("gone" if is_missing and row.state == KNOWN else "")
+        row.state = MISSING if is_missing else REFUSED
+        row.note(row.state, event)
 
-    def entry(self, line: _Topic) -> ReportRow:
-        """See LineStory."""
-        route = line.route or {}
-        perms = {broker.perm for broker in route.values()}
-        values = (
-            line.topic,
-            line.state,
-            [f"{name} {', '.join(broker.addresses)}" for name, broker in route.items()],
-            sum(broker.reads for broker in route.values()) if route else None,
-            sum(broker.writes for broker in route.values()) if route else None,
-            permission(perms.pop()) if len(perms) == 1 else None,
-            line.asked,
-            len(line.clients),
-            line.missing,
-            line.fallbacks,
-            line.changes,
-            line.change,
-            line.told,
-            line.slowest,
-            line.error,
-            line.order,
-            line.server,
-        )
-        return ReportRow(values, tuple(line.rows), line.first, line.last)
+    on = on(_ASK, ASKS, receive_question, "topic") | on(_ASK, ANSWERS, for_request(receive_answer), REPORTED, ("body",))
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """See OldReport."""
-        said = said_of(cls, entry)
-        word = next(word for word, each in entry.rows if each == row)
-        where = f" at {', '.join(said['brokers'])}" if said["brokers"] else ""
-        missing = f", {said['missing']} times missing" if said["missing"] else ""
-        change = f", at last: {said['change']}" if said["change"] else ""
-        asked = f"asked for {count_text(said['asked'], 'time')} by {count_text(said['clients'], 'client')}"
-        return f"{word}: topic {said['topic']} is {said['state']}{where}, {asked}{missing}{change}"
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        where = f" at {', '.join(cells['brokers'])}" if cells["brokers"] else ""
+        missing = f", {cells['missing']} times missing" if cells["missing"] else ""
+        change = f", at last: {cells['change']}" if cells["change"] else ""
+        asked = f"asked for {count_text(cells['asked'], 'time')} by {count_text(cells['clients'], 'client')}"
+        return f"{word}: topic {cells['topic']} is {cells['state']}{where}, {asked}{missing}{change}"
+
+
+def _permission(route: _Route | None) -> str | None:
+    perms = {broker.perm for broker in (route or {}).values()}
+    return permission(perms.pop()) if len(perms) == 1 else None
 
 
 def _route(body: Mapping[str, Any]) -> _Route:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dissectors.old_report import MessageEvent
-from dissectors.rocketmq.reports.asked import header, number, struct, structs, text
+from dissectors.correlator import MessageEvent
+from dissectors.rocketmq.reports.fields import header
 from dissectors.rocketmq.reports.ids import MOST_IDS, RETRY, count, properties
+from dissectors.values import number, struct, structs, text
 
-SENDS = ("SEND_MESSAGE", "SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE")
+SINGLE_SENDS, BATCH_SEND = "SEND_MESSAGE SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE"
 MS = 1_000_000
 
 PHASE, PREPARED, COMMITTED, ROLLED_BACK = 12, 4, 8, 12
@@ -32,7 +33,6 @@ _LEVELS = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 
 
 _TIMES = frozenset({"TIMER_DELIVER_MS", "TIMER_OUT_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY"})
 _LATEST = (1 << 63) - 1
-_BATCH = "SEND_BATCH_MESSAGE"
 
 
 class Sent(NamedTuple):
@@ -59,13 +59,13 @@ def is_half(said: Mapping[str, Any]) -> bool:
     return number(said, "sysFlag") & PHASE == PREPARED or (isinstance(properties, str) and _HALF in properties)
 
 
-def sent(told: MessageEvent) -> Sent:
+def read_send(event: MessageEvent) -> Sent:
     """What a SEND says; of a batch at most MOST_IDS messages."""
-    said = header(told.values)
+    said = header(event.values)
     own = properties(said.get("properties"))
     batch: list[Mapping[str, Any]] = []
-    if told.operation == _BATCH:
-        items = structs(struct(told.values, "body").get("messages"))[:MOST_IDS]
+    if event.operation == BATCH_SEND:
+        items = structs(struct(event.values, "body").get("messages"))[:MOST_IDS]
         batch = [properties(item.get("properties")) for item in items]
     return Sent(
         text(said, "topic"),

@@ -24,7 +24,7 @@ from dissectors.rocketmq.checks.pulls import STORM as PULLS
 from dissectors.rocketmq.checks.redelivery import STORM as BACKS
 from dissectors.rocketmq.checks.redelivery import Redelivery
 from dissectors.rocketmq.checks.routes import TIMES, Routes
-from dissectors.rocketmq.reports.asked import codes
+from dissectors.rocketmq.reports.fields import codes
 from dissectors.rocketmq.tables import table
 from tests.dissectors.rocketmq.truth import GOLDEN
 

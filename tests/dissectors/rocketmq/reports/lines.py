@@ -6,7 +6,7 @@ from typing import Any
 
 from dissectors.api import Context, Role
 from dissectors.report import ReportType
-from dissectors.rocketmq.reports.asked import ROCKETMQ, codes
+from dissectors.rocketmq.reports.fields import ROCKETMQ, codes
 from tests.dissectors.telling import Telling
 
 NAME_SERVER, BROKER = "10.0.1.1:9876", "10.0.2.1:10911"

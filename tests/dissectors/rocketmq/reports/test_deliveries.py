@@ -313,7 +313,7 @@ def test_a_proxy_sends_on_and_hands_on() -> None:
 
 
 def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "MOST", 2)
+    monkeypatch.setattr(messages, "LIMIT", 2)
     told = book()
     for at in range(4):
         told.send(f"K{at}", at, at)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.reports import pops
 from dissectors.rocketmq.reports.pops import Pops
 from tests.dissectors.rocketmq.reports.told import Book, stored
 from tests.dissectors.telling import MS
@@ -106,7 +105,7 @@ def test_any_time_is_bounded(invisible: Any) -> None:
 
 
 def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pops, "MOST", 2)
+    monkeypatch.setattr(Pops, "limit", 2)
     told = book()
     told.pop(*(stored(f"K{at}", at, at) for at in range(4)))
     assert [Pops.cells(each)["message"] for each in told.entries] == ["K0", "K1"]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.reports import lines as standing
 from dissectors.rocketmq.reports.routes import Routes
 from tests.dissectors.rocketmq.reports.lines import NAME_SERVER, Lines
 from tests.dissectors.telling import MS
@@ -124,7 +123,7 @@ def test_what_is_said_of_a_message() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "MOST", 3)
+    monkeypatch.setattr(Routes, "limit", 3)
     lines = Lines(Routes)
     for number in range(10):
         lines.tell("GET_ROUTEINFO_BY_TOPIC", stream=1, topic=str(number))

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dissectors.api import Role
-from dissectors.rocketmq.reports import transactions
 from dissectors.rocketmq.reports.transactions import Transactions
 from tests.dissectors.rocketmq.reports.told import Book, offset_id, stored
 from tests.dissectors.telling import MS
@@ -115,7 +114,7 @@ def test_other_messages_are_none() -> None:
 
 
 def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "MOST", 2)
+    monkeypatch.setattr(Transactions, "limit", 2)
     told = Deals()
     for key in "ABCD":
         told.half(key)

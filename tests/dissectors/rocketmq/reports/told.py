@@ -8,7 +8,7 @@ from typing import Any
 from dissectors.api import Context, Role
 from dissectors.correlator import Ends
 from dissectors.report import ReportType
-from dissectors.rocketmq.reports.asked import ROCKETMQ, codes
+from dissectors.rocketmq.reports.fields import ROCKETMQ, codes
 from tests.dissectors.telling import Telling
 
 TOPIC, GROUP = "orders", "CG"
