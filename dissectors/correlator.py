@@ -126,20 +126,21 @@ class ConnectionEnd(NamedTuple):
 
 
 class BoundedTable(Generic[_Key, _Value]):
-    """Values by key; beyond `limit` the oldest is evicted.
+    """Values by key; beyond `limit`, by default LIMIT, the oldest is evicted.
 
     make: what find() makes of a key that is not there. evict: what gets each value that is evicted, after its removal.
     """
 
     def __init__(
         self,
-        limit: int = LIMIT,
+        limit: int | None = None,
         *,
         make: Callable[[], _Value] | None = None,
         evict: Callable[[_Value], object] | None = None,
     ) -> None:
         self._values: OrderedDict[_Key, _Value] = OrderedDict()
-        self._limit, self._make, self._evict = limit, make, evict
+        self._limit = LIMIT if limit is None else limit
+        self._make, self._evict = make, evict
 
     def __setitem__(self, key: _Key, value: _Value) -> None:
         self._values[key] = value
@@ -193,7 +194,7 @@ class WeighedTable(BoundedTable[_Key, _Value]):
     all things together. A value counts as one at least; the latest is kept, however much it holds.
     """
 
-    def __init__(self, weigh: Callable[[_Value], int], limit: int = LIMIT) -> None:
+    def __init__(self, weigh: Callable[[_Value], int], limit: int | None = None) -> None:
         super().__init__(limit)
         self._weigh = weigh
         self._sum = 0
@@ -220,7 +221,7 @@ NumberedKey = tuple[int, int]
 class NumberedTable(BoundedTable[NumberedKey, _Value]):
     """Values by connection and number, as of the producers that a client numbers for itself."""
 
-    def __init__(self, limit: int = LIMIT, *, evict: Callable[[_Value], object] | None = None) -> None:
+    def __init__(self, limit: int | None = None, *, evict: Callable[[_Value], object] | None = None) -> None:
         super().__init__(limit, evict=evict)
         self._on: dict[int, set[NumberedKey]] = {}
 

@@ -86,8 +86,12 @@ class Row:
     def note(self, word: str, event: MessageEvent) -> None:
         """Names one more message."""
         self.last = max(self.last, event.time)
+        self.add(word, event.row)
+
+    def add(self, word: str, row: int) -> None:
+        """The same of one that is known by its row alone."""
         if len(self.rows) < self.most_rows:
-            self.rows.append((word, event.row))
+            self.rows.append((word, row))
 
 
 MOST_NAMES = 64
@@ -145,7 +149,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         """Nothing more comes of a row."""
         self.emit(ReportRow(tuple([read(row) for read in self.readers]), tuple(row.rows), row.first, row.last))
 
-    def finish(self) -> Any:
+    def finish(self) -> None:
         """Closes the rows that are open when the capture ends."""
         for row in self.rows.values():
             self.close(row)

@@ -145,7 +145,7 @@ class ReportReading:
         while end is not None:
             self._end(end)
             end = next(ends, None)
-        dispatch.call(_finish)
+        dispatch.call(lambda report: report.finish())
         for table in self.tables:
             table.sort()
         return self.tables
@@ -224,11 +224,6 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
         if any(each == row for _, each in entry.rows)
         if (text := defects.asked(partial(table.report.describe, entry, row), None)) is not None
     ]
-
-
-def _finish(report: Report[Any]) -> None:
-    for row in report.finish() or ():
-        report.emit(row)
 
 
 _UNREAD: tuple[dict[str, Any], None] = {}, None

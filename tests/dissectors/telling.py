@@ -44,8 +44,7 @@ class Telling:
 
     def finish(self) -> list[dict[str, Any]]:
         """All rows, by the names of the columns."""
-        for row in self.report.finish() or ():
-            self.entries.append(row)
+        self.report.finish()
         return [self.report.cells(entry) for entry in self.entries]
 
     def only(self, *columns: str) -> list[tuple[Any, ...]]:
@@ -75,7 +74,7 @@ def feed(report: ReportType, ends: Ends, events: list[tuple[MessageEvent, bool]]
         reading.receive(event._replace(ends=ends))
         if is_last:
             reading.end_connection(ConnectionEnd(event.stream, event.time, event.from_client))
-    found += reading.finish() or ()
+    reading.finish()
     for entry in found:
         assert len(entry.values) == len(report.columns)
         assert entry.first <= entry.last

@@ -33,10 +33,10 @@ class Election(Check):
         self._ends[seen.stream] = seen.client, seen.server
         sid, leader = seen.values.get("sid"), seen.values.get("leader")
         if isinstance(sid, int):
-            self._members.connected(seen.stream, sid, seen.values.get("addr"))
+            self._members.connect(seen.stream, sid, seen.values.get("addr"))
         elif isinstance(leader, int):
             self._votes[seen.stream] = self._votes.get(seen.stream, 0) + 1
-            self._members.configured(seen.values.get("config"))
+            self._members.configure(seen.values.get("config"))
         return iter(())
 
     def closed(self, closed: Closed) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ class Election(Check):
         sid = self._members.opener(closed.stream)
         if sid is None or closed.by_client or self._votes.get(closed.stream):
             return
-        other = self._members.of(closed.stream, from_client=False)
+        other = self._members.find_side(closed.stream, from_client=False)
         if other is not None and other > sid:
             text = f"server {other} dropped the connection of server {sid}, whose number is smaller: it connects itself"
             yield Finding(Severity.NOTE, "smaller-sid", text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dissectors.old_report import OldReport
+from dissectors.report import ReportType
 from dissectors.zookeeper.reports.commits import Commits
 from dissectors.zookeeper.reports.elections import Elections
 from dissectors.zookeeper.reports.sessions import Sessions
 from dissectors.zookeeper.reports.watches import Watches
 
 
-def reports() -> Sequence[type[OldReport]]:
+def reports() -> Sequence[ReportType]:
     """All of them."""
     return Sessions, Watches, Commits, Elections

@@ -8,24 +8,17 @@ first, for a server takes them in turn.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Hashable
-from typing import TypeVar
+from collections import deque
 
+from dissectors.correlator import BoundedTable
 from dissectors.slotted import slotted
-from dissectors.zookeeper.reports.messages import Write
-
-MOST = 65_536
-"""Nodes, transactions and requests, of each, that are remembered."""
+from dissectors.zookeeper.reports.fields import Write
 
 _LAST = 16
 """Writes of a node that are remembered."""
 
 _CHILDREN = "NodeChildrenChanged"
 _VERBS = {"NodeCreated": "created", "NodeDeleted": "deleted", "NodeDataChanged": "set"}
-
-_K = TypeVar("_K", bound=Hashable)
-_V = TypeVar("_V")
 
 
 @slotted(frozen=False, eq=False)
@@ -43,60 +36,50 @@ class Causes:
     """The latest writes."""
 
     def __init__(self) -> None:
-        self._by_node: OrderedDict[tuple[str, str], deque[Cause]] = OrderedDict()
-        self._by_zxid: OrderedDict[int, Cause] = OrderedDict()
-        self._by_call: OrderedDict[tuple[str, int], Cause] = OrderedDict()
+        self._by_node: BoundedTable[tuple[str, str], deque[Cause]] = BoundedTable(make=lambda: deque(maxlen=_LAST))
+        self._by_zxid: BoundedTable[int, Cause] = BoundedTable()
+        self._by_call: BoundedTable[tuple[str, int], Cause] = BoundedTable()
 
-    def asked(self, call: tuple[str, int], cause: Cause, written: list[Write]) -> None:
+    def ask(self, call: tuple[str, int], cause: Cause, written: list[Write]) -> None:
         """A client asks for a write; call: its session and xid."""
-        _put(self._by_call, call, cause)
+        self._by_call[call] = cause
         for write in written:
-            self.named(cause, write)
+            self.name(cause, write)
 
-    def named(self, cause: Cause, write: Write) -> None:
+    def name(self, cause: Cause, write: Write) -> None:
         """A write is one of this node; a created or deleted one also changes the children above."""
         nodes = [(write.verb, write.path)]
         if write.verb != "set":
             nodes.append((_CHILDREN, write.path.rpartition("/")[0] or "/"))
         for node in nodes:
-            known = self._by_node.get(node)
-            if known is None:
-                known = _put(self._by_node, node, deque(maxlen=_LAST))
+            known = self._by_node.find(node)
             if not known or known[-1] is not cause:
                 known.append(cause)
 
-    def answered(self, cause: Cause, zxid: int, *, failed: bool) -> None:
+    def answer(self, cause: Cause, zxid: int, *, failed: bool) -> None:
         """The answer to a write."""
         cause.answered, cause.failed = True, failed
         if zxid >= 0 and not failed:
             cause.zxid = zxid
-            _put(self._by_zxid, zxid, cause)
+            self._by_zxid[zxid] = cause
 
-    def proposed(self, call: tuple[str, int], zxid: int, row: int, time: int) -> None:
+    def propose(self, call: tuple[str, int], zxid: int, row: int, time: int) -> None:
         """A transaction is told among servers."""
         if zxid not in self._by_zxid:
             cause = self._by_call.get(call)
             if cause is None or cause.zxid not in (None, zxid):
                 cause = Cause(row, time)
             cause.zxid = zxid
-            _put(self._by_zxid, zxid, cause)
+            self._by_zxid[zxid] = cause
 
-    def of(self, event: str, path: str, zxid: int) -> Cause | None:
+    def find(self, event: str, path: str, zxid: int) -> Cause | None:
         """The write that an event tells of; zxid: the event's own, -1 where it has none."""
         found = self._by_zxid.get(zxid)
         if found is not None:
             return found
         node = _VERBS.get(event, _CHILDREN), path
-        known = [each for each in self._by_node.get(node, ()) if not each.failed]
+        known = [each for each in self._by_node.get(node) or () if not each.failed]
         if zxid >= 0:  # a write with another id is not it
             known = [each for each in known if each.zxid is None]
         waiting = next((each for each in known if not each.answered), None)
         return waiting or (known[-1] if known else None)
-
-
-def _put(table: OrderedDict[_K, _V], key: _K, value: _V) -> _V:
-    """Notes a value, the oldest is forgotten."""
-    table[key] = value
-    if len(table) > MOST:
-        table.popitem(last=False)
-    return value

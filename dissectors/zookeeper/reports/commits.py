@@ -1,4 +1,4 @@
-"""The story of transactions: who asked, when it was proposed, who acknowledged it, and when it was committed.
+"""The report of transactions: who asked, when it was proposed, who acknowledged it, and when it was committed.
 
 Facts (Leader, LearnerHandler). A write goes to the leader, from a follower in a REQUEST. The leader proposes it to all
 followers, each writes it to its log and sends an ACK, and with the acknowledgements of a majority, its own among them,
@@ -11,219 +11,312 @@ quorum.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from dissectors.api import Role
-from dissectors.old_report import Column, Ends, MessageEvent, OldReport, ReportRow, said_of
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, subscribe
+from dissectors.message import Role
+from dissectors.report import Report, ReportRow, Row, column
+from dissectors.slotted import field, slotted
+from dissectors.values import number, structs
 from dissectors.wire.times import lasting
-from dissectors.zookeeper.labels import names, numbers
+from dissectors.zookeeper.labels import error_name, names, numbers
 from dissectors.zookeeper.labels import session as session_name
-from dissectors.zookeeper.reports.messages import (
+from dissectors.zookeeper.reports.fields import (
     CLIENTS,
     CONNECT,
-    DATA,
     QUORUM,
     WRITES,
     content,
     inside,
-    number,
-    of_clients,
-    of_quorum,
+    on_answers,
+    on_quorum,
+    on_requests,
 )
-from dissectors.zookeeper.reports.transaction import NONE, Request, Transaction, entry_of, path_asked, path_of
 
-MOST = 4096
-"""Transactions that are not told yet: when there are more, nothing comes any more for the first."""
-
-MOST_ASKED = 65_536
-"""Requests, of clients and of followers, that wait for their transaction."""
+NONE = 1 << 31
+"""No operation."""
 
 _OPENS = numbers("operation")["createSession"]
-_SENT = "DIFF", "TRUNC", "SNAP"
-_COMMITS = frozenset({"COMMIT", "COMMITANDACTIVATE", "INFORM", "INFORMANDACTIVATE"})
-_INFORMS = frozenset({"INFORM", "INFORMANDACTIVATE"})
+_INFORMS = "INFORM INFORMANDACTIVATE"
+_COMMITS = f"COMMIT COMMITANDACTIVATE {_INFORMS}"
 
 _Call = tuple[str, int]
 """Session and xid."""
 
 
-class Commits(OldReport):
-    """See the module."""
+@slotted(frozen=False, eq=False)
+class Request:
+    """What a client, or a follower for it, asked: rows and times; `reply` once it was answered.
+
+    operation, path: what it was; the transaction of one that failed does not tell.
+    """
+
+    operation: str | None = None
+    path: str | None = None
+    row: int | None = None
+    time: int | None = None
+    reply: tuple[int, int] | None = None
+    forwarded: tuple[int, int] | None = None
+
+
+@slotted(frozen=False, eq=False)
+class Transaction(Row):
+    """number: its zxid. header: of its record; error: as far as a packet told. proposed: by connection when; took: by
+    connection how long an acknowledgement took. committed: when it was.
+    """
+
+    zxid: str = column("text", "the transaction", of=lambda row: f"{row.number:#x}")
+    operation: str | None = column("text", "what it does", of=lambda row: row.does)
+    path: str | None = column("text", "the node, of several the first")
+    error: str | None = column(
+        *("text", "why nothing was done"),
+        of=lambda row: None if row.failed is None else error_name(row.failed),
+    )
+    quorum_ns: int | None = column(
+        *("duration", "from the first PROPOSAL to the first COMMIT"),
+        of=lambda row: _between(row.began, row.committed),
+    )
+    slowest: str | None = column("text", "who took longest")
+    slowest_took_ns: int | None = column(
+        "duration", "how long that was", of=lambda row: max(row.took.values(), default=None)
+    )
+    client_ns: int | None = column(
+        *("duration", "from the client's request to its answer"),
+        of=lambda row: _between(row.request.time, row.request.reply and row.request.reply[1]),
+    )
+    session: str | None = column(
+        *("text", "who asked"),
+        of=lambda row: session_name(number(row.header, "clientId")) if row.header else None,
+    )
+    xid: int | None = column(
+        *("number", "the client's number for its request; 0: a connect, or what the leader does by itself"),
+        of=lambda row: number(row.header, "cxid") if row.header else None,
+    )
+    leader: str = column("text", "the address that proposed it", "")
+    proposals: int = column("number", "followers that it was proposed to", of=lambda row: len(row.proposed))
+    acks: int = column(
+        *("number", "of these, how many acknowledged it; the leader's own is no packet"),
+        of=lambda row: len(row.took),
+    )
+    acks_at_commit: int | None = column("number", "how many had by the commit")
+    acknowledged: list[str] = column("texts", "who acknowledged it, in which time", default_factory=list)
+    forwarded_ns: int | None = column(
+        *("duration", "from the follower's REQUEST to the first PROPOSAL"),
+        of=lambda row: _between(row.request.forwarded and row.request.forwarded[1], row.began),
+    )
+    number: int = 0
+    header: dict[str, Any] = field(default_factory=dict)
+    failed: int | None = None
+    request: Request = field(default_factory=Request)
+    proposed: dict[int, int] = field(default_factory=dict)
+    took: dict[int, int] = field(default_factory=dict)
+    committed: int | None = None
+
+    most_rows = 256
+
+    @property
+    def began(self) -> int | None:
+        """When it was proposed first."""
+        return min(self.proposed.values(), default=None)
+
+    @property
+    def does(self) -> str | None:
+        """Its operation; of one that failed that of the request."""
+        return self.request.operation if self.failed is not None else _operation(number(self.header, "type", NONE))
+
+
+class Commits(Report[Transaction]):
+    """See the module. A transaction is over when many have come behind it."""
 
     name = "commits"
     about = "each transaction of the quorum: request, proposal, acknowledgements, commit, and the time to each"
     needs = QUORUM
-    columns = (
-        Column("zxid", "text", "the transaction"),
-        Column("operation", "text", "what it does"),
-        Column("path", "text", "the node, of several the first"),
-        Column("error", "text", "why nothing was done"),
-        Column("quorum_ns", "duration", "from the first PROPOSAL to the first COMMIT"),
-        Column("slowest", "text", "who took longest"),
-        Column("slowest_took_ns", "duration", "how long that was"),
-        Column("client_ns", "duration", "from the client's request to its answer"),
-        Column("session", "text", "who asked"),
-        Column(
-            "xid",
-            "number",
-            "the client's number for its request; 0: a connect, or what the leader does by itself",
-        ),
-        Column("leader", "text", "the address that proposed it"),
-        Column("proposals", "number", "followers that it was proposed to"),
-        Column("acks", "number", "of these, how many acknowledged it; the leader's own is no packet"),
-        Column("acks_at_commit", "number", "how many had by the commit"),
-        Column("acknowledged", "texts", "who acknowledged it, in which time"),
-        Column("forwarded_ns", "duration", "from the follower's REQUEST to the first PROPOSAL"),
-    )
-    wants: ClassVar = {
-        **of_clients(WRITES, Role.REQUEST, "path", "operations"),
-        **of_clients(WRITES, Role.RESPONSE),
-        (CLIENTS, None, Role.REQUEST): frozenset(),
-        (CLIENTS, None, Role.RESPONSE): frozenset(),
-        **of_quorum(("ACK", "COMMIT", "COMMITANDACTIVATE"), (("zxid",),)),
-        **of_quorum(("PROPOSAL", "INFORM", "INFORMANDACTIVATE"), (("zxid",), ("data",))),
-        **of_quorum(("REQUEST", "FOLLOWERINFO", "OBSERVERINFO"), DATA),
-        **of_quorum((*_SENT, "NEWLEADER")),
-    }
+    row = Transaction
+    limit = 4096
 
-    def __init__(self, ends: Ends, *emit: Any) -> None:
-        """See OldReport."""
-        super().__init__(ends, *emit)
-        self._open: OrderedDict[tuple[str, int], Transaction] = OrderedDict()
-        self._requests: OrderedDict[_Call, Request] = OrderedDict()
-        self._waiting: OrderedDict[int, Request] = OrderedDict()
-        """By row the clients' requests."""
-        self._learners: dict[int, int] = {}
-        self._synced: set[int] = set()
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.calls: BoundedTable[_Call, Request] = BoundedTable(make=Request)
+        """Requests, of clients and of followers, that wait for their transaction."""
+        self.learners: dict[int, int] = {}
+        self.synced: set[int] = set()
         """Connections on which old transactions are sent."""
 
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """A transaction is over when many have come behind it."""
-        if told.protocol == CLIENTS:
-            self._client(told)
-            return ()
-        name = told.operation or ""
-        if name in ("FOLLOWERINFO", "OBSERVERINFO"):
-            self._learners[told.stream] = number(content(told), "serverid", -1)
-        elif name in _SENT:
-            self._synced.add(told.stream)
-        elif name == "NEWLEADER":
-            self._synced.discard(told.stream)
-        elif name == "REQUEST":
-            held = content(told)
-            request = self._request((session_name(number(held, "sessionId")), number(held, "cxid")))
-            request.forwarded = told.row, told.time
-            request.operation = names("operation").get(number(held, "opcode", NONE))
-            request.path = path_of(inside(held.get("request")))
-        else:
-            return self._packet(name, told)
-        return ()
+    def close(self, row: Transaction) -> None:
+        """See Report. Learners are called by their numbers, else by their addresses."""
+        request = row.request
+        slowest = max(row.took, key=row.took.__getitem__, default=None)
+        row.slowest = None if slowest is None else self.name_learner(slowest)
+        row.acknowledged = [f"{self.name_learner(stream)} in {lasting(took)}" for stream, took in row.took.items()]
+        asked = [("request", request.row), ("forwarded", request.forwarded and request.forwarded[0])]
+        row.rows = [(word, at) for word, at in asked if at is not None] + row.rows
+        if request.reply is not None:
+            row.rows.append(("reply", request.reply[0]))
+            row.last = max(row.last, request.reply[1])
+        row.first = min(row.first, request.time or row.first)
+        super().close(row)
 
-    def finish(self) -> Iterator[ReportRow]:
-        """The latest ones."""
-        yield from map(self._entry, self._open.values())
+    def name_learner(self, stream: int) -> str:
+        """A learner by its sid, else by its address."""
+        sid = self.learners.get(stream)
+        return self.ends(stream)[0] if sid is None else str(sid)
 
-    def _client(self, told: MessageEvent) -> None:
-        """The xid of a connect is 0; the session is known from its answer."""
-        if told.context.code is None and told.operation != CONNECT:
+    def receive_request(self, event: MessageEvent) -> None:
+        """A client asks. The xid of a connect is 0; the session is known from its answer."""
+        if event.context.code is None and event.operation != CONNECT:
             return
-        if told.context.role is Role.REQUEST and told.client_name is not None:
-            request = self._request((told.client_name, told.correlation or 0))
-            request.row, request.time, request.reply = told.row, told.time, None
-            request.operation = request.operation or told.operation
-            request.path = request.path or path_asked(told.operation, told.values)
-            _bounded(self._waiting, told.row, request)
-        elif told.partner is not None:
-            waiting = self._waiting.pop(told.partner, None)
-            if waiting is not None and waiting.row == told.partner:
-                waiting.reply = told.row, told.time
+        if event.client_name is not None:
+            request = self.calls.find((event.client_name, event.correlation or 0))
+            request.row, request.time, request.reply = event.row, event.time, None
+            request.operation = request.operation or event.operation
+            request.path = request.path or path_asked(event.operation, event.values)
+            self.requests[event.row] = request
 
-    def _request(self, call: _Call) -> Request:
-        return self._requests.get(call) or _bounded(self._requests, call, Request())
+    def receive_reply(self, event: MessageEvent) -> None:
+        """The client has its answer."""
+        if event.context.code is None and event.operation != CONNECT:
+            return
+        request = self.take_request(event)
+        if request is not None and request.row == event.partner:
+            request.reply = event.row, event.time
 
-    def _packet(self, name: str, told: MessageEvent) -> Iterable[ReportRow]:
-        zxid = told.values.get("zxid")
+    def learn(self, event: MessageEvent) -> None:
+        """FOLLOWERINFO or OBSERVERINFO."""
+        self.learners[event.stream] = number(content(event), "serverid", -1)
+
+    def begin_sync(self, event: MessageEvent) -> None:
+        """DIFF, TRUNC or SNAP."""
+        self.synced.add(event.stream)
+
+    def end_sync(self, event: MessageEvent) -> None:
+        """NEWLEADER."""
+        self.synced.discard(event.stream)
+
+    def forward(self, event: MessageEvent) -> None:
+        """A follower's REQUEST."""
+        held = content(event)
+        request = self.calls.find((session_name(number(held, "sessionId")), number(held, "cxid")))
+        request.forwarded = event.row, event.time
+        request.operation = _operation(number(held, "opcode", NONE))
+        request.path = path_of(inside(held.get("request")))
+
+    def make(self, key: tuple[str, int], event: MessageEvent) -> Transaction:
+        """See Report."""
+        return Transaction(event.time, event.time, leader=key[0], number=key[1])
+
+    def find_transaction(self, event: MessageEvent, *, begins: bool) -> Transaction | None:
+        """The transaction of a packet. begins: whether one of which nothing is known may begin with it."""
+        zxid = event.values.get("zxid")
         if not isinstance(zxid, int):
-            return ()
-        key = self.ends(told.stream)[1], zxid
-        known = self._open.get(key)
-        over: list[ReportRow] = []
+            return None
+        key = event.server, zxid
+        known = self.rows.get(key)
+        if known is None and not begins:
+            return None
+        known = known or self.find(key, event)
+        if event.stream in self.synced:
+            known.note("sent again", event)
+        return known
+
+    def acknowledge(self, event: MessageEvent) -> None:
+        """ACK."""
+        known = self.find_transaction(event, begins=False)
         if known is None:
-            if name == "ACK" or (name in _COMMITS and told.stream in self._synced):
-                return ()  # of a NEWLEADER, say
-            known = self._open[key] = Transaction(zxid, key[0], told.time, told.time)
-            if len(self._open) > MOST:
-                over.append(self._entry(self._open.popitem(last=False)[1]))
-        if told.stream in self._synced:
-            known.note("sent again", told)
-        elif name == "ACK":
-            self._acknowledged(known, told)
-        elif name == "PROPOSAL":
-            known.proposed[told.stream] = told.time
-            known.note("proposal", told)
-        else:
-            if known.committed is None and name not in _INFORMS:
-                known.committed, known.before = told.time, len(known.acks)
-            known.note(name.lower(), told)
-        if not known.header:
-            self._told(known, told)
-        return over
+            return  # of a NEWLEADER, say
+        since = known.proposed.get(event.stream)
+        if event.stream not in self.synced and since is not None and event.stream not in known.took:
+            known.took[event.stream] = event.time - since
+            known.note("ack", event)
+        self.read(known, event)
 
-    def _acknowledged(self, known: Transaction, told: MessageEvent) -> None:
-        since = known.proposed.get(told.stream)
-        if since is not None and told.stream not in known.acks:
-            known.acks[told.stream] = told.time - since
-            known.note("ack", told)
+    def propose(self, event: MessageEvent) -> None:
+        """PROPOSAL."""
+        known = self.find_transaction(event, begins=True)
+        if known is None:
+            return
+        if event.stream not in self.synced:
+            known.proposed[event.stream] = event.time
+            known.note("proposal", event)
+        self.read(known, event)
 
-    def _told(self, known: Transaction, told: MessageEvent) -> None:
+    def commit(self, event: MessageEvent) -> None:
+        """COMMIT or INFORM, or the same with a new configuration."""
+        known = self.find_transaction(event, begins=event.stream not in self.synced)
+        if known is None:
+            return
+        name = event.operation or ""
+        if event.stream not in self.synced:
+            if known.committed is None and name not in _INFORMS.split():
+                known.committed, known.acks_at_commit = event.time, len(known.took)
+            known.note(name.lower(), event)
+        self.read(known, event)
+
+    def read(self, known: Transaction, event: MessageEvent) -> None:
         """What a transaction is, from a packet that carries it."""
-        held = content(told)
+        held = content(event)
         header, txn = held.get("header"), held.get("txn")
-        if not isinstance(header, dict):
+        if known.header or not isinstance(header, dict):
             return
         known.header = header
         call = session_name(number(header, "clientId")), number(header, "cxid")
         if (
             call[1] or header.get("type") == _OPENS
         ):  # else it is the leader's own, and a connect asked for no such thing
-            known.request = self._requests.pop(call, None)
+            known.request = self.calls.pop(call) or known.request
         if isinstance(txn, dict):
-            known.error = txn["err"] if isinstance(txn.get("err"), int) else None
+            known.failed = txn["err"] if isinstance(txn.get("err"), int) else None
             known.path = path_of(txn)
+        known.path = known.path or known.request.path
 
-    def _entry(self, known: Transaction) -> ReportRow:
-        return entry_of(known, self._name)
-
-    def _name(self, stream: int) -> str:
-        """A learner by its sid, else by its address."""
-        sid = self._learners.get(stream)
-        return self.ends(stream)[0] if sid is None else str(sid)
+    on = (
+        on_requests(WRITES, receive_request, "path", "operations")
+        | on_answers(WRITES, receive_reply)
+        | subscribe([(CLIENTS, None, Role.REQUEST)], receive_request)
+        | subscribe([(CLIENTS, None, Role.RESPONSE)], receive_reply)
+        | on_quorum("ACK", acknowledge, "zxid")
+        | on_quorum("COMMIT COMMITANDACTIVATE", commit, "zxid")
+        | on_quorum("PROPOSAL", propose, "zxid", "data")
+        | on_quorum(_INFORMS, commit, "zxid", "data")
+        | on_quorum("REQUEST", forward, "data")
+        | on_quorum("FOLLOWERINFO OBSERVERINFO", learn, "data")
+        | on_quorum("DIFF TRUNC SNAP", begin_sync)
+        | on_quorum("NEWLEADER", end_sync)
+    )
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """See OldReport."""
-        said = said_of(cls, entry)
-        word = next(word for word, each in entry.rows if each == row)
-        what = " ".join(str(said[name]) for name in ("operation", "path") if said[name])
-        parts = [f"{_PARTS.get(word, word)} of transaction {said['zxid']}{f' ({what})' if what else ''}"]
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        what = " ".join(str(cells[name]) for name in ("operation", "path") if cells[name])
+        parts = [f"{_PARTS.get(word, word)} of transaction {cells['zxid']}{f' ({what})' if what else ''}"]
         commit = next((each for name, each in entry.rows if name.startswith("commit")), None)
-        if commit is not None and said["quorum_ns"] is not None:
-            parts.append(f"message {commit + 1} committed it {lasting(said['quorum_ns'])} after it was proposed")
-        if said["acknowledged"]:
-            parts.append(f"acknowledged by {', by '.join(said['acknowledged'])}")
-        if said["client_ns"] is not None:
-            parts.append(f"the client had its answer in {lasting(said['client_ns'])}")
+        if commit is not None and cells["quorum_ns"] is not None:
+            parts.append(f"message {commit + 1} committed it {lasting(cells['quorum_ns'])} after it was proposed")
+        if cells["acknowledged"]:
+            parts.append(f"acknowledged by {', by '.join(cells['acknowledged'])}")
+        if cells["client_ns"] is not None:
+            parts.append(f"the client had its answer in {lasting(cells['client_ns'])}")
         return "; ".join(parts)
 
 
 _PARTS = {"forwarded": "a follower's request", "sent again": "a later copy"}
 
 
-def _bounded(table: OrderedDict[Any, Request], key: object, request: Request) -> Request:
-    """Notes a request, the oldest is forgotten."""
-    table[key] = request
-    if len(table) > MOST_ASKED:
-        table.popitem(last=False)
-    return request
+def path_of(txn: Mapping[str, Any]) -> str | None:
+    """The node of a transaction; of a multi the first that has one."""
+    paths = (each.get("path") for each in (txn, *(inside(each.get("data")) for each in structs(txn.get("txns")))))
+    return next((path for path in paths if isinstance(path, str)), None)
+
+
+def path_asked(operation: str | None, values: Mapping[str, Any]) -> str | None:
+    """The node that a client asks to write; of a multi the first that has one, as of its transaction."""
+    asked = structs(values.get("operations")) if operation == "multi" else [values]
+    return next((path for path in (each.get("path") for each in asked) if isinstance(path, str)), None)
+
+
+def _operation(code: int) -> str | None:
+    return names("operation").get(code)
+
+
+def _between(first: int | None, last: int | None) -> int | None:
+    return None if first is None or last is None else last - first

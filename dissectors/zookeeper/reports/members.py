@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 
-from dissectors.old_report import Ends
-from dissectors.zookeeper.reports.messages import host
+from dissectors.correlator import Ends
+from dissectors.values import host_of
 
 MOST = 65_536
 """Connections and addresses that are remembered."""
@@ -44,17 +44,17 @@ class Members:
         self._found: dict[tuple[int, bool], int | None] = {}
         self._config = ""
 
-    def connected(self, stream: int, sid: int, address: object) -> None:
+    def connect(self, stream: int, sid: int, address: object) -> None:
         """An InitialMessage; address: one, or several with bars between, or nothing."""
         client = self._ends(stream)[0]
         if len(self._opened) < MOST:
             self._opened[stream] = sid
-            self._host.setdefault(host(client), set()).add(sid)
+            self._host.setdefault(host_of(client), set()).add(sid)
         for each in address.split("|")[:8] if isinstance(address, str) else ():
             if len(self._address) < MOST:
                 self._address[each] = sid
 
-    def configured(self, text: object) -> None:
+    def configure(self, text: object) -> None:
         """A configuration: `server.1=host:2888:3888:participant;2181`, a line for each."""
         if not isinstance(text, str) or text == self._config:
             return
@@ -80,7 +80,7 @@ class Members:
             self._host.setdefault(place, set()).update(sids)
         self._first = {**other._first, **self._first}
 
-    def voted(self, stream: int, leader: int | None, *, from_client: bool) -> None:
+    def vote(self, stream: int, leader: int | None, *, from_client: bool) -> None:
         """A LOOKING notification; None: for nobody."""
         if len(self._first) < MOST:
             who = stream if from_client else self._ends(stream)[1]
@@ -90,7 +90,7 @@ class Members:
         """Who said that it opened a connection."""
         return self._opened.get(stream)
 
-    def of(self, stream: int, *, from_client: bool) -> int | None:
+    def find_side(self, stream: int, *, from_client: bool) -> int | None:
         """The number of one side of an election connection; None where nothing tells it."""
         side = stream, from_client
         if side not in self._found:
@@ -101,14 +101,14 @@ class Members:
 
     def name(self, stream: int, *, from_client: bool) -> str:
         """The same for people: an address where there is no number."""
-        sid = self.of(stream, from_client=from_client)
+        sid = self.find_side(stream, from_client=from_client)
         return self._ends(stream)[not from_client] if sid is None else str(sid)
 
     def _at(self, server: str) -> int | None:
         sid = self._address.get(server)
         if sid is not None:
             return sid
-        found = self._host.get(host(server), set())
+        found = self._host.get(host_of(server), set())
         if len(found) == 1:
             return next(iter(found))
         first = self._first.get(server, -1)
@@ -124,3 +124,52 @@ class Members:
         if len(left) == 1:
             return next(iter(left))
         return first if first in possible else None
+
+
+class Ensembles:
+    """Which servers are of one ensemble, where a capture has several. Grows with each connection that is asked for.
+
+    Theory. Servers of all ensembles have the same few numbers, and none says which ensemble it is of. But a server
+    speaks with those of its own ensemble alone: hosts that have a connection of an election or of a quorum with each
+    other, even by way of others, are of one. Two ensembles on the same hosts are taken for one.
+    """
+
+    def __init__(self, ends: Ends) -> None:
+        """Nobody known."""
+        self._ends = ends
+        self._host: dict[int, str] = {}
+        """By connection its client's."""
+        self._of: dict[str, Members] = {}
+        self._hosts: dict[Members, list[str]] = {}
+        """The other way round."""
+
+    def find(self, stream: int) -> Members:
+        """What is known of the ensemble of a connection; until the next connection comes, which may join two."""
+        known = self._host.get(stream)
+        if known is None:
+            known, other = (host_of(end) for end in self._ends(stream))
+            self._host[stream] = known
+            self._join(self._at(known), self._at(other))
+        return self._of[known]
+
+    def opener(self, stream: int) -> int | None:
+        """Who said that it opened a connection; None for one that nobody asked for, as those of clients."""
+        return self.find(stream).opener(stream) if stream in self._host else None
+
+    def _at(self, place: str) -> Members:
+        found = self._of.get(place)
+        if found is None:
+            found = self._of[place] = Members(self._ends)
+            self._hosts[found] = [place]
+        return found
+
+    def _join(self, one: Members, other: Members) -> None:
+        """The smaller becomes a part of the larger, so that no host moves often."""
+        if one is other:
+            return
+        if len(self._hosts[one]) < len(self._hosts[other]):
+            one, other = other, one
+        one.absorb(other)
+        moved = self._hosts.pop(other)
+        self._hosts[one] += moved
+        self._of.update(dict.fromkeys(moved, one))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from dissectors.report import Row, column
 from dissectors.slotted import field, slotted
 from dissectors.zookeeper.reports.members import Members
 
@@ -20,9 +21,6 @@ QUIET, PATIENCE = 3_000_000_000, 90_000_000_000
 """ns without a vote behind which an election is over: one that has a winner, one that has none."""
 
 LOOKING, FOLLOWING, LEADING = 0, 1, 2
-
-MOST_ROWS = 512
-"""Messages of an election that are named."""
 
 
 class Vote(NamedTuple):
@@ -73,44 +71,78 @@ class Looker:
 
 
 @slotted(frozen=False, eq=False)
-class Poll:
+class Poll(Row):
     """An election, or servers that join. looked: the last time that somebody voted. agreed: when a majority had one
-    vote; settled: when it was told that there is a leader.
+    vote; settled: when it was told that there is a leader. led_by: the leader's number.
     """
 
-    first: int
-    last: int
-    looked: int
+    kind: str = column(
+        *("text", "election; joining: servers that came to a leader that there was"),
+        of=lambda poll: "joining" if poll.is_joining else "election",
+    )
+    winner: str | None = column(
+        *("text", "the leader's number; nothing where the capture does not tell"),
+        of=lambda poll: None if poll.led_by is None else str(poll.led_by),
+    )
+    zxid: str | None = column(
+        *("text", "the last transaction of the winner"),
+        of=lambda poll: None if poll.last_zxid is None else f"{poll.last_zxid:#x}",
+    )
+    epoch: int | None = column("number", "the epoch that it began, else that of its vote")
+    round: int = column("number", "how often they had voted before, as they count it", 0)
+    decided_ns: int | None = column(
+        *("duration", "from the first vote until a majority had one, or it was told who leads"),
+        of=lambda poll: poll.decided,
+    )
+    servers: list[str] = column("texts", "who was looking for a leader", of=lambda poll: poll.lookers)
+    votes: list[str] = column(
+        *("texts", "for whom each voted, one after the other"),
+        of=lambda poll: [
+            f"{name} for {', then '.join(map(str, looker.votes))}"
+            for name, looker in poll.lookers.items()
+            if looker.votes
+        ],
+    )
+    dropped: list[str] = column(
+        *("texts", "connections that were dropped, for the other side has the larger number"),
+        of=lambda poll: dict.fromkeys(poll.drops),
+    )
+    looked: int = 0
     lookers: dict[str, Looker] = field(default_factory=dict)
-    rows: list[tuple[str, int]] = field(default_factory=list)
     said: set[tuple[str, Vote]] = field(default_factory=set)
-    round: int = 0
-    winner: int | None = None
-    zxid: int | None = None
-    epoch: int | None = None
+    led_by: int | None = None
+    last_zxid: int | None = None
     agreed: int | None = None
     settled: int | None = None
-    dropped: list[str] = field(default_factory=list)
+    drops: list[str] = field(default_factory=list)
 
-    def note(self, word: str, event: Event) -> None:
+    most_rows = 512
+
+    def hear_of(self, word: str, event: Event) -> None:
         """One more message."""
         self.last = max(self.last, event.time)
-        if event.row is not None and len(self.rows) < MOST_ROWS:
-            self.rows.append((word, event.row))
+        if event.row is not None:
+            self.add(word, event.row)
 
     def settle(self, winner: int | None, time: int) -> None:
         """There is a leader."""
         if self.settled is None:
             self.settled = time
-            self.winner = winner if winner is not None else self.winner
-            leader = self.lookers.get(str(self.winner))
+            self.led_by = winner if winner is not None else self.led_by
+            leader = self.lookers.get(str(self.led_by))
             if leader is not None:
                 leader.done = time
 
     @property
+    def decided(self) -> int | None:
+        """ns until it was."""
+        when = self.agreed if self.agreed is not None else self.settled
+        return None if when is None else when - self.first
+
+    @property
     def is_joining(self) -> bool:
         """Whether servers came to a leader that did not look for one."""
-        return self.winner is not None and str(self.winner) not in self.lookers
+        return self.led_by is not None and str(self.led_by) not in self.lookers
 
     def is_over(self, time: int) -> bool:
         """Whether nothing of what comes at a time belongs to it."""
@@ -142,7 +174,7 @@ class Polls:
                     self._begins(event, epoch)
                 case Dropped(opener, by):
                     for poll in (self._open or self.polls)[-1:]:
-                        poll.dropped.append(f"{opener} by {by}")
+                        poll.drops.append(f"{opener} by {by}")
         return self.polls
 
     def _looks(self, event: Event, vote: Vote) -> None:
@@ -153,13 +185,13 @@ class Polls:
         self._fresh.add(side)
         poll = next(self._polls_of(name), None) or next((each for each in self._open if each.settled is None), None)
         if poll is None:
-            poll = Poll(event.time, event.time, event.time)
+            poll = Poll(event.time, event.time, looked=event.time)
             self.polls.append(poll)
             self._open.append(poll)
         poll.looked = event.time
         poll.said.add((name, vote))
         looker = poll.lookers.setdefault(name, Looker())
-        poll.note("vote", event)
+        poll.hear_of("vote", event)
         if vote.leader is not None and not self._to_observer(event) and not self._is_observer(name):
             poll.round = max(poll.round, vote.round)
             if vote.leader not in looker.votes:  # votes get better, and come late on other connections
@@ -188,7 +220,7 @@ class Polls:
             and poll.settled is None
             and 2 * latest.count(vote.leader or 0) > len(self._members.voters) > 0
         ):
-            poll.agreed, poll.winner, poll.zxid = event.time, vote.leader, vote.zxid
+            poll.agreed, poll.led_by, poll.last_zxid = event.time, vote.leader, vote.zxid
 
     def _has_leader(self, event: Event, vote: Vote) -> None:
         """FOLLOWING, LEADING or OBSERVING: of who has found a leader, or had one."""
@@ -199,15 +231,15 @@ class Polls:
             self._leader = vote.leader
         for poll in self._open:
             looker = poll.lookers.get(name)
-            mine = looker is not None and (leads or poll.winner in (None, vote.leader))
+            mine = looker is not None and (leads or poll.led_by in (None, vote.leader))
             if mine and looker is not None and looker.done is None:
                 looker.done = event.time
             if leads or mine:
                 poll.settle(vote.leader, event.time)
-                if vote.leader == poll.winner:
-                    poll.zxid = vote.zxid
+                if vote.leader == poll.led_by:
+                    poll.last_zxid = vote.zxid
                     poll.epoch = vote.epoch if poll.epoch is None else max(poll.epoch, vote.epoch)
-                poll.note("leading" if leads else "following", event)
+                poll.hear_of("leading" if leads else "following", event)
 
     def _follows(self, event: Event, sid: int) -> None:
         """A learner connects to the leader."""
@@ -215,19 +247,19 @@ class Polls:
             looker = poll.lookers[str(sid)]
             looker.done = event.time
             poll.settle(looker.votes[-1] if looker.votes else None, event.time)
-            if poll.winner is not None:
-                self._leader = poll.winner
-            poll.note("joins", event)
+            if poll.led_by is not None:
+                self._leader = poll.led_by
+            poll.hear_of("joins", event)
 
     def _begins(self, event: Event, epoch: int) -> None:
         """A leader tells its epoch."""
         for poll in self._open[-1:]:
             poll.epoch = max(poll.epoch or 0, epoch)
-            poll.note("epoch", event)
+            poll.hear_of("epoch", event)
 
     def _to_observer(self, event: Event) -> bool:
         """Whether a notification is for a server that does not vote."""
-        sid = self._members.of(event.stream, from_client=not event.from_client)
+        sid = self._members.find_side(event.stream, from_client=not event.from_client)
         return sid in self._members.observers
 
     def _is_observer(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The story of sessions: who had one, on which servers, how long, what it did, and how it ended.
+"""The report of sessions: who had one, on which servers, how long, what it did, and how it ended.
 
 Facts (ClientCnxn, SessionTrackerImpl). A session outlives its connections: a client connects again, to any server, and
 names it. It ends by closeSession, or where nothing was heard of the client for the negotiated timeout: then the leader
@@ -10,303 +10,274 @@ An ephemeral node lives as long as the session that created it.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from dissectors.api import Role
-from dissectors.old_report import Column, ConnectionEnd, Ends, MessageEvent, OldReport, ReportRow, said_of
+from dissectors.correlator import ConnectionEnd, Ends, MessageEvent, subscribe
+from dissectors.message import Role
+from dissectors.report import Report, ReportRow, Row, add_name, column
+from dissectors.slotted import field, slotted
+from dissectors.values import number
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import names, numbers
 from dissectors.zookeeper.labels import session as session_name
-from dissectors.zookeeper.reports.asked import Asked, session_of
-from dissectors.zookeeper.reports.messages import (
+from dissectors.zookeeper.reports.fields import (
     AUTHFAILED,
     CLIENTS,
     CONNECT,
-    DATA,
     EVENT,
-    QUORUM,
     WRITES,
     Write,
     content,
     done,
     inside,
-    number,
-    of_clients,
-    of_quorum,
+    on_answers,
+    on_quorum,
+    on_requests,
+    session_of,
     writes,
 )
 from dissectors.zookeeper.reports.standing import SET_AGAIN, Standing
-from dissectors.zookeeper.reports.tenure import CLOSED, EXPIRED, LOST, MOST_NAMED, OPEN, REFUSED, Tenure, add
-from dissectors.zookeeper.reports.watches import AGAIN, CLOSE, SETTERS, sets_of, watches_set
+from dissectors.zookeeper.reports.watches import AGAIN, CLOSE, SETTERS, Call, watches_asked, watches_set
 
-MOST = 65_536
-"""Sessions that are remembered."""
+MOST_NAMED = 32
+"""Servers, addresses and ephemeral nodes that a row names."""
 
 MOST_NODES = 100_000
 """Ephemeral nodes that are remembered."""
 
+CLOSED, EXPIRED, LOST, REFUSED, OPEN = "closed", "expired", "lost", "refused", "open"
+
 _MS = 1_000_000
 PING = "ping"
-_READERS = (*SETTERS, "addWatch", "removeWatches", *AGAIN)
-_CREATES = tuple(name for name in WRITES if name.startswith("create"))
+_CODES = tuple(names("operation"))
 _CLOSE_TYPE = numbers("operation")[CLOSE]
 
 
-class Sessions(OldReport):
-    """See the module."""
+@slotted(frozen=False, eq=False)
+class Session(Row):
+    """stream: the latest connection, heard: when its client last said something there. refused: it asked for a session,
+    or to be known, and has not got it. nodes: its ephemeral nodes.
+    """
+
+    session: str = column("text", "its id; a connection whose session is unknown stands for itself", "")
+    state: str = column(
+        "text", "closed, expired, lost (its connection ended), refused, open (at the capture's end)", OPEN
+    )
+    by: str | None = column("text", "who ended it, or its last connection: client, server or leader")
+    clients: dict[str, None] = column("texts", "addresses that it came from", default_factory=dict)
+    servers: list[str] = column("texts", "servers that it was on, in order", default_factory=list)
+    connections: int = column("number", "how often it connected", 0)
+    timeout_ns: int | None = column("duration", "after so long a silence it expires, as negotiated")
+    asked_ns: int | None = column("duration", "what the client had asked for")
+    opened: int | None = column("time", "when it was given; nothing where that is not in the capture")
+    ended: int | None = column("time", "when that was")
+    requests: int = column("number", "requests, without pings", 0)
+    errors: int = column("number", "answers with an error", 0)
+    pings: int = column("number", "pings", 0)
+    events: int = column("number", "notifications of watches", 0)
+    watches_set: int = column("number", "watches that were set", 0)
+    watches_fired: int = column("number", "of these, and of those before the capture, how many fired", 0)
+    watches_open: int = column("number", "watches that stand", 0)
+    ephemerals_created: int = column("number", "ephemeral nodes that it created", 0)
+    ephemerals: list[str] = column("texts", "those that are still there", of=lambda row: list(row.nodes)[:MOST_NAMED])
+    silence_ns: int | None = column("duration", "the longest time without a word of the client on one connection")
+    stream: int | None = None
+    heard: int | None = None
+    refused: bool = False
+    nodes: dict[str, None] = field(default_factory=dict)
+
+    most_rows = 32
+
+    def end(self, state: str, time: int | None, by: str | None = None) -> None:
+        """It is over, or seems so."""
+        self.state, self.ended, self.by = state, time, by
+
+
+class Sessions(Report[Session]):
+    """See the module. Nothing is over before the end: a session may come back."""
 
     name = "sessions"
     about = "each client's session: its connections, its timeout, what it did, how it ended"
     needs = CLIENTS
-    columns = (
-        Column("session", "text", "its id; a connection whose session is unknown stands for itself"),
-        Column("state", "text", "closed, expired, lost (its connection ended), refused, open (at the capture's end)"),
-        Column("by", "text", "who ended it, or its last connection: client, server or leader"),
-        Column("clients", "texts", "addresses that it came from"),
-        Column("servers", "texts", "servers that it was on, in order"),
-        Column("connections", "number", "how often it connected"),
-        Column("timeout_ns", "duration", "after so long a silence it expires, as negotiated"),
-        Column("asked_ns", "duration", "what the client had asked for"),
-        Column("opened", "time", "when it was given; nothing where that is not in the capture"),
-        Column("ended", "time", "when that was"),
-        Column("requests", "number", "requests, without pings"),
-        Column("errors", "number", "answers with an error"),
-        Column("pings", "number", "pings"),
-        Column("events", "number", "notifications of watches"),
-        Column("watches_set", "number", "watches that were set"),
-        Column("watches_fired", "number", "of these, and of those before the capture, how many fired"),
-        Column("watches_open", "number", "watches that stand"),
-        Column("ephemerals_created", "number", "ephemeral nodes that it created"),
-        Column("ephemerals", "texts", "those that are still there"),
-        Column("silence_ns", "duration", "the longest time without a word of the client on one connection"),
-    )
-    wants: ClassVar = {
-        **{(CLIENTS, code, Role.REQUEST): frozenset() for code in names("operation")},
-        **{(CLIENTS, code, Role.RESPONSE): frozenset({("err",)}) for code in names("operation")},
-        (CLIENTS, None, Role.REQUEST): frozenset({("timeOut",), ("sessionId",)}),
-        (CLIENTS, None, Role.RESPONSE): frozenset({("timeOut",), ("sessionId",), ("err",)}),
-        **of_clients((PING,), Role.RESPONSE),
-        **of_clients(SETTERS, Role.REQUEST, "path", "watch"),
-        **of_clients(("addWatch",), Role.REQUEST, "path", "mode"),
-        **of_clients(("removeWatches",), Role.REQUEST, "path", "type"),
-        **of_clients(AGAIN, Role.REQUEST, *SET_AGAIN),
-        **of_clients(WRITES, Role.REQUEST, "path", "flags", "operations"),
-        **of_clients(WRITES, Role.RESPONSE, "err", "path", "operations"),
-        (CLIENTS, EVENT, Role.PUSH): frozenset({("type",), ("path",)}),
-        **of_quorum(("PROPOSAL", "INFORM"), DATA),
-    }
+    row = Session
 
-    def __init__(self, ends: Ends, *emit: Any) -> None:
-        """See OldReport."""
-        super().__init__(ends, *emit)
-        self._sessions: OrderedDict[str, Tenure] = OrderedDict()
-        self._on: dict[int, str] = {}
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        super().__init__(ends, emit)
+        self.on_stream: dict[int, str] = {}
         """By connection the session that is on it."""
-        self._reads: Asked[tuple[tuple[str, str], ...]] = Asked()
-        self._removes: Asked[tuple[int, str]] = Asked()
-        self._writes: Asked[list[Write | None]] = Asked()
-        self._asked: Asked[object] = Asked()
-        """Of a connect the session that it asks for."""
-        self._standing = Standing()
-        self._owners: dict[str, Tenure] = {}
+        self.standing = Standing()
+        self.owners: dict[str, Session] = {}
         """By path who created an ephemeral node."""
 
-    def see(self, told: MessageEvent) -> Iterable[ReportRow]:
-        """Nothing is over before the end: a session may come back."""
-        if told.protocol == QUORUM:
-            self._proposed(told)
-            return ()
-        if told.operation == CONNECT:
-            return self._connect(told)
-        if told.context.code is None:
-            return ()
-        known, forgotten = self._session(session_of(told), told)
-        if told.context.role is Role.REQUEST:
-            self._request(known, told)
-        elif told.context.role is Role.PUSH:
-            self._event(known, told)
-        else:
-            self._answer(known, told)
-        return forgotten
+    def close(self, row: Session) -> None:
+        """See Report."""
+        row.watches_open = sum(not watch.broken for watch in self.standing.of_session(row.session))
+        super().close(row)
 
-    def ended(self, ending: ConnectionEnd) -> Iterable[ReportRow]:
+    def end_connection(self, end: ConnectionEnd) -> None:
         """Without a session on it, or with one that is over or elsewhere, a connection's end says nothing."""
-        name = self._on.pop(ending.stream, None)
-        known = None if name is None else self._sessions.get(name)
-        if known is None or known.stream != ending.stream:
-            return ()
+        known = self.rows.get(self.on_stream.pop(end.stream, None))
+        if known is None or known.stream != end.stream:
+            return
         known.stream = known.heard = None
-        known.last = max(known.last, ending.time)
-        self._standing.lose(known.name)
+        known.last = max(known.last, end.time)
+        self.standing.lose(known.session)
         if known.state == OPEN:
-            by = "client" if ending.by_client else "server"
-            known.end(REFUSED if known.refused else LOST, ending.time, by)
-        return ()
+            known.end(REFUSED if known.refused else LOST, end.time, "client" if end.by_client else "server")
 
-    def finish(self) -> Iterator[ReportRow]:
-        """All of them."""
-        for known in self._sessions.values():
-            yield self._entry(known)
+    def make(self, key: str, event: MessageEvent) -> Session:
+        """See Report."""
+        return Session(event.time, event.time, session=key)
 
-    def _session(self, name: str, told: MessageEvent) -> tuple[Tenure, list[ReportRow]]:
-        """A session that a message is of, and what is forgotten for it."""
-        known = self._sessions.get(name)
-        forgotten: list[ReportRow] = []
-        if known is None:
-            known = self._sessions[name] = Tenure(name, told.time, told.time)
-            if len(self._sessions) > MOST:
-                forgotten.append(self._entry(self._sessions.popitem(last=False)[1]))
-        known.last = max(known.last, told.time)
-        if told.context.role is Role.REQUEST and self._on.get(told.stream) != name:
-            known.stream, known.heard = told.stream, None
+    def find_session(self, event: MessageEvent) -> Session:
+        """The session that a message is of."""
+        name = session_of(event)
+        known = self.find(name, event)
+        if event.context.role is Role.REQUEST and self.on_stream.get(event.stream) != name:
+            known.stream, known.heard = event.stream, None
             known.connections += 1
-            self._standing.lose(name)
-            client, server = self.ends(told.stream)
-            add(known.clients, client)
-            if not known.servers or known.servers[-1] != server:
-                known.servers = [*known.servers[: MOST_NAMED - 1], server]
-            self._on[told.stream] = name
-        return known, forgotten
+            self.standing.lose(name)
+            add_name(known.clients, event.client, MOST_NAMED)
+            if not known.servers or known.servers[-1] != event.server:
+                known.servers = [*known.servers[: MOST_NAMED - 1], event.server]
+            self.on_stream[event.stream] = name
+        return known
 
-    def _connect(self, told: MessageEvent) -> Iterable[ReportRow]:
-        known, forgotten = self._session(session_of(told), told)
-        given, timeout = number(told.values, "sessionId"), number(told.values, "timeOut")
-        if told.context.role is Role.REQUEST:
-            known.note("connect", told.row)
-            known.asked, known.heard, known.refused = timeout, told.time, True
-            if known.state == LOST:
-                known.end(OPEN, None)
-            self._asked.keep(told, given)
-            return forgotten
+    def receive_connect(self, event: MessageEvent) -> None:
+        """A connect; other messages without an operation are words, which have no session."""
+        if event.operation != CONNECT:
+            return
+        known = self.find_session(event)
+        given, timeout = number(event.values, "sessionId"), event.values.get("timeOut")
+        known.note("connect", event)
+        known.asked_ns, known.heard, known.refused = _ns(timeout), event.time, True
+        if known.state == LOST:
+            known.end(OPEN, None)
+        self.await_answer(event, given)
+
+    def receive_connected(self, event: MessageEvent) -> None:
+        """The answer to a connect."""
+        if event.operation != CONNECT:
+            return
+        known = self.find_session(event)
+        given, timeout = number(event.values, "sessionId"), event.values.get("timeOut")
         known.refused = not given
         if given:
-            known.timeout = timeout
-            known.opened = told.time if self._asked.answered(told) == 0 else known.opened
+            known.timeout_ns = _ns(timeout)
+            known.opened = event.time if self.take_request(event) == 0 else known.opened
         else:
-            known.note("refused", told.row)
+            known.note("refused", event)
             if known.state != CLOSED:
-                known.end(REFUSED if told.values.get("err") else EXPIRED, told.time, "server")
-                self._leave(known)
-        return forgotten
+                known.end(REFUSED if event.values.get("err") else EXPIRED, event.time, "server")
+                self.leave(known)
 
-    def _request(self, known: Tenure, told: MessageEvent) -> None:
-        if known.stream == told.stream:
-            known.silence = max(known.silence, told.time - (known.heard or told.time))
-            known.heard = told.time
-        name, values = told.operation or "", told.values
+    def receive_request(self, event: MessageEvent) -> None:
+        """Any other request."""
+        known, name, values = self.find_session(event), event.operation or "", event.values
+        if known.stream == event.stream:
+            silence = max(known.silence_ns or 0, event.time - (known.heard or event.time))
+            known.silence_ns, known.heard = silence or None, event.time
         if name == PING:
             known.pings += 1
             return
         known.requests += 1
-        sets = sets_of(name, values)
-        if sets:
-            self._reads.keep(told, sets)
-        elif name == "removeWatches" and isinstance(values.get("path"), str):
-            self._removes.keep(told, (number(values, "type"), values["path"]))
+        call = watches_asked(name, values)
+        if call is not None:
+            self.await_answer(event, call)
         elif name == CLOSE:
-            known.note("close", told.row)
+            known.note("close", event)
         elif name in WRITES:
-            written = list(writes(name, values))
-            if any(write is not None and (write.ephemeral or write.path in self._owners) for write in written):
-                self._writes.keep(told, written)
+            written = tuple(writes(name, values))
+            if any(write is not None and (write.ephemeral or write.path in self.owners) for write in written):
+                self.await_answer(event, Call(written=written))
 
-    def _answer(self, known: Tenure, told: MessageEvent) -> None:
-        error = told.values.get("err")
+    def receive_answer(self, event: MessageEvent) -> None:
+        """The answer to one."""
+        known, error, name = self.find_session(event), event.values.get("err"), event.operation
         known.errors += bool(error)
-        name = told.operation
         if name == CLOSE and not error:
-            known.end(CLOSED, told.time, "client")
-            self._leave(known)
-        elif error == AUTHFAILED:
+            known.end(CLOSED, event.time, "client")
+            self.leave(known)
+            return
+        if error == AUTHFAILED:
             known.refused = True
-        elif (sets := self._reads.answered(told)) is not None and told.partner is not None:
-            for kind, path in watches_set(name, sets, error):
-                known.set += self._standing.set(known.name, kind, path, told.partner, told.time)
-        elif (removed := self._removes.answered(told)) is not None and not error:
-            self._standing.remove(known.name, *removed)
-        elif (written := self._writes.answered(told)) is not None:
-            self._written(known, done(name, written, told.values))
+            return
+        call = self.take_request(event)
+        if not isinstance(call, Call) or event.partner is None:
+            return
+        for kind, path in watches_set(name, call.sets, error):
+            known.watches_set += self.standing.set(known.session, kind, path, event.partner, event.time)
+        if call.removes is not None and not error:
+            self.standing.remove(known.session, *call.removes)
+        self.write(known, done(name, list(call.written), event.values))
 
-    def _written(self, known: Tenure, written: Iterable[Write]) -> None:
+    def write(self, known: Session, written: Iterable[Write]) -> None:
         """Ephemeral nodes come, and any session takes them away."""
         for write in written:
             if write.verb == "deleted":
-                owner = self._owners.pop(write.path, None)
+                owner = self.owners.pop(write.path, None)
                 if owner is not None:
                     owner.nodes.pop(write.path, None)
             elif write.ephemeral:
-                known.created += 1
-                if len(self._owners) < MOST_NODES:
+                known.ephemerals_created += 1
+                if len(self.owners) < MOST_NODES:
                     known.nodes[write.path] = None
-                    self._owners[write.path] = known
+                    self.owners[write.path] = known
 
-    def _event(self, known: Tenure, told: MessageEvent) -> None:
-        event, path = told.values.get("type"), told.values.get("path")
+    def receive_event(self, event: MessageEvent) -> None:
+        """A notification."""
+        known, kind, path = self.find_session(event), event.values.get("type"), event.values.get("path")
         known.events += 1
-        if isinstance(event, str) and isinstance(path, str):
-            known.fired += len(self._standing.fired(known.name, event, path)) or 1
+        if isinstance(kind, str) and isinstance(path, str):
+            known.watches_fired += len(self.standing.fire(known.session, kind, path)) or 1
 
-    def _proposed(self, told: MessageEvent) -> None:
+    def receive_proposal(self, event: MessageEvent) -> None:
         """The leader closes a session that it has not heard of."""
-        held = content(told)
+        held = content(event)
         if not _is_expiry(held):
             return
-        known = self._sessions.get(session_name(number(held["header"], "clientId")))
+        known = self.rows.get(session_name(number(held["header"], "clientId")))
         if known is not None and known.state not in (CLOSED, EXPIRED):
-            known.note("expired", told.row)
-            known.end(EXPIRED, told.time, "leader")
-            self._leave(known)
+            known.add("expired", event.row)
+            known.end(EXPIRED, event.time, "leader")
+            self.leave(known)
 
-    def _leave(self, known: Tenure) -> None:
+    def leave(self, known: Session) -> None:
         """With a session go its ephemeral nodes and its watches."""
         for path in known.nodes:
-            self._owners.pop(path, None)
+            self.owners.pop(path, None)
         known.nodes.clear()
-        self._standing.close(known.name)
+        self.standing.close(known.session)
 
-    def _entry(self, known: Tenure) -> ReportRow:
-        standing = sum(not watch.broken for watch in self._standing.of(known.name))
-        nodes = list(known.nodes)[:MOST_NAMED]
-        values = (
-            known.name,
-            known.state,
-            known.by,
-            known.clients,
-            known.servers,
-            known.connections,
-            _ns(known.timeout),
-            _ns(known.asked),
-            known.opened,
-            known.over,
-            known.requests,
-            known.errors,
-            known.pings,
-            known.events,
-            known.set,
-            known.fired,
-            standing,
-            known.created,
-            nodes,
-            known.silence or None,
-        )
-        return ReportRow(values, tuple(known.rows), known.first, known.last)
+    on = (
+        subscribe([(CLIENTS, code, Role.REQUEST) for code in _CODES], receive_request)
+        | subscribe([(CLIENTS, code, Role.RESPONSE) for code in _CODES], receive_answer, {("err",)})
+        | subscribe([(CLIENTS, None, Role.REQUEST)], receive_connect, {("timeOut",), ("sessionId",)})
+        | subscribe([(CLIENTS, None, Role.RESPONSE)], receive_connected, {("timeOut",), ("sessionId",), ("err",)})
+        | on_answers([PING], receive_answer)
+        | on_requests(SETTERS, receive_request, "path", "watch")
+        | on_requests(["addWatch"], receive_request, "path", "mode")
+        | on_requests(["removeWatches"], receive_request, "path", "type")
+        | on_requests(AGAIN, receive_request, *SET_AGAIN)
+        | on_requests(WRITES, receive_request, "path", "flags", "operations")
+        | on_answers(WRITES, receive_answer, "err", "path", "operations")
+        | subscribe([(CLIENTS, EVENT, Role.PUSH)], receive_event, {("type",), ("path",)})
+        | on_quorum("PROPOSAL INFORM", receive_proposal, "data")
+    )
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Lines name connects, and what ends a session; see OldReport."""
+        """Rows name connects, and what ends a session; see Report."""
         return operation in (CONNECT, CLOSE) or _is_expiry(inside(values.get("data")))
 
     @classmethod
-    def says(cls, entry: ReportRow, row: int) -> str:
-        """See OldReport."""
-        said = said_of(cls, entry)
-        word = next(word for word, each in entry.rows if each == row)
-        lasted = f" {lasting(said['ended'] - entry.first)} after it was first seen" if said["ended"] else ""
-        by = f" by the {said['by']}" if said["by"] else ""
-        many = f", {said['connections']} connections" if said["connections"] > 1 else ""
-        return f"{_VERBS[word]} session {said['session']}: {said['state']}{by}{lasted}{many}"
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        lasted = f" {lasting(cells['ended'] - entry.first)} after it was first seen" if cells["ended"] else ""
+        by = f" by the {cells['by']}" if cells["by"] else ""
+        many = f", {cells['connections']} connections" if cells["connections"] > 1 else ""
+        return f"{_VERBS[word]} session {cells['session']}: {cells['state']}{by}{lasted}{many}"
 
 
 _VERBS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
@@ -318,5 +289,5 @@ def _is_expiry(held: Mapping[str, Any]) -> bool:
     return isinstance(header, dict) and header.get("type") == _CLOSE_TYPE and not header.get("cxid")
 
 
-def _ns(milliseconds: object) -> int | None:
-    return milliseconds * _MS if isinstance(milliseconds, int) else None
+def _ns(milliseconds: object) -> int:
+    return milliseconds * _MS if isinstance(milliseconds, int) else 0

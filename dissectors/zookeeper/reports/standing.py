@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dissectors.slotted import field, slotted
-from dissectors.zookeeper.reports.messages import number
+from dissectors.report import Row, column
+from dissectors.slotted import slotted
+from dissectors.values import number
 
 MOST = 200_000
 """Watches that are remembered."""
-
-MOST_ROWS = 64
-"""Messages of a watch that are named."""
 
 DATA, EXIST, CHILD, PERSISTENT, RECURSIVE = "data", "exist", "child", "persistent", "recursive"
 ONCE = frozenset({DATA, EXIST, CHILD})
@@ -57,33 +55,40 @@ _REMOVES: Mapping[int, tuple[str, ...]] = {
 _MODES = {0: PERSISTENT, 1: RECURSIVE}
 
 
-@slotted(frozen=False, eq=False)
-class Watch:
-    """One watch. `row`: of the request that set it, and `since` the time of its answer; None where nobody saw it.
+FIRED, STANDS, REMOVED, CLOSED, LOST = "fired", "stands", "removed", "session closed", "lost"
 
-    rows: with their words. broken: its connection ended, and it was not set again. events: how often it fired; event,
-    fired and at: the last time, its message and when; write, delivery: what was written for it, and the longest time
-    that such news took.
+
+@slotted(frozen=False, eq=False)
+class Watch(Row):
+    """One watch. since: when the request that set it was answered; None where nobody saw it. at: when it fired last.
+
+    broken: its connection ended, and it was not set again.
     """
 
-    session: str
-    path: str
-    kind: str | None
-    row: int | None
-    since: int | None
-    rows: list[tuple[str, int]] = field(default_factory=list)
-    broken: bool = False
-    events: int = 0
-    event: str | None = None
-    fired: int | None = None
+    path: str = column("text", "the node", "")
+    kind: str | None = column(
+        "text", "data, exist, child, persistent or recursive; nothing where nobody saw it being set"
+    )
+    state: str = column("text", "fired, stands, removed, session closed, or lost: its connection ended", STANDS)
+    event: str | None = column("text", "what fired it, of several the last")
+    session: str = column("text", "whose watch it is", "")
+    set: int | None = column("message", "the request that set it; nothing where that is not in the capture")
+    fired: int | None = column("message", "the event")
+    events: int = column("number", "how often it fired", 0)
+    stood_ns: int | None = column("duration", "from the answer that it was set by to the event, or to its end")
+    write: int | None = column("message", "the request of the write behind the event")
+    delivery_ns: int | None = column("duration", "from that to the event, of several events the longest")
+    since: int | None = None
     at: int | None = None
-    write: int | None = None
-    delivery: int | None = None
+    broken: bool = False
 
-    def note(self, word: str, row: int) -> None:
-        """Names one more message."""
-        if len(self.rows) < MOST_ROWS:
-            self.rows.append((word, row))
+    def end(self, state: str, time: int | None = None) -> None:
+        """Nothing more comes of it, from a time on."""
+        self.state = state
+        until = self.at if state == FIRED else time
+        self.stood_ns = None if self.since is None or until is None else until - self.since
+        times = [each for each in (self.since, self.at, time) if each is not None] or [0]
+        self.first, self.last = times[0], max(times)
 
 
 _Mine = dict[str, dict[str, Watch]]
@@ -101,7 +106,7 @@ class Standing:
         self._of: dict[str, _Mine] = {}
         self._count = 0
 
-    def of(self, session: str) -> list[Watch]:
+    def of_session(self, session: str) -> list[Watch]:
         """Those of a session."""
         return [watch for group in self._of.get(session, {}).values() for watch in group.values()]
 
@@ -109,17 +114,17 @@ class Standing:
         """A request was answered that sets a watch; whether that is a new one."""
         known = self._of.get(session, {}).get(_group(kind), {}).get(path)
         if known is not None:
-            known.note("again", row)
+            known.add("again", row)
             known.broken = False
             return False
         if self._count >= MOST:
             return False
-        watch = Watch(session, path, kind, row, time, [("set", row)])
+        watch = Watch(time, time, [("set", row)], path, kind, session=session, set=row, since=time)
         self._of.setdefault(session, {}).setdefault(_group(kind), {})[path] = watch
         self._count += 1
         return True
 
-    def fired(self, session: str, event: str, path: str) -> list[Watch]:
+    def fire(self, session: str, event: str, path: str) -> list[Watch]:
         """The watches that an event fires; those that fire once are gone."""
         found: list[Watch] = []
         for group in _FIRES.get(event, ()):
@@ -139,17 +144,17 @@ class Standing:
 
     def close(self, session: str) -> list[Watch]:
         """The watches of a session that is over."""
-        gone = self.of(session)
+        gone = self.of_session(session)
         self._of.pop(session, None)
         self._count -= len(gone)
         return gone
 
     def lose(self, session: str) -> None:
         """The connection of a session ended: what is not set again is lost."""
-        for watch in self.of(session):
+        for watch in self.of_session(session):
             watch.broken = True
 
-    def end(self) -> Iterator[Watch]:
+    def close_all(self) -> Iterator[Watch]:
         """All that stand."""
         for session in list(self._of):
             yield from self.close(session)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from dissectors.api import Role
-from dissectors.zookeeper.reports import commits
 from dissectors.zookeeper.reports.commits import Commits
 from tests.dissectors.telling import MS
 from tests.dissectors.zookeeper.reports.told import SESSION, Book, txn
@@ -75,7 +74,8 @@ def test_an_exchange_of_all() -> None:
 def test_the_messages_and_what_is_said_of_them() -> None:
     book = Book(Commits)
     whole(book)
-    (entry,) = book.report.finish()
+    book.finish()
+    (entry,) = book.entries
     assert list(entry.rows) == [
         ("request", 2),
         ("forwarded", 3),
@@ -96,7 +96,8 @@ def test_the_messages_and_what_is_said_of_them() -> None:
 def test_what_a_follower_asked_the_leader() -> None:
     book = Book(Commits)
     whole(book)
-    (entry,) = book.report.finish()
+    book.finish()
+    (entry,) = book.entries
     assert Commits.describe(entry, 3).startswith("a follower's request of transaction 0x7 (setData /a); message 8")
 
 
@@ -189,13 +190,14 @@ def test_who_came_back_did_not_ask_for_its_end() -> None:
     row = book.tell({}, operation="connect", role=Role.REQUEST, stream=CLIENT, partner=1)
     book.tell({}, operation="connect", role=Role.RESPONSE, stream=CLIENT, partner=row)
     book.packet("PROPOSAL", txn(-11, 7, xid=0), zxid=7, stream=FIRST, after=6000)
-    (entry,) = book.report.finish()
+    book.finish()
+    (entry,) = book.entries
     assert list(entry.rows) == [("proposal", 2)]
     assert Commits.cells(entry)["client_ns"] is None
 
 
 def test_the_first_are_told_when_many_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits, "MOST", 4)
+    monkeypatch.setattr(Commits, "limit", 4)
     book = Book(Commits)
     for zxid in range(10):
         propose(book, zxid)

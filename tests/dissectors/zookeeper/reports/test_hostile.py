@@ -14,9 +14,9 @@ from dissectors.report import ReportType
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import names
 from dissectors.zookeeper.quorum.packets import packets
-from dissectors.zookeeper.reports import asked, causes, reports, standing
+from dissectors.zookeeper.reports import reports, standing
 from dissectors.zookeeper.reports.causes import Cause, Causes
-from dissectors.zookeeper.reports.messages import Write
+from dissectors.zookeeper.reports.fields import Write
 from dissectors.zookeeper.reports.standing import Standing
 from tests.dissectors.telling import feed, kinds_of, wanted_names
 from tests.dissectors.zookeeper.reports.told import ends
@@ -68,7 +68,7 @@ def test_no_more_watches_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Standing()
     made = [found.set("s", "data", f"/{number}", number, 0) for number in range(20)]
     assert made == [True] * 10 + [False] * 10
-    assert len(found.fired("s", "NodeDeleted", "/3")) == 1
+    assert len(found.fire("s", "NodeDeleted", "/3")) == 1
     assert found.set("s", "data", "/new", 0, 0)
     assert len(found.close("s")) == 10
     assert found.set("t", "child", "/a", 0, 0)
@@ -78,30 +78,17 @@ def test_a_watch_names_no_more_messages_than_that() -> None:
     found = Standing()
     for number in range(1000):
         found.set("s", "data", "/a", number, 0)
-    assert len(found.of("s")[0].rows) == standing.MOST_ROWS
+    assert len(found.of_session("s")[0].rows) == standing.Watch.most_rows
 
 
 def test_no_more_writes_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(causes, "MOST", 3)
+    monkeypatch.setattr("dissectors.correlator.LIMIT", 3)
     found = Causes()
     for number in range(10):
         cause = Cause(number, number)
-        found.asked(("s", number), cause, [Write("set", f"/{number}")])
-        found.answered(cause, number, failed=False)
-    assert [found.of("NodeDataChanged", f"/{number}", -1) is not None for number in range(10)] == [False] * 7 + [
+        found.ask(("s", number), cause, [Write("set", f"/{number}")])
+        found.answer(cause, number, failed=False)
+    assert [found.find("NodeDataChanged", f"/{number}", -1) is not None for number in range(10)] == [False] * 7 + [
         True
     ] * 3
-    assert [found.of("NodeDataChanged", "/x", number) is not None for number in range(10)] == [False] * 7 + [True] * 3
-
-
-def test_no_more_requests_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "MOST", 2)
-    found: asked.Asked[int] = asked.Asked()
-
-    def told(row: int, partner: int | None) -> MessageEvent:
-        return MessageEvent(row, "", Context(0), {}, 0, 0, True, None, None, None, partner)  # type: ignore[arg-type]
-
-    for row in range(4):
-        found.keep(told(row, row + 10), row)
-    found.keep(told(7, None), 7)
-    assert [found.answered(told(row + 10, row)) for row in (0, 1, 2, 3, 7)] == [None, None, 2, 3, None]
+    assert [found.find("NodeDataChanged", "/x", number) is not None for number in range(10)] == [False] * 7 + [True] * 3

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from dissectors.api import Role
-from dissectors.zookeeper.reports import sessions
 from dissectors.zookeeper.reports.sessions import Sessions
 from tests.dissectors.telling import MS
 from tests.dissectors.zookeeper.reports.told import SESSION, Book, txn
@@ -186,7 +185,7 @@ def test_ephemeral_nodes(case: str) -> None:
 
 
 def test_the_oldest_are_told_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "MOST", 3)
+    monkeypatch.setattr(Sessions, "limit", 3)
     book = Book(Sessions)
     for number in range(5):
         book.call("exists", {"path": "/"}, session=0x100 + number, stream=number)
@@ -198,7 +197,8 @@ def test_what_is_said_of_each_message() -> None:
     book = Book(Sessions)
     elsewhere(book)
     book.call("closeSession", {}, stream=20)
-    (entry,) = [*book.report.finish()]
+    book.finish()
+    (entry,) = book.entries
     assert [Sessions.describe(entry, row) for _, row in entry.rows][::2] == [
         "connects session 0x10: closed by the client 6 ms after it was first seen, 2 connections",
         "closes session 0x10: closed by the client 6 ms after it was first seen, 2 connections",

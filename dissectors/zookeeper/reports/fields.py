@@ -1,13 +1,13 @@
-"""Which messages stories ask for, by name, and what is alike in them."""
+"""Which messages ZooKeeper's reports and checks want, by name, and what is alike in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dissectors.api import Role
-from dissectors.lesson import Path
-from dissectors.old_report import MessageEvent, What
+from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.message import Role
+from dissectors.values import structs
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import numbers
 from dissectors.zookeeper.quorum.packets import code_of
@@ -17,9 +17,6 @@ CLIENTS, QUORUM, ELECTION = "zookeeper", "zookeeper-quorum", "zookeeper-election
 
 CONNECT, EVENT = "connect", 0
 NONODE, AUTHFAILED = -101, -115
-DATA: frozenset[Path] = frozenset({("data",)})
-"""Of a packet: all that its data holds."""
-
 _CREATES = frozenset({"create", "create2", "createContainer", "createTTL"})
 _DELETES = frozenset({"delete", "deleteContainer"})
 _EPHEMERAL = frozenset({1, 3})
@@ -31,16 +28,33 @@ CONFIG = "/zookeeper/config"
 """The node that a reconfig writes."""
 
 
-def of_clients(operations: Iterable[str], role: Role, *paths: str) -> dict[What, frozenset[Path]]:
-    """Requests, or answers, of some operations, and their fields."""
+def on_requests(names: Iterable[str], handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
+    """A handler of clients' requests of some operations, and the fields that it looks at."""
+    return _on_clients(names, Role.REQUEST, handle, paths)
+
+
+def on_answers(names: Iterable[str], handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
+    """The same of the answers to them."""
+    return _on_clients(names, Role.RESPONSE, handle, paths)
+
+
+def _on_clients(
+    names: Iterable[str], role: Role, handle: Handler, paths: Iterable[str]
+) -> dict[MessageKind, Subscription]:
     found = numbers("operation")
-    return {(CLIENTS, found[name], role): frozenset((path,) for path in paths) for name in operations}
+    return subscribe([(CLIENTS, found[name], role) for name in names], handle, ((path,) for path in paths))
 
 
-def of_quorum(names: Iterable[str], paths: Iterable[Path] = ()) -> dict[What, frozenset[Path]]:
-    """Packets, whatever they are in their exchange, and their fields."""
+def on_quorum(names: str, handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
+    """A handler of packets (names with spaces between), whatever they are in their exchange, and their fields."""
     roles = (Role.REQUEST, Role.RESPONSE, Role.ONEWAY)
-    return {(QUORUM, code_of(name), role): frozenset(paths) for name in names for role in roles}
+    kinds = [(QUORUM, code_of(name), role) for name in names.split() for role in roles]
+    return subscribe(kinds, handle, ((path,) for path in paths))
+
+
+def session_of(event: MessageEvent) -> str:
+    """The session of a message; where nobody told which it is, its connection stands for it."""
+    return event.client_name or f"stream {event.stream}"
 
 
 class Write(NamedTuple):
@@ -81,33 +95,17 @@ def done(operation: str | None, asked: list[Write | None], values: Mapping[str, 
             yield write._replace(path=path) if isinstance(path, str) else write
 
 
-def structs(value: object) -> list[Mapping[str, Any]]:
-    """The structs of an array; nothing of what is none, or was not read."""
-    return [each for each in listed(value) if isinstance(each, dict)]
-
-
 def listed(value: object) -> list[Any]:
     """The items of an array; none of what is none."""
     return value if isinstance(value, list) else []
 
 
-def number(values: Mapping[str, Any], name: str, missing: int = 0) -> int:
-    """An integer field, or what stands for one that was not read."""
-    found = values.get(name)
-    return found if isinstance(found, int) else missing
-
-
-def content(told: MessageEvent) -> Mapping[str, Any]:
+def content(event: MessageEvent) -> Mapping[str, Any]:
     """What the data of a packet holds; nothing where that was not read."""
-    return inside(told.values.get("data"))
+    return inside(event.values.get("data"))
 
 
 def inside(data: object) -> Mapping[str, Any]:
     """What bytes hold that are a record."""
     held = data.value if isinstance(data, Embedded) else data
     return held if isinstance(held, dict) else {}
-
-
-def host(endpoint: str) -> str:
-    """An address without its port."""
-    return endpoint.rpartition(":")[0]
