@@ -418,8 +418,8 @@ class Dissector(ABC):
         """
         return None
 
-    def checks(self) -> Sequence[Check]:
-        """New Checks for one reading of a capture: what only several messages show; by default none."""
+    def checks(self) -> Sequence[type[Check]]:
+        """What only several messages together show to be wrong (dissectors.check); by default nothing is looked for."""
         return ()
 
     def reports(self) -> Sequence[ReportType]:

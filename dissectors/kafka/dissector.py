@@ -129,7 +129,7 @@ class Kafka(Dissector):
 
         return KafkaCatalog()
 
-    def checks(self) -> Sequence[Check]:
+    def checks(self) -> Sequence[type[Check]]:
         """Sequence numbers of producers, fetch sessions, clocks."""
         from dissectors.kafka.checks import checks
 

@@ -166,7 +166,7 @@ class Pulsar(Dissector):
 
         return carriers()
 
-    def checks(self) -> Sequence[Check]:
+    def checks(self) -> Sequence[type[Check]]:
         """What only several messages show to be wrong."""
         from dissectors.pulsar.checks import checks  # for checkups alone
 

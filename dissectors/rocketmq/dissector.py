@@ -111,7 +111,7 @@ class RocketMQ(Dissector):
 
         return reports()
 
-    def checks(self) -> Sequence[Check]:
+    def checks(self) -> Sequence[type[Check]]:
         """What only several messages show to be wrong."""
         from dissectors.rocketmq.checks import checks  # for checkups alone
 

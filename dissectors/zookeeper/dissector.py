@@ -103,11 +103,11 @@ class ZooKeeper(Dissector):
         """None: nodes are no logs."""
         return frozenset()
 
-    def checks(self) -> Sequence[Check]:
+    def checks(self) -> Sequence[type[Check]]:
         """Clients that nearly expire, and connections that are lost."""
         from dissectors.zookeeper.checks.clients import Clients  # for checkups alone
 
-        return (Clients(),)
+        return (Clients,)
 
     def reports(self) -> Sequence[ReportType]:
         """Sessions, watches, transactions, elections."""

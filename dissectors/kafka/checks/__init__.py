@@ -10,6 +10,6 @@ from dissectors.kafka.checks.sequences import Sequences
 from dissectors.kafka.checks.sessions import Sessions
 
 
-def checks() -> Sequence[Check]:
-    """New ones, for one reading of a capture."""
-    return (Sequences(), Sessions(), Clocks())
+def checks() -> Sequence[type[Check]]:
+    """All of them."""
+    return (Sequences, Sessions, Clocks)

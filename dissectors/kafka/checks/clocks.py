@@ -7,13 +7,13 @@ is copied, but retention by time deletes it. -1 is no time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
-from dissectors.finding import Finding, Severity
-from dissectors.kafka.checks.produced import INNER_TIMES, PRODUCE, of_batch, produced, structs
+from dissectors.check import Check
+from dissectors.correlator import MessageEvent
+from dissectors.kafka.checks.produced import RECORDS, on_produce, produced
+from dissectors.values import structs
 
 _HOUR = 3_600_000
 _DAY = 24 * _HOUR
@@ -26,23 +26,26 @@ _NS = 1_000_000
 class Clocks(Check):
     """See the module."""
 
-    wants = frozenset({(PRODUCE, Role.REQUEST), (PRODUCE, Role.ONEWAY)})
-    paths = of_batch("baseTimestamp", "maxTimestamp", "timestamp") | INNER_TIMES
-
-    def see(self, seen: Seen) -> Iterator[Finding]:
+    def receive_produce(self, event: MessageEvent) -> None:
         """The first batch of a request that is far off, in each direction."""
-        now = seen.time // _NS
+        now = event.time // _NS
         early = late = False
-        for each in produced(seen.values):
+        for each in produced(event.values):
             first, last = _times(each.batch)
             if last is not None and last - now > AHEAD and not late:
                 late = True
-                text = f"{each.place(seen.name)}: a record's time is {_span(last - now)} ahead of the capture's"
-                yield Finding(Severity.WARNING, "far-timestamp", text)
+                text = f"{each.place(event)}: a record's time is {_span(last - now)} ahead of the capture's"
+                self.warn("far-timestamp", text)
             if first is not None and now - first > BEHIND and not early:
                 early = True
-                text = f"{each.place(seen.name)}: a record's time is {_span(now - first)} before the capture's"
-                yield Finding(Severity.NOTE, "far-timestamp", text)
+                text = f"{each.place(event)}: a record's time is {_span(now - first)} before the capture's"
+                self.note("far-timestamp", text)
+
+    on = on_produce(
+        receive_produce,
+        *((*RECORDS, name) for name in ("baseTimestamp", "maxTimestamp", "timestamp")),
+        (*RECORDS, "messages", "timestamp"),
+    )
 
 
 def _times(batch: Mapping[str, Any]) -> tuple[int | None, int | None]:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.lesson import Path
+from dissectors.message import Role
+from dissectors.values import structs
 
-PRODUCE = 0
+KAFKA, PRODUCE = "kafka", 0
 _DATA = "topicData"
-_RECORDS = (_DATA, "partitionData", "records")
 
 WHERE = frozenset({(_DATA, "name"), (_DATA, "topicId"), (_DATA, "partitionData", "index")})
 """The fields that tell topic and partition."""
 
-INNER_TIMES: frozenset[Path] = frozenset({(*_RECORDS, "messages", "timestamp")})
-"""The times of messages that are compressed in a message of version 1."""
-
-
-def of_batch(*names: str) -> frozenset[Path]:
-    """The paths of a batch's fields, and of WHERE."""
-    return WHERE | {(*_RECORDS, name) for name in names}
+RECORDS = (_DATA, "partitionData", "records")
+"""The path to a batch."""
 
 
 class Produced(NamedTuple):
@@ -31,10 +28,16 @@ class Produced(NamedTuple):
     batch: Mapping[str, Any]
     by_id: bool
 
-    def place(self, name: Callable[[str, str], str | None]) -> str:
-        """`topic[partition]` for people, with the topic's name (Seen.name)."""
-        known = name("topic", self.topic) if self.by_id else None
+    def place(self, event: MessageEvent) -> str:
+        """`topic[partition]` for people, with the topic's name."""
+        known = event.resolve_name("topic", self.topic) if self.by_id else None
         return f"{known or self.topic}[{self.partition}]"
+
+
+def on_produce(handle: Handler, *paths: Path) -> dict[MessageKind, Subscription]:
+    """A handler of Produce requests, and the fields that it looks at beside WHERE."""
+    kinds = [(KAFKA, PRODUCE, role) for role in (Role.REQUEST, Role.ONEWAY)]
+    return subscribe(kinds, handle, {*WHERE, *paths})
 
 
 def produced(values: Mapping[str, Any]) -> Iterator[Produced]:
@@ -46,8 +49,3 @@ def produced(values: Mapping[str, Any]) -> Iterator[Produced]:
             if index is not None:
                 for entry in structs(partition.get("records")):
                     yield Produced(name, index, entry, "name" not in topic)
-
-
-def structs(value: object) -> list[Mapping[str, Any]]:
-    """The structs of an array; nothing of what is none, or was not read."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

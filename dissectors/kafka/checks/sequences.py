@@ -15,13 +15,13 @@ the partition at another server in between.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
+from dissectors.check import Check
+from dissectors.correlator import BoundedTable, Ends, MessageEvent
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.checks.produced import PRODUCE, Produced, of_batch, produced
+from dissectors.kafka.checks.produced import RECORDS, Produced, on_produce, produced
 from dissectors.slotted import field, slotted
 
 REMEMBERED = 5
@@ -43,6 +43,7 @@ class _Written:
     began: the number from which on all batches are known; `source`: connection and losses (Seen) of the last.
     """
 
+    key: _Key
     epoch: int
     began: int
     following: int
@@ -58,51 +59,46 @@ class _Written:
 class Sequences(Check):
     """See the module."""
 
-    wants = frozenset({(PRODUCE, Role.REQUEST), (PRODUCE, Role.ONEWAY)})
-    paths = of_batch("producerId", "producerEpoch", "baseSequence", "count")
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.written: BoundedTable[_Key, _Written] = BoundedTable(MOST, evict=self.forget)
+        self.latest: dict[tuple[int, str, int], str] = {}
+        """The server that a producer has last written a partition at, if it has been at one of `written`."""
 
-    def __init__(self) -> None:
-        self._written: OrderedDict[_Key, _Written] = OrderedDict()
-        self._latest: dict[tuple[int, str, int], str] = {}
-        """The server that a producer has last written a partition at, if it has been at one of _written."""
+    def forget(self, written: _Written) -> None:
+        """A producer and partition is evicted."""
+        self.latest.pop(written.key[1:], None)
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
+    def receive_produce(self, event: MessageEvent) -> None:
         """Batches with the number of one before them, or with a number beyond the one that is next."""
-        for each in produced(seen.values):
+        for each in produced(event.values):
             batch = each.batch
             producer, first, count = (batch.get(name, -1) for name in ("producerId", "baseSequence", "count"))
             if producer >= 0 and first >= 0 and count > 0:
-                yield from self._batch(seen, each, producer, first, count)
+                self.add(event, each, producer, first, count)
 
-    def _batch(self, seen: Seen, each: Produced, producer: int, first: int, count: int) -> Iterator[Finding]:
+    def add(self, event: MessageEvent, each: Produced, producer: int, first: int, count: int) -> None:
+        """A batch."""
         epoch = each.batch.get("producerEpoch", 0)
-        what, source = (producer, each.topic, each.partition), (seen.stream, seen.losses)
-        known = self._known((seen.server, *what))
+        what, source = (producer, each.topic, each.partition), (event.stream, event.losses)
+        key = event.server, *what
+        known = self.written.get(key)
         if known is None:
-            known = self._remember((seen.server, *what), _Written(epoch, first, first, source))
-        whole = source == known.source and self._latest.get(what) == seen.server
+            known = self.written[key] = _Written(key, epoch, first, first, source)
+        self.written.renew(key)
+        whole = source == known.source and self.latest.get(what) == event.server
         said = _compared(known, epoch, first, count, whole)
         known.source = source
-        self._latest[what] = seen.server
+        self.latest[what] = event.server
         if said is not None:
             severity, code, text = said
-            yield Finding(
-                severity, code, f"{each.place(seen.name)}: {_producer(seen, producer)}, epoch {epoch}, {text}"
-            )
+            who = _producer(event, producer)
+            self.emit(Finding(severity, code, f"{each.place(event)}: {who}, epoch {epoch}, {text}"))
 
-    def _known(self, key: _Key) -> _Written | None:
-        found = self._written.get(key)
-        if found is not None:
-            self._written.move_to_end(key)
-        return found
-
-    def _remember(self, key: _Key, written: _Written) -> _Written:
-        self._written[key] = written
-        self._written.move_to_end(key)
-        if len(self._written) > MOST:
-            forgotten, _ = self._written.popitem(last=False)
-            self._latest.pop(forgotten[1:], None)
-        return written
+    on = on_produce(
+        receive_produce,
+        *((*RECORDS, name) for name in ("producerId", "producerEpoch", "baseSequence", "count")),
+    )
 
 
 def _compared(known: _Written, epoch: int, first: int, count: int, whole: bool) -> tuple[Severity, str, str] | None:
@@ -134,7 +130,7 @@ def _compared(known: _Written, epoch: int, first: int, count: int, whole: bool) 
     return None if said is None else (Severity.WARNING, "out-of-order-sequence", said)
 
 
-def _producer(seen: Seen, producer: int) -> str:
+def _producer(event: MessageEvent, producer: int) -> str:
     """A producer for people, with its transaction where that is known."""
-    name = seen.name("producer", str(producer))
+    name = event.resolve_name("producer", str(producer))
     return f"producer {producer}{f' ({name})' if name else ''}"

@@ -8,12 +8,13 @@ by INVALID_FETCH_SESSION_EPOCH. An answer with an error, whatever it says, leave
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
-from dissectors.finding import Finding, Severity
+from dissectors.check import Check
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, NumberedKey, for_request, subscribe
+from dissectors.finding import Finding
+from dissectors.kafka.checks.produced import KAFKA
+from dissectors.message import Role
 
 FETCH = 1
 MOST = 100_000
@@ -28,53 +29,44 @@ _LAST = (1 << 31) - 1
 class Sessions(Check):
     """See the module."""
 
-    wants = frozenset({(FETCH, Role.REQUEST), (FETCH, Role.RESPONSE)})
-    paths = frozenset({("sessionId",), ("sessionEpoch",), ("errorCode",)})
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.epochs: BoundedTable[NumberedKey, tuple[int, int]] = BoundedTable(MOST)
+        """By connection and session the epoch that is next, and the losses of who said so."""
+        self.without: set[int] = set()
 
-    def __init__(self) -> None:
-        self._epochs: OrderedDict[tuple[int, int], tuple[int, int]] = OrderedDict()
-        """By connection and session the epoch that is next, and Seen.losses of who said so."""
-        self._without: set[int] = set()
-
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """A request whose epoch is not the next one, and a broker that gives no session."""
-        if seen.context.role is Role.RESPONSE:
-            yield from self._answer(seen)
-            return
-        session, epoch = _session(seen)
+    def receive_fetch(self, event: MessageEvent) -> None:
+        """A request whose epoch is not the next one, perhaps."""
+        session, epoch = event.values.get("sessionId", 0), event.values.get("sessionEpoch")
+        if (session, epoch) == _OPENING:
+            self.await_answer(event, _OPENING)
         if not session or epoch is None:
             return
         if epoch <= 0:
-            self._epochs.pop((seen.stream, session), None)
+            self.epochs.pop((event.stream, session))
             return
-        expected, losses = self._epochs.get((seen.stream, session), (epoch, seen.losses))
-        if epoch != expected and losses == seen.losses:  # else the capture may lack what came between
-            text = f"session {session} is used with epoch {epoch} where {expected} is next"
-            yield Finding(Severity.WARNING, "fetch-session", text)
-        self._remember(seen, session, 1 if epoch == _LAST else epoch + 1)
+        expected, losses = self.epochs.get((event.stream, session)) or (epoch, event.losses)
+        if epoch != expected and losses == event.losses:  # else the capture may lack what came between
+            self.warn("fetch-session", f"session {session} is used with epoch {epoch} where {expected} is next")
+        self.remember(event, session, 1 if epoch == _LAST else epoch + 1)
 
-    def kept(self, seen: Seen) -> object:
-        """That a request asks for a session."""
-        return _OPENING if _session(seen) == _OPENING else None
-
-    def _answer(self, seen: Seen) -> Iterator[Finding]:
-        session = seen.values.get("sessionId")
-        if seen.request != _OPENING or seen.values.get("errorCode") or session is None:
+    def receive_answer(self, _: object, event: MessageEvent) -> None:
+        """A broker gives a session, or none."""
+        session = event.values.get("sessionId")
+        if event.values.get("errorCode") or session is None:
             return
         if session:
-            self._remember(seen, session, 1)
-        elif seen.stream not in self._without:
-            self._without.add(seen.stream)
+            self.remember(event, session, 1)
+        elif event.stream not in self.without:
+            self.without.add(event.stream)
             text = "the broker gives no fetch session, its cache of them may be full: each fetch names all partitions"
-            yield Finding(Severity.NOTE, "fetch-session", text)
+            self.note("fetch-session", text)
 
-    def _remember(self, seen: Seen, session: int, epoch: int) -> None:
-        self._epochs[seen.stream, session] = epoch, seen.losses
-        self._epochs.move_to_end((seen.stream, session))
-        if len(self._epochs) > MOST:
-            self._epochs.popitem(last=False)
+    def remember(self, event: MessageEvent, session: int, epoch: int) -> None:
+        """Which epoch is next."""
+        self.epochs[event.stream, session] = epoch, event.losses
+        self.epochs.renew((event.stream, session))
 
-
-def _session(seen: Seen) -> tuple[int, int | None]:
-    """Session id and epoch of a request; 0 and None where its version has none."""
-    return seen.values.get("sessionId", 0), seen.values.get("sessionEpoch")
+    on = subscribe([(KAFKA, FETCH, Role.REQUEST)], receive_fetch, {("sessionId",), ("sessionEpoch",)}) | subscribe(
+        [(KAFKA, FETCH, Role.RESPONSE)], for_request(receive_answer), {("sessionId",), ("errorCode",)}
+    )

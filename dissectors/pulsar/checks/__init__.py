@@ -13,6 +13,6 @@ from dissectors.pulsar.checks.starved import Starved
 from dissectors.pulsar.checks.versions import Versions
 
 
-def checks() -> Sequence[Check]:
-    """New ones for one reading."""
-    return Pings(), Versions(), Starved(), Redelivery(), Sends(), Makers()
+def checks() -> Sequence[type[Check]]:
+    """All of them."""
+    return Pings, Versions, Starved, Redelivery, Sends, Makers

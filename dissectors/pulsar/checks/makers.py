@@ -8,15 +8,23 @@ the older off, and where each comes back when it is fenced, both do so for ever.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
+from dissectors.correlator import (
+    SECOND,
+    BoundedTable,
+    Ends,
+    MessageEvent,
+    NumberedKey,
+    Repeats,
+    for_request,
+)
 from dissectors.finding import Finding
-from dissectors.pulsar.checks.saying import MOST, SECOND, Numbered, consumer_of, named, of, producer_of, said
-from dissectors.pulsar.reports.fields import text
+from dissectors.message import Role
+from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer, name_producer
+from dissectors.pulsar.reports.fields import on, text
 from dissectors.slotted import field, slotted
 from dissectors.values import number
 
@@ -35,14 +43,18 @@ _Thing = tuple[str, str, str]
 
 
 @slotted(frozen=False, eq=False)
-class _Asked:
-    """What a connection asked for: first and latest time, how often within the time that counts, the latest error."""
+class _Asked(Repeats):
+    """What a connection asked for, and the latest error."""
 
-    topic: str | None
-    first: int
-    count: int = 0
-    next: int = TIMES
+    topic: str | None = None
     error: str | None = None
+
+
+class _Request(NamedTuple):
+    """A PRODUCER or SUBSCRIBE; thing: what only one producer can have."""
+
+    asked: _Asked
+    thing: _Thing | None
 
 
 @slotted(frozen=False, eq=False)
@@ -54,87 +66,85 @@ class _Owners:
     since: int = 0
 
 
-class Makers(Check):
+class Makers(PulsarCheck):
     """See the module."""
 
-    wants = of(Role.REQUEST, ["PRODUCER", "SUBSCRIBE", "SEEK"]) | of(
-        Role.RESPONSE, ["PRODUCER_SUCCESS", "SUCCESS", "ERROR"]
-    )
-    paths = frozenset(
-        {("topic",), ("subscription",), ("producer_id",), ("consumer_id",), ("producer_name",)}
-        | {("user_provided_producer_name",), ("producer_access_mode",), ("producer_ready",), ("error",)}
-    )
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.producers: BoundedTable[NumberedKey, _Asked] = BoundedTable()
+        self.consumers: BoundedTable[NumberedKey, _Asked] = BoundedTable()
+        self.owners: BoundedTable[_Thing, _Owners] = BoundedTable(make=_Owners)
 
-    def __init__(self) -> None:
-        """Nobody asked."""
-        self._asked = {"PRODUCER": Numbered[_Asked](), "SUBSCRIBE": Numbered[_Asked]()}
-        self._owners: OrderedDict[_Thing, _Owners] = OrderedDict()
+    def receive_seek(self, event: MessageEvent) -> None:
+        """SEEK: by it the broker closes the consumer, so that it asks again."""
+        self.consumers.pop((event.stream, number(event.values, "consumer_id")))
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """Once more, or once more by somebody else."""
-        if seen.context.role is Role.REQUEST:
-            yield from self._ask(seen)
-        elif isinstance(seen.request, tuple):
-            asked, thing = seen.request
-            asked.error = text(seen.values, "error")
-            ready = asked.error is None and seen.values.get("producer_ready") is not False
-            if ready and thing is not None:
-                yield from self._taken(thing, seen)
+    def receive_producer(self, event: MessageEvent) -> None:
+        """PRODUCER."""
+        self.ask(self.producers, number(event.values, "producer_id"), event)
 
-    def kept(self, seen: Seen) -> object:
-        """What is asked for."""
-        name = named(seen.context.code)
-        known = self._asked.get(name)
-        asked = None if known is None else known.get((seen.stream, _number(name, seen.values)))
-        return None if asked is None else (asked, _thing(seen) if name == "PRODUCER" else None)
+    def receive_subscribe(self, event: MessageEvent) -> None:
+        """SUBSCRIBE."""
+        self.ask(self.consumers, number(event.values, "consumer_id"), event)
 
-    def _ask(self, seen: Seen) -> Iterator[Finding]:
-        name, topic = named(seen.context.code), text(seen.values, "topic")
-        key = seen.stream, _number(name, seen.values)
-        if name == "SEEK":
-            self._asked["SUBSCRIBE"].drop(key)  # by which the broker closes the consumer, so that it asks again
-            return
-        asked = self._asked[name].get(key)
-        if asked is None or asked.topic != topic or seen.time - asked.first > WINDOW:
+    def ask(self, table: BoundedTable[NumberedKey, _Asked], named: int, event: MessageEvent) -> None:
+        """Something is asked for, once more perhaps."""
+        key, topic = (event.stream, named), text(event.values, "topic")
+        asked, is_producer = table.get(key), table is self.producers
+        if asked is None or asked.topic != topic or event.time - asked.begun > WINDOW:
             error = None if asked is None else asked.error
-            asked = _Asked(topic, seen.time, error=error)
-            self._asked[name].put(key, asked)
-        asked.count += 1
-        if asked.count == asked.next:
-            asked.next *= 2
-            who = producer_of(key[1], topic) if name == "PRODUCER" else consumer_of(key[1], seen.values)
+            asked = table[key] = _Asked(event.time, topic=topic, error=error)
+        if asked.add(TIMES):
+            who = name_producer(named, topic) if is_producer else name_consumer(named, event.values)
             last = "" if asked.error is None else f", the last answer was {asked.error}"
-            yield said("loop", who=who, count=asked.count, took=seen.time - asked.first, last=last)
+            self.find("loop", who=who, count=asked.count, took=event.time - asked.begun, last=last)
+        self.await_answer(event, _Request(asked, _thing(event) if is_producer else None))
 
-    def _taken(self, thing: _Thing, seen: Seen) -> Iterator[Finding]:
-        owners = self._owners.setdefault(thing, _Owners())
-        if len(self._owners) > MOST:
-            self._owners.popitem(last=False)
+    def receive_answer(self, request: _Request, event: MessageEvent) -> None:
+        """An answer: somebody has it now, perhaps."""
+        error = request.asked.error = text(event.values, "error")
+        if error is None and event.values.get("producer_ready") is not False and request.thing is not None:
+            self.take(request.thing, event)
+
+    def take(self, thing: _Thing, event: MessageEvent) -> None:
+        """A thing has an owner, who may have had it before."""
+        owners = self.owners.find(thing)
         before = owners.latest
-        if before and before[-1][0] == seen.stream:
+        if before and before[-1][0] == event.stream:
             return
         if not owners.turns:
-            owners.since = before[-1][2] if before else seen.time
-        came_back = any(stream == seen.stream and seen.time - time <= WINDOW for stream, _, time in before)
-        before.append((seen.stream, seen.client, seen.time))
+            owners.since = before[-1][2] if before else event.time
+        came_back = any(stream == event.stream and event.time - time <= WINDOW for stream, _, time in before)
+        before.append((event.stream, event.client, event.time))
         if not came_back:
             return
         owners.turns += 1
         if owners.turns >= TURNS:
             clients = " and ".join(sorted({client for _, client, _ in before}))
-            yield said("turns", clients=clients, what=thing[2], count=owners.turns, took=seen.time - owners.since)
+            self.find("turns", clients=clients, what=thing[2], count=owners.turns, took=event.time - owners.since)
             owners.turns = 0
 
+    on = (
+        on(
+            *("PRODUCER", receive_producer, "producer_id", "topic", "producer_name", "producer_access_mode"),
+            "user_provided_producer_name",
+            roles=(Role.REQUEST,),
+        )
+        | on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
+        | on("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
+        | on(
+            *("PRODUCER_SUCCESS SUCCESS ERROR", for_request(receive_answer), "producer_ready", "error"),
+            roles=(Role.RESPONSE,),
+        )
+    )
 
-def _number(name: str, values: Mapping[str, Any]) -> int:
-    return number(values, "producer_id" if name == "PRODUCER" else "consumer_id")
 
-
-def _thing(seen: Seen) -> _Thing | None:
+def _thing(event: MessageEvent) -> _Thing | None:
     """What only one producer can have: a topic for itself, or a name that was chosen for it."""
-    topic, name = text(seen.values, "topic") or "", text(seen.values, "producer_name")
-    if text(seen.values, "producer_access_mode") in _ALONE:
-        return seen.server, topic, topic
-    if name is not None and seen.values.get("user_provided_producer_name") is not False:
-        return seen.server, topic, f"the name {name} on {topic}"
+    values = event.values
+    topic, name = text(values, "topic") or "", text(values, "producer_name")
+    if text(values, "producer_access_mode") in _ALONE:
+        return event.server, topic, topic
+    if name is not None and values.get("user_provided_producer_name") is not False:
+        return event.server, topic, f"the name {name} on {topic}"
     return None

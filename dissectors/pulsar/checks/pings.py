@@ -6,58 +6,54 @@ and closes the connection when it has heard nothing for another one.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Closed, Open, Seen
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, Ends, MessageEvent, Moment, for_request
 from dissectors.finding import Finding
-from dissectors.pulsar.checks.saying import MOST, SECOND, of, said
+from dissectors.message import Role
+from dissectors.pulsar.checks.sentences import PulsarCheck
+from dissectors.pulsar.reports.fields import on
 
 LATE = 10 * SECOND
 """A third of the interval: an answer is a matter of milliseconds where nothing is wrong."""
 
 
-class Pings(Check):
+class Pings(PulsarCheck):
     """See the module."""
 
-    wants = of(Role.REQUEST, ["PING"]) | of(Role.RESPONSE, ["PONG"])
-    paths = frozenset({("request_id",)})  # neither has a field, and only who looks at one is shown them
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.since: BoundedTable[int, Moment] = BoundedTable()
+        """By connection when the first PING was sent of those without an answer."""
 
-    def __init__(self) -> None:
-        """Nobody asked."""
-        self._since: OrderedDict[int, tuple[int, int]] = OrderedDict()
-        """By connection when the first PING was sent of those without an answer, and the losses up to then."""
+    def receive_ping(self, event: MessageEvent) -> None:
+        """PING."""
+        if event.stream not in self.since:
+            self.since[event.stream] = event.moment
+        self.await_answer(event, event.moment)
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """An answer that came late."""
-        if seen.context.role is Role.REQUEST:
-            self._since.setdefault(seen.stream, (seen.time, seen.losses))
-            if len(self._since) > MOST:
-                self._since.popitem(last=False)
-        elif isinstance(seen.request, tuple):
-            self._since.pop(seen.stream, None)
-            asked, losses = seen.request
-            if seen.time - asked > LATE and losses == seen.losses:
-                yield said("late", took=seen.time - asked)
+    def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
+        """PONG."""
+        self.since.pop(event.stream)
+        took = asked.until(event)
+        if took is not None and took > LATE:
+            self.find("late", took=took)
 
-    def kept(self, seen: Seen) -> object:
-        """When it was sent."""
-        return seen.time, seen.losses
-
-    def closed(self, closed: Closed) -> Iterator[Finding]:
+    def end_connection(self, end: ConnectionEnd) -> None:
         """A connection that was given up."""
-        waited = self._waited(closed)
+        waited = self.wait(end)
         if waited > LATE:
-            yield said("silent", took=waited, who=closed.client if closed.by_client else closed.server)
+            self.find("silent", took=waited, who=end.ender)
 
-    def still_open(self, connection: Open) -> Iterator[Finding]:
+    def leave_open(self, end: ConnectionEnd) -> None:
         """One that nobody gave up yet."""
-        waited = self._waited(connection)
+        waited = self.wait(end)
         if waited > LATE:
-            yield said("waits", took=waited)
+            self.find("waits", took=waited)
 
-    def _waited(self, end: Closed | Open) -> int:
-        """How long a PING had had no answer; 0 where there is none, or bytes are missing that may have the answer."""
-        since, losses = self._since.pop(end.stream, (end.time, end.losses))
-        return end.time - since if losses == end.losses else 0
+    def wait(self, end: ConnectionEnd) -> int:
+        """ns that a PING had had no answer; 0 where there is none, or bytes are missing that may have the answer."""
+        since = self.since.pop(end.stream)
+        return (since and since.until(end)) or 0
+
+    on = on("PING", receive_ping, roles=(Role.REQUEST,)) | on("PONG", for_request(receive_pong), roles=(Role.RESPONSE,))

@@ -8,14 +8,13 @@ comes twice is known by its id. After a SEEK messages come again because somebod
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
+from dissectors.correlator import SECOND, BoundedTable, Ends, MessageEvent, NumberedKey, Window, WindowTable
 from dissectors.finding import Finding
-from dissectors.pulsar.checks.saying import MOST, SECOND, Numbered, named, of, said
-from dissectors.pulsar.reports.fields import Place, place_of, text
+from dissectors.message import Role
+from dissectors.pulsar.checks.sentences import PulsarCheck
+from dissectors.pulsar.reports.fields import Place, on, place_of, text
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct
 
@@ -36,71 +35,68 @@ _Subscription = tuple[str, str, str]
 
 
 @slotted(frozen=False, eq=False)
-class _Window:
-    """What a subscription was sent since `begun`: entries, those that came again, and by id whether it did.
+class _Window(Window):
+    """What a subscription was sent since `begun`: entries (count), those that came again, and by id whether it did.
 
     stormy: whether that was said; poison: how often a message had come of which it was said.
     """
 
-    begun: int
-    all: int = 0
     again: int = 0
     places: dict[Place, bool] = field(default_factory=dict)
     stormy: bool = False
     poison: int = 0
 
 
-class Redelivery(Check):
+class Redelivery(PulsarCheck):
     """See the module."""
 
-    wants = of(Role.REQUEST, ["SUBSCRIBE", "SEEK"]) | of(Role.PUSH, ["MESSAGE"])
-    paths = frozenset(
-        {("consumer_id",), ("topic",), ("subscription",), ("redelivery_count",)}
-        | {("message_id", name) for name in ("ledgerId", "entryId")}
-    )
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.consumers: BoundedTable[NumberedKey, _Subscription] = BoundedTable()
+        self.windows: WindowTable[_Subscription, _Window] = WindowTable(_Window, WINDOW)
 
-    def __init__(self) -> None:
-        """Nothing delivered."""
-        self._of: Numbered[_Subscription] = Numbered()
-        self._windows: OrderedDict[_Subscription, _Window] = OrderedDict()
+    def receive_subscribe(self, event: MessageEvent) -> None:
+        """SUBSCRIBE."""
+        topic, subscription = (text(event.values, each) or "" for each in ("topic", "subscription"))
+        self.consumers[event.stream, number(event.values, "consumer_id")] = event.server, topic, subscription
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """A delivery."""
-        name, consumer = named(seen.context.code), number(seen.values, "consumer_id")
-        key = seen.stream, consumer
-        if name == "SUBSCRIBE":
-            topic, subscription = (text(seen.values, each) or "" for each in ("topic", "subscription"))
-            self._of.put(key, (seen.server, topic, subscription))
+    def find_subscription(self, event: MessageEvent) -> _Subscription:
+        """Whose a consumer is."""
+        consumer = number(event.values, "consumer_id")
+        found = self.consumers.get((event.stream, consumer))
+        return found or (event.server, "", f"of consumer {consumer} on {event.client}")
+
+    def receive_seek(self, event: MessageEvent) -> None:
+        """SEEK."""
+        self.windows.pop(self.find_subscription(event))
+
+    def receive_message(self, event: MessageEvent) -> None:
+        """MESSAGE."""
+        place, times = place_of(struct(event.values, "message_id")), number(event.values, "redelivery_count")
+        whose = self.find_subscription(event)
+        if place is None:
             return
-        whose = self._of.get(key) or (seen.server, "", f"of consumer {consumer} on {seen.client}")
-        if name == "SEEK":
-            self._windows.pop(whose, None)
-            return
-        place = place_of(struct(seen.values, "message_id"))
-        if place is not None:
-            yield from self._delivered(whose, place, number(seen.values, "redelivery_count"), seen.time)
-
-    def _window(self, whose: _Subscription, time: int) -> _Window:
-        window = self._windows.get(whose)
-        if window is None or time - window.begun > WINDOW:
-            window = self._windows[whose] = _Window(time)
-            if len(self._windows) > MOST:
-                self._windows.popitem(last=False)
-        return window
-
-    def _delivered(self, whose: _Subscription, place: Place, times: int, time: int) -> Iterator[Finding]:
-        window = self._window(whose, time)
+        window = self.windows.find_at(whose, event.time)
         who = f"subscription {whose[2]}" + (f" of {whose[1]}" if whose[1] else "")
         again = times > 0 or place in window.places
-        window.all += 1
+        window.count += 1
         window.again += again
         if place in window.places or len(window.places) < MOST_PLACES:
             window.places[place] = again
         if times in POISON and times > window.poison:
             window.poison = times
-            yield said("poison", who=who, place=f"{place[0]}:{place[1]}", times=times)
-        if window.again >= STORM and 2 * window.again >= window.all and not window.stormy:
+            self.find("poison", who=who, place=f"{place[0]}:{place[1]}", times=times)
+        if window.again >= STORM and 2 * window.again >= window.count and not window.stormy:
             window.stormy = True
-            different = sum(window.places.values())
-            took = time - window.begun
-            yield said("storm", who=who, again=window.again, all=window.all, took=took, different=different)
+            counts = {"again": window.again, "all": window.count, "different": sum(window.places.values())}
+            self.find("storm", who=who, took=event.time - window.begun, **counts)
+
+    on = (
+        on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
+        | on("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
+        | on(
+            *("MESSAGE", receive_message, "consumer_id", "redelivery_count"),
+            *(("message_id", name) for name in ("ledgerId", "entryId")),
+            roles=(Role.PUSH,),
+        )
+    )

@@ -10,13 +10,13 @@ producer's name, and gives anything else a receipt with the id -1:-1. One that d
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Closed, Seen
+from dissectors.correlator import ConnectionEnd, Ends, MessageEvent, NumberedTable, for_request
 from dissectors.finding import Finding
-from dissectors.pulsar.checks.saying import Key, Numbered, named, of, producer_of, said
-from dissectors.pulsar.reports.fields import NO_NUMBER, text
+from dissectors.message import Role
+from dissectors.pulsar.checks.sentences import PulsarCheck, name_producer
+from dissectors.pulsar.reports.fields import NO_NUMBER, on, text
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct
 
@@ -39,7 +39,7 @@ class _Producer:
     before: int | None = None
     pending: OrderedDict[int, int] = field(default_factory=OrderedDict)
 
-    def sent(self, sequence: int, highest: int) -> None:
+    def send(self, sequence: int, highest: int) -> None:
         """One more waits; `highest`: the id of the last message in it, where that is a batch."""
         self.before = self.highest
         self.highest = max(sequence, highest, sequence if self.highest is None else self.highest)
@@ -47,7 +47,7 @@ class _Producer:
         if len(self.pending) > MOST_PENDING:
             self.pending.popitem(last=False)
 
-    def answered(self, sequence: int) -> None:
+    def answer(self, sequence: int) -> None:
         """One less, if it waits."""
         left = self.pending.get(sequence, 0) - 1
         if left > 0:
@@ -55,80 +55,75 @@ class _Producer:
         else:
             self.pending.pop(sequence, None)
 
-    def waits(self) -> dict[str, str]:
+    def describe(self) -> dict[str, str]:
         """What waits, in words."""
         first, last = min(self.pending), max(self.pending)
         sequences = f"sequence {first}" if first == last else f"sequences {first} to {last}"
         return {"who": self.name, "count": _count(sum(self.pending.values())), "sequences": sequences}
 
 
-class Sends(Check):
+class Sends(PulsarCheck):
     """See the module."""
 
-    wants = (
-        of(Role.REQUEST, ["PRODUCER", "SEND", "CLOSE_PRODUCER"])
-        | of(Role.RESPONSE, ["SEND_RECEIPT", "SEND_ERROR"])
-        | of(Role.PUSH, ["CLOSE_PRODUCER"])
-    )
-    paths = frozenset(
-        {("topic",), ("producer_id",), ("sequence_id",), ("highest_sequence_id",)}
-        | {("message_id", name) for name in ("ledgerId", "entryId")}
-    )
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.producers: NumberedTable[_Producer] = NumberedTable()
 
-    def __init__(self) -> None:
-        """Nobody sends."""
-        self._producers: Numbered[_Producer] = Numbered()
+    def receive_producer(self, event: MessageEvent) -> None:
+        """PRODUCER."""
+        key = event.stream, number(event.values, "producer_id")
+        self.producers[key] = _Producer(name_producer(key[1], text(event.values, "topic")), event.losses)
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """A receipt for what was not stored, and a producer that is closed over its SENDs."""
-        name, values = named(seen.context.code), seen.values
-        key = seen.stream, number(values, "producer_id")
-        known = self._producers.get(key)
-        if name == "PRODUCER":
-            self._make(key, seen)
-            return
+    def find_producer(self, event: MessageEvent) -> _Producer:
+        """Whose a message is; what waits is forgotten where bytes are missing."""
+        key = event.stream, number(event.values, "producer_id")
+        known = self.producers.get(key)
         if known is None:
-            known = _Producer(producer_of(key[1], None), seen.losses)
-            self._producers.put(key, known)
-        if known.losses != seen.losses:
-            known.losses = seen.losses
+            known = self.producers[key] = _Producer(name_producer(key[1], None), event.losses)
+        if known.losses != event.losses:
+            known.losses = event.losses
             known.pending.clear()
-        if name == "SEND":
-            known.sent(number(values, "sequence_id"), number(values, "highest_sequence_id"))
-        elif name != "CLOSE_PRODUCER":
-            yield from self._receipt(known, seen)
-        elif seen.context.role is Role.PUSH:
-            if known.pending:
-                yield said("moved", **known.waits())
-            known.pending.clear()
+        return known
 
-    def kept(self, seen: Seen) -> object:
-        """The sequence id of a SEND, and the highest of those before it."""
-        if named(seen.context.code) != "SEND":
-            return None
-        known = self._producers.get((seen.stream, number(seen.values, "producer_id")))
-        return number(seen.values, "sequence_id"), None if known is None else known.before
+    def receive_send(self, event: MessageEvent) -> None:
+        """SEND."""
+        known, sequence = self.find_producer(event), number(event.values, "sequence_id")
+        known.send(sequence, number(event.values, "highest_sequence_id"))
+        self.await_answer(event, (sequence, known.before))
 
-    def closed(self, closed: Closed) -> Iterator[Finding]:
-        """What waits in vain."""
-        ender = closed.client if closed.by_client else closed.server
-        for known in self._producers.on(closed.stream):
-            if known.pending and known.losses == closed.losses:
-                yield said("lost", ender=ender, **known.waits())
-
-    def _make(self, key: Key, seen: Seen) -> None:
-        self._producers.put(key, _Producer(producer_of(key[1], text(seen.values, "topic")), seen.losses))
-
-    @staticmethod
-    def _receipt(known: _Producer, seen: Seen) -> Iterator[Finding]:
-        if not isinstance(seen.request, tuple):
-            return
-        sequence, before = seen.request
-        known.answered(sequence)
-        place = struct(seen.values, "message_id")
+    def receive_receipt(self, asked: tuple[int, int | None], event: MessageEvent) -> None:
+        """SEND_RECEIPT or SEND_ERROR: maybe of what was not stored."""
+        known, (sequence, before) = self.find_producer(event), asked
+        known.answer(sequence)
+        place = struct(event.values, "message_id")
         if all(number(place, each) == NO_NUMBER for each in ("ledgerId", "entryId")):
             back = before is not None and sequence < before
-            yield said("back" if back else "duplicate", who=known.name, sequence=sequence, before=before)
+            self.find("back" if back else "duplicate", who=known.name, sequence=sequence, before=before)
+
+    def receive_close(self, event: MessageEvent) -> None:
+        """CLOSE_PRODUCER: the broker closes one over its SENDs, perhaps."""
+        known = self.find_producer(event)
+        if event.context.role is Role.PUSH:
+            if known.pending:
+                self.find("moved", **known.describe())
+            known.pending.clear()
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """What waits in vain."""
+        for _, known in self.producers.on(end.stream):
+            if known.pending and known.losses == end.losses:
+                self.find("lost", ender=end.ender, **known.describe())
+
+    on = (
+        on("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
+        | on("SEND", receive_send, "producer_id", "sequence_id", "highest_sequence_id", roles=(Role.REQUEST,))
+        | on("CLOSE_PRODUCER", receive_close, "producer_id", roles=(Role.REQUEST, Role.PUSH))
+        | on(
+            *("SEND_RECEIPT SEND_ERROR", for_request(receive_receipt), "producer_id"),
+            *(("message_id", name) for name in ("ledgerId", "entryId")),
+            roles=(Role.RESPONSE,),
+        )
+    )
 
 
 def _count(sends: int) -> str:

@@ -11,14 +11,14 @@ Estimates. Whether there was something for it is known from the SENDs to its top
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import islice
 
-from dissectors.api import Role
-from dissectors.check import Check, Closed, Open, Seen
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, Ends, MessageEvent, NumberedKey, NumberedTable
 from dissectors.finding import Finding
-from dissectors.pulsar.checks.saying import SECOND, Key, Numbered, consumer_of, named, of, said
-from dissectors.pulsar.reports.fields import text
+from dissectors.message import Role
+from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
+from dissectors.pulsar.reports.fields import on, text
 from dissectors.pulsar.reports.permits import Permits, messages_in
 from dissectors.slotted import field, slotted
 from dissectors.values import number
@@ -43,6 +43,7 @@ class _Consumer:
     missed: when messages were sent while it had no permits, and how many.
     """
 
+    key: NumberedKey
     name: str
     topic: str
     subscription: str
@@ -52,120 +53,120 @@ class _Consumer:
     missed: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=MOST_MISSED))
 
 
-class Starved(Check):
+class Starved(PulsarCheck):
     """See the module."""
 
-    wants = (
-        of(Role.REQUEST, ["SUBSCRIBE", "PRODUCER", "SEND", "CLOSE_CONSUMER", "UNSUBSCRIBE"])
-        | of(Role.PUSH, ["MESSAGE", "CLOSE_CONSUMER"])
-        | of(Role.ONEWAY, ["FLOW"])
-    )
-    paths = frozenset(
-        {("topic",), ("subscription",), ("consumer_id",), ("producer_id",), ("messagePermits",), ("num_messages",)}
-        | {("ack_set",), ("metadata", "num_messages_in_batch")}
-    )
-
-    def __init__(self) -> None:
-        """Nobody subscribed."""
-        self._consumers: Numbered[_Consumer] = Numbered()
-        self._topics: Numbered[str] = Numbered()
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.consumers: NumberedTable[_Consumer] = NumberedTable(evict=self.feed)
+        self.topics: BoundedTable[NumberedKey, str] = BoundedTable()
         """Topics of producers."""
-        self._empty: dict[str, dict[Key, _Consumer]] = {}
+        self.empty: dict[str, dict[NumberedKey, _Consumer]] = {}
         """By topic the consumers that have no permits."""
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """A FLOW that came late, and a consumer that is closed without one."""
-        name, values = named(seen.context.code), seen.values
-        if name == "PRODUCER":
-            self._topics.put((seen.stream, number(values, "producer_id")), text(values, "topic") or "")
-        elif name == "SEND":
-            self._sent(seen)
-        elif name == "SUBSCRIBE":
-            self._made(seen)
-        else:
-            key = seen.stream, number(values, "consumer_id")
-            known = self._consumers.get(key)
-            if known is None:
-                return
-            if known.losses != seen.losses:
-                self._forget(key, known)  # what it asked for may be among the bytes that are missing
-            elif name == "MESSAGE":
-                known.permits.take(messages_in(values), seen.time)
-                if known.permits.empty is not None:
-                    self._empty.setdefault(known.topic, {})[key] = known
-            elif name == "FLOW":
-                yield from self._flow(key, known, seen)
-            else:
-                yield from self._over(known, known.permits.empty, seen.time)
-                self._forget(key, known)
+    def receive_producer(self, event: MessageEvent) -> None:
+        """PRODUCER."""
+        self.topics[event.stream, number(event.values, "producer_id")] = text(event.values, "topic") or ""
 
-    def closed(self, closed: Closed) -> Iterator[Finding]:
-        """Nobody asks any more."""
-        yield from self._ended(closed)
+    def receive_send(self, event: MessageEvent) -> None:
+        """SEND: who has no permits misses it."""
+        topic = self.topics.get((event.stream, number(event.values, "producer_id")))
+        for known in islice(self.empty.get(topic or "", {}).values(), MOST_FED):
+            known.missed.append((event.time, max(number(event.values, "num_messages", 1), 1)))
 
-    def still_open(self, connection: Open) -> Iterator[Finding]:
-        """Nobody has asked up to the capture's end."""
-        yield from self._ended(connection)
+    def receive_subscribe(self, event: MessageEvent) -> None:
+        """SUBSCRIBE."""
+        key = event.stream, number(event.values, "consumer_id")
+        self.forget(self.consumers.get(key))
+        topic, subscription = (text(event.values, name) or "" for name in ("topic", "subscription"))
+        name = name_consumer(key[1], event.values)
+        self.consumers[key] = _Consumer(key, name, topic, subscription, Permits(known=True), event.losses)
 
-    def _ended(self, end: Closed | Open) -> Iterator[Finding]:
-        for known in self._consumers.on(end.stream):
-            if known.losses == end.losses:
-                yield from self._over(known, known.permits.empty, end.time)
+    def find_consumer(self, event: MessageEvent) -> _Consumer | None:
+        """Whose a message is; what it asked for may be among bytes that are missing."""
+        known = self.consumers.get((event.stream, number(event.values, "consumer_id")))
+        if known is not None and known.losses != event.losses:
+            self.forget(known)
+            return None
+        return known
 
-    def _made(self, seen: Seen) -> None:
-        key = seen.stream, number(seen.values, "consumer_id")
-        older = self._consumers.get(key)
-        if older is not None:
-            self._forget(key, older)
-        topic, subscription = (text(seen.values, name) or "" for name in ("topic", "subscription"))
-        name = consumer_of(key[1], seen.values)
-        forgotten = self._consumers.put(key, _Consumer(name, topic, subscription, Permits(known=True), seen.losses))
-        if forgotten is not None:
-            self._empty.get(forgotten[1].topic, {}).pop(forgotten[0], None)
+    def receive_message(self, event: MessageEvent) -> None:
+        """MESSAGE."""
+        known = self.find_consumer(event)
+        if known is not None:
+            known.permits.take(messages_in(event.values), event.time)
+            if known.permits.empty is not None:
+                self.empty.setdefault(known.topic, {})[known.key] = known
 
-    def _forget(self, key: Key, known: _Consumer) -> None:
-        self._consumers.drop(key)
-        self._fed(key, known)
-
-    def _fed(self, key: Key, known: _Consumer) -> None:
-        """It is not one of those without permits any more."""
-        empty = self._empty.get(known.topic, {})
-        empty.pop(key, None)
-        if not empty:
-            self._empty.pop(known.topic, None)
-
-    def _sent(self, seen: Seen) -> None:
-        topic = self._topics.get((seen.stream, number(seen.values, "producer_id")))
-        empty = self._empty.get(topic or "")
-        if empty:
-            for known in islice(empty.values(), MOST_FED):
-                known.missed.append((seen.time, max(number(seen.values, "num_messages", 1), 1)))
-
-    def _flow(self, key: Key, known: _Consumer, seen: Seen) -> Iterator[Finding]:
-        since, asked = known.permits.empty, number(seen.values, "messagePermits")
+    def receive_flow(self, event: MessageEvent) -> None:
+        """FLOW, which may come late."""
+        known = self.find_consumer(event)
+        if known is None:
+            return
+        since, asked = known.permits.empty, number(event.values, "messagePermits")
         known.largest = max(known.largest, asked)
-        known.permits.grant(asked, seen.time)
+        known.permits.grant(asked, event.time)
         if known.permits.empty is None and since is not None:
-            yield from self._over(known, since, seen.time)
-            self._fed(key, known)
+            self.end_starving(known, since, event.time)
+            self.feed(known)
             known.missed.clear()
 
-    def _over(self, known: _Consumer, since: int | None, time: int) -> Iterator[Finding]:
+    def receive_close(self, event: MessageEvent) -> None:
+        """A consumer is closed, perhaps without a FLOW."""
+        known = self.find_consumer(event)
+        if known is not None:
+            self.end_starving(known, known.permits.empty, event.time)
+            self.forget(known)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """Nobody asks any more."""
+        for _, known in self.consumers.on(end.stream):
+            if known.losses == end.losses:
+                self.end_starving(known, known.permits.empty, end.time)
+
+    leave_open = end_connection
+
+    def forget(self, known: _Consumer | None) -> None:
+        """A consumer is no more."""
+        if known is not None:
+            self.consumers.pop(known.key)
+            self.feed(known)
+
+    def feed(self, known: _Consumer) -> None:
+        """It is not one of those without permits any more."""
+        empty = self.empty.get(known.topic, {})
+        empty.pop(known.key, None)
+        if not empty:
+            self.empty.pop(known.topic, None)
+
+    def end_starving(self, known: _Consumer, since: int | None, time: int) -> None:
         """A time without permits is over, or nobody will see how it goes on."""
         missed = sum(count for sent, count in known.missed if sent <= time)
         if since is None or time - since < LONG or not missed or known.largest <= ONE_BY_ONE:
             return
         more = " or more" if len(known.missed) == MOST_MISSED else ""
         counted = f"{missed}{more} {'message' if missed == 1 else 'messages'}"
-        sentence = "beside" if self._others(known) else "starved"
-        yield said(sentence, who=known.name, took=time - since, missed=counted)
+        sentence = "beside" if self.has_others(known) else "starved"
+        self.find(sentence, who=known.name, took=time - since, missed=counted)
 
-    def _others(self, known: _Consumer) -> bool:
+    def has_others(self, known: _Consumer) -> bool:
         """Whether another consumer of its subscription can be sent something."""
-        alike = islice(self._consumers.values(), MOST_FED)
         return any(
             each is not known
             and (each.topic, each.subscription) == (known.topic, known.subscription)
             and (each.permits.now or 0) > 0
-            for each in alike
+            for each in islice(self.consumers.values(), MOST_FED)
         )
+
+    on = (
+        on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
+        | on("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
+        | on("SEND", receive_send, "producer_id", "num_messages", roles=(Role.REQUEST,))
+        | on("CLOSE_CONSUMER", receive_close, "consumer_id", roles=(Role.REQUEST, Role.PUSH))
+        | on("UNSUBSCRIBE", receive_close, "consumer_id", roles=(Role.REQUEST,))
+        | on(
+            *("MESSAGE", receive_message, "consumer_id", "ack_set", ("metadata", "num_messages_in_batch")),
+            roles=(Role.PUSH,),
+        )
+        | on("FLOW", receive_flow, "consumer_id", "messagePermits", roles=(Role.ONEWAY,))
+    )

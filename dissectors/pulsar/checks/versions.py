@@ -9,83 +9,78 @@ A broker asks only a client for fresh credentials that can refresh them.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request
 from dissectors.finding import Finding
-from dissectors.pulsar.checks.saying import MOST, Wanted, named, of, said
+from dissectors.lesson import Path
+from dissectors.message import Role
+from dissectors.pulsar.checks.sentences import PulsarCheck
 from dissectors.pulsar.commands import BROKER, commands
-from dissectors.pulsar.reports.fields import codes
+from dissectors.pulsar.reports.fields import on
 from dissectors.pulsar.tables import table
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct
 
 _SINCE: Mapping[str, int] = table("guide")["since"]
 _FEATURES: Mapping[str, str] = table("checks")["features"]
-
-
-def _wanted() -> Wanted:
-    names = {*_SINCE, *_FEATURES}
-    return frozenset((codes()[name], role) for name in names for role in (Role.REQUEST, Role.ONEWAY, Role.PUSH))
+_SENT = (Role.REQUEST, Role.ONEWAY, Role.PUSH)
+_AGREED: tuple[str | Path, ...] = (
+    "protocol_version",
+    *(("feature_flags", flag) for flag in sorted(_FEATURES.values())),
+)
 
 
 @slotted(frozen=False, eq=False)
 class _Agreement:
-    """agreed: the version; client, broker: their features; told: commands that were named."""
+    """agreed: the version; client, broker: their features; named: commands that were named."""
 
     agreed: int
     client: Mapping[str, Any]
     broker: Mapping[str, Any]
-    told: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
 
 
-class Versions(Check):
-    """See the module."""
+class Versions(PulsarCheck):
+    """See the module. Each command is named once for a connection."""
 
-    wants = _wanted() | of(Role.REQUEST, ["CONNECT"]) | of(Role.RESPONSE, ["CONNECTED"])
-    paths = frozenset(
-        {("protocol_version",), ("request_id",)} | {("feature_flags", flag) for flag in sorted(_FEATURES.values())}
-    )
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.agreements: BoundedTable[int, _Agreement] = BoundedTable()
 
-    def __init__(self) -> None:
-        """Nobody has agreed."""
-        self._connections: OrderedDict[int, _Agreement] = OrderedDict()
+    def receive_connect(self, event: MessageEvent) -> None:
+        """CONNECT: what the client says of itself."""
+        kept = number(event.values, "protocol_version"), struct(event.values, "feature_flags")
+        self.receive_command(event)
+        self.await_answer(event, kept)
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """Each command once for a connection."""
-        name = named(seen.context.code)
-        if name == "CONNECTED":
-            self._agree(seen)
+    def receive_connected(self, asked: tuple[int, Mapping[str, Any]], event: MessageEvent) -> None:
+        """CONNECTED."""
+        version, flags = asked
+        agreed = min(version, number(event.values, "protocol_version"))
+        self.agreements[event.stream] = _Agreement(agreed, flags, struct(event.values, "feature_flags"))
+
+    def receive_command(self, event: MessageEvent) -> None:
+        """A command that the other side need not know."""
+        code = event.context.code
+        known = self.agreements.get(event.stream)
+        if known is None or code is None:
             return
-        known = self._connections.get(seen.stream)
-        if known is None or name in known.told:
+        name, sender = commands()[code].name, commands()[code].sender
+        if name in known.named:
             return
-        since = _SINCE.get(name, 0)
+        since, flag = _SINCE.get(name, 0), _FEATURES.get(name)
+        receiver = known.client if sender == BROKER else known.broker
         if known.agreed < since:
-            known.told.add(name)
-            yield said("newer", command=name, since=since, agreed=known.agreed)
-            return
-        flag = _FEATURES.get(name)
-        code = seen.context.code
-        receiver = known.client if code is not None and commands()[code].sender == BROKER else known.broker
-        if flag is not None and receiver.get(flag) is not True:
-            known.told.add(name)
-            yield said("unasked", command=name, flag=flag)
+            known.named.add(name)
+            self.find("newer", command=name, since=since, agreed=known.agreed)
+        elif flag is not None and receiver.get(flag) is not True:
+            known.named.add(name)
+            self.find("unasked", command=name, flag=flag)
 
-    def kept(self, seen: Seen) -> object:
-        """What the client says of itself."""
-        if named(seen.context.code) != "CONNECT":
-            return None
-        return number(seen.values, "protocol_version"), struct(seen.values, "feature_flags")
-
-    def _agree(self, seen: Seen) -> None:
-        if not isinstance(seen.request, tuple):
-            return
-        version, flags = seen.request
-        agreed = min(version, number(seen.values, "protocol_version"))
-        self._connections[seen.stream] = _Agreement(agreed, flags, struct(seen.values, "feature_flags"))
-        if len(self._connections) > MOST:
-            self._connections.popitem(last=False)
+    on = (
+        on(" ".join(sorted({*_SINCE, *_FEATURES})), receive_command, roles=_SENT)
+        | on("CONNECT", receive_connect, "protocol_version", *_FLAGS, roles=(Role.REQUEST,))
+        | on("CONNECTED", for_request(receive_connected), "protocol_version", *_FLAGS, roles=(Role.RESPONSE,))
+    )

@@ -13,6 +13,6 @@ from dissectors.rocketmq.checks.redelivery import Redelivery
 from dissectors.rocketmq.checks.routes import Routes
 
 
-def checks() -> Sequence[Check]:
-    """New ones for one reading."""
-    return Routes(), Masters(), Groups(), Busy(), Pulls(), Redelivery()
+def checks() -> Sequence[type[Check]]:
+    """All of them."""
+    return Routes, Masters, Groups, Busy, Pulls, Redelivery

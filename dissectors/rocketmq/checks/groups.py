@@ -8,15 +8,13 @@ no heartbeat for 120 s, looking every 10 s. A heartbeat that says withoutSub rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dissectors.api import Role
-from dissectors.check import Check, Open, Seen
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, Ends, MessageEvent, Moment
 from dissectors.finding import Finding
-from dissectors.remembered import Remembered
-from dissectors.rocketmq.checks.saying import SECOND, Made, in_header, named, of, said
-from dissectors.rocketmq.reports.fields import header
+from dissectors.rocketmq.checks.sentences import RocketmqCheck
+from dissectors.rocketmq.reports.fields import ASKS, header, on
 from dissectors.slotted import slotted
 from dissectors.values import struct, structs, text
 
@@ -35,6 +33,11 @@ MOST_SHOWN = 3
 _BEAT, _LEAVE = "HEART_BEAT", "UNREGISTER_CLIENT"
 _BROADCASTING, _RETRY = "BROADCASTING", "%RETRY%"
 
+_DATA = ("body", "consumerDataSet")
+_CONSUMERS = (
+    *((*_DATA, name) for name in ("groupName", "messageModel")),
+    *((*_DATA, "subscriptionDataSet", name) for name in ("topic", "subString", "expressionType")),
+)
 _NOTHING = "nothing"
 
 _Wishes = dict[str, str]
@@ -59,98 +62,82 @@ class _Difference(NamedTuple):
 _ALIKE = _Difference(False, "")
 
 
-class _Beat(NamedTuple):
-    """The last heartbeat of a client, or on a connection. losses: as Seen has them."""
-
-    time: int
-    losses: int
-
-
-class Groups(Check):
+class Groups(RocketmqCheck):
     """See the module."""
 
-    wants = of(Role.REQUEST, [_BEAT, _LEAVE]) | of(Role.ONEWAY, [_BEAT, _LEAVE])
-    paths = in_header("clientID", "consumerGroup") | {
-        ("body", "clientID"),
-        ("body", "withoutSub"),
-        ("body", "consumerDataSet", "groupName"),
-        ("body", "consumerDataSet", "messageModel"),
-        ("body", "consumerDataSet", "subscriptionDataSet", "topic"),
-        ("body", "consumerDataSet", "subscriptionDataSet", "subString"),
-        ("body", "consumerDataSet", "subscriptionDataSet", "expressionType"),
-    }
-
-    def __init__(self) -> None:
-        """No members."""
-        self._groups: Made[tuple[str, str], dict[str, _Member]] = Made(dict)
-        self._beats: Remembered[tuple[str, str], _Beat] = Remembered()
-        self._of: Remembered[int, _Beat] = Remembered()
-        """By connection."""
-        self._said: Made[tuple[str, str], dict[tuple[str, str], _Difference]] = Made(dict)
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.groups: BoundedTable[tuple[str, str], dict[str, _Member]] = BoundedTable(make=dict)
+        self.beats: BoundedTable[tuple[str, str], Moment] = BoundedTable()
+        """By server and client the last heartbeat."""
+        self.beating: BoundedTable[int, Moment] = BoundedTable()
+        """The same by connection."""
+        self.said: BoundedTable[tuple[str, str], dict[tuple[str, str], _Difference]] = BoundedTable(make=dict)
         """By group what was said of two members."""
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """A heartbeat, or a client that leaves."""
-        if named(seen.context.code) == _LEAVE:
-            told = header(seen.values)
-            client, group = text(told, "clientID") or "", text(told, "consumerGroup") or ""
-            self._groups.of((seen.server, group)).pop(client, None)
-            self._beats.take((seen.server, client))
-            self._of.take(seen.stream)
-            return
-        body = struct(seen.values, "body")
-        client = text(body, "clientID") or seen.client
-        yield from self._beaten(client, seen)
-        if body.get("withoutSub") is True:
-            return
-        for each in structs(body.get("consumerDataSet")):
-            yield from self._joined(client, each, seen)
+    def receive_leave(self, event: MessageEvent) -> None:
+        """A client leaves."""
+        said = header(event.values)
+        client, group = text(said, "clientID") or "", text(said, "consumerGroup") or ""
+        self.groups.find((event.server, group)).pop(client, None)
+        self.beats.pop((event.server, client))
+        self.beating.pop(event.stream)
 
-    def still_open(self, connection: Open) -> Iterator[Finding]:
+    def receive_beat(self, event: MessageEvent) -> None:
+        """A heartbeat."""
+        body = struct(event.values, "body")
+        client = text(body, "clientID") or event.client
+        before = self.beats.get((event.server, client))
+        silent = before.until(event) if before is not None else None
+        if silent is not None and silent > EXPIRED:
+            self.find("silent", client=client, took=silent)
+        self.beats[event.server, client] = self.beating[event.stream] = event.moment
+        for each in structs(body.get("consumerDataSet")) if body.get("withoutSub") is not True else ():
+            self.join(client, each, event)
+
+    def leave_open(self, end: ConnectionEnd) -> None:
         """A connection on which heartbeats came, and come no more."""
-        beat = self._of.get(connection.stream)
-        if beat is not None and connection.time - beat.time > EXPIRED and beat.losses == connection.losses:
-            yield said("silent", client="the client", took=connection.time - beat.time)
+        before = self.beating.get(end.stream)
+        silent = before.until(end) if before is not None else None
+        if silent is not None and silent > EXPIRED:
+            self.find("silent", client="the client", took=silent)
 
-    def _beaten(self, client: str, seen: Seen) -> Iterator[Finding]:
-        beat = self._beats.get((seen.server, client))
-        if beat is not None and seen.time - beat.time > EXPIRED and beat.losses == seen.losses:
-            yield said("silent", client=client, took=seen.time - beat.time)
-        beat = _Beat(seen.time, seen.losses)
-        self._beats.keep((seen.server, client), beat)
-        self._of.keep(seen.stream, beat)
-
-    def _joined(self, client: str, told: Mapping[str, Any], seen: Seen) -> Iterator[Finding]:
-        group = text(told, "groupName") or ""
-        members = self._groups.of((seen.server, group))
+    def join(self, client: str, said: Mapping[str, Any], event: MessageEvent) -> None:
+        """A client is in a group."""
+        group = event.server, text(said, "groupName") or ""
+        members = self.groups.find(group)
         if client not in members and len(members) == MOST_MEMBERS:
             members.pop(next(iter(members)))
-        members[client] = _Member(_wishes(told), told.get("messageModel") == _BROADCASTING)
+        members[client] = _Member(_wishes(said), said.get("messageModel") == _BROADCASTING)
         for name in members:
-            beat = self._beats.get((seen.server, name))
-            if name != client and beat is not None and seen.time - beat.time <= EXPIRED:
-                yield from self._compared((seen.server, group), *sorted((name, client)))
+            beat = self.beats.get((event.server, name))
+            if name != client and beat is not None and event.time - beat.time <= EXPIRED:
+                self.compare(group, *sorted((name, client)))
 
-    def _compared(self, group: tuple[str, str], one: str, other: str) -> Iterator[Finding]:
+    def compare(self, group: tuple[str, str], one: str, other: str) -> None:
         """What is wrong with two members of a group, if that was not said yet."""
-        mine, theirs = (self._groups.of(group)[name] for name in (one, other))
+        mine, theirs = (self.groups.find(group)[name] for name in (one, other))
         now = _Difference(mine.broadcasts != theirs.broadcasts, "")
         if not (mine.broadcasts or theirs.broadcasts):
             now = _Difference(False, _difference(mine.wishes, theirs.wishes))
-        told = self._said.of(group)
-        if now == told.get((one, other), _ALIKE) or len(told) == MOST_SAID:
+        said = self.said.find(group)
+        if now == said.get((one, other), _ALIKE) or len(said) == MOST_SAID:
             return
-        told[one, other] = now
+        said[one, other] = now
         if now.is_mixed:
-            yield said("models", one=one, other=other, group=group[1])
+            self.find("models", one=one, other=other, group=group[1])
         elif now.what:
-            yield said("differs", one=one, other=other, group=group[1], what=now.what)
+            self.find("differs", one=one, other=other, group=group[1], what=now.what)
+
+    on = on(_LEAVE, ASKS, receive_leave, "clientID", "consumerGroup") | on(
+        _BEAT, ASKS, receive_beat, ("body", "clientID"), ("body", "withoutSub"), *_CONSUMERS
+    )
 
 
-def _wishes(told: Mapping[str, Any]) -> _Wishes:
+def _wishes(said: Mapping[str, Any]) -> _Wishes:
     """What a heartbeat says of a group; topics of retries are each member's own affair."""
     found = {}
-    for each in structs(told.get("subscriptionDataSet")):
+    for each in structs(said.get("subscriptionDataSet")):
         topic = text(each, "topic") or ""
         if not topic.startswith(_RETRY):
             kind = text(each, "expressionType") or "TAG"

@@ -7,62 +7,58 @@ ask for it every 5 s (CONTROLLER_GET_REPLICA_INFO), and for the controllers' lea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request
 from dissectors.finding import Finding
-from dissectors.rocketmq.checks.saying import Made, in_header, named, of, said
-from dissectors.rocketmq.reports.fields import header
+from dissectors.message import Role
+from dissectors.rocketmq.checks.sentences import RocketmqCheck
+from dissectors.rocketmq.reports.fields import ANSWERS, header, on
 from dissectors.values import number, text
 
-_ELECT, _ASK = "CONTROLLER_ELECT_MASTER", "CONTROLLER_GET_REPLICA_INFO"
-_LEADER = "CONTROLLER_GET_METADATA_INFO"
+_MASTERS, _LEADER = "CONTROLLER_ELECT_MASTER CONTROLLER_GET_REPLICA_INFO", "CONTROLLER_GET_METADATA_INFO"
 
 
-class Masters(Check):
+class Masters(RocketmqCheck):
     """See the module. Who is told of a change is the broker that asked, by its name."""
 
-    wants = of(Role.REQUEST, [_ELECT, _ASK, _LEADER]) | of(Role.RESPONSE, [_ELECT, _ASK, _LEADER])
-    paths = in_header(
-        *("brokerName", "masterBrokerId", "masterAddress", "masterEpoch"),
-        *("controllerLeaderId", "controllerLeaderAddress", "group"),
-    )
-
-    def __init__(self) -> None:
-        """Nobody is known."""
-        self._masters: Made[str, list[tuple[int, str]]] = Made(list)
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.masters: BoundedTable[str, tuple[int, str]] = BoundedTable()
         """By name of a broker its master's epoch, and what it is called."""
-        self._leaders: Made[str, list[str]] = Made(list)
+        self.leaders: BoundedTable[str, str] = BoundedTable()
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """An answer."""
-        if seen.context.role is not Role.RESPONSE or seen.error is not None:
+    def receive_question(self, event: MessageEvent) -> None:
+        """A question, perhaps about a broker."""
+        self.await_answer(event, text(header(event.values), "brokerName") or "")
+
+    def receive_leader(self, _: str, event: MessageEvent) -> None:
+        """The leader of the controllers."""
+        said = header(event.values)
+        group, address = text(said, "group") or "", text(said, "controllerLeaderAddress")
+        if event.error is not None or address is None:
             return
-        told = header(seen.values)
-        if named(seen.context.code) == _LEADER:
-            yield from self._led(text(told, "group") or "", told.get("controllerLeaderAddress"))
-        elif isinstance(seen.request, str) and seen.request:
-            address, epoch = text(told, "masterAddress"), number(told, "masterEpoch", -1)
-            if address is not None and epoch >= 0:
-                yield from self._mastered(seen.request, epoch, f"{address}, broker id {told.get('masterBrokerId')}")
+        before = self.leaders.get(group)
+        if before is not None and before != address:
+            self.find("leader", now=address, before=before)
+        self.leaders[group] = address
 
-    def kept(self, seen: Seen) -> object:
-        """The broker that is asked about."""
-        return text(header(seen.values), "brokerName") or ""
-
-    def _led(self, group: str, address: object) -> Iterator[Finding]:
-        if not isinstance(address, str) or not address:
+    def receive_master(self, broker: str, event: MessageEvent) -> None:
+        """The master of a broker."""
+        said = header(event.values)
+        address, epoch = text(said, "masterAddress"), number(said, "masterEpoch", -1)
+        before = self.masters.get(broker)
+        if event.error is not None or not broker or address is None or epoch < 0 or (before and epoch <= before[0]):
             return
-        before = self._leaders.of(group)
-        if before and before[0] != address:
-            yield said("leader", now=address, before=before[0])
-        before[:] = [address]
+        master = f"{address}, broker id {said.get('masterBrokerId')}"
+        if before and before[1] != master:
+            self.find("master", broker=broker, now=master, epoch=epoch, before=before[1])
+        self.masters[broker] = epoch, master
 
-    def _mastered(self, broker: str, epoch: int, master: str) -> Iterator[Finding]:
-        before = self._masters.of(broker)
-        if before and epoch <= before[0][0]:
-            return
-        if before and before[0][1] != master:
-            yield said("master", broker=broker, now=master, epoch=epoch, before=before[0][1])
-        before[:] = [(epoch, master)]
+    on = (
+        on(f"{_MASTERS} {_LEADER}", (Role.REQUEST,), receive_question, "brokerName")
+        | on(
+            *(_MASTERS, ANSWERS, for_request(receive_master), "masterBrokerId", "masterAddress", "masterEpoch"),
+        )
+        | on(_LEADER, ANSWERS, for_request(receive_leader), "controllerLeaderAddress", "group")
+    )

@@ -9,14 +9,15 @@ not there, and where to go on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import NamedTuple
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
+from dissectors.correlator import SECOND, Ends, MessageEvent, Moment, Repeats, WindowTable, for_request
 from dissectors.finding import Finding
-from dissectors.rocketmq.checks.saying import SECOND, Counted, Made, in_header, of, said
-from dissectors.rocketmq.reports.fields import header
-from dissectors.slotted import field, slotted
+from dissectors.message import Role
+from dissectors.rocketmq.checks.sentences import RocketmqCheck
+from dissectors.rocketmq.reports.fields import ANSWERS, PULLS, header, on
+from dissectors.slotted import slotted
 from dissectors.values import number, text
 
 WINDOW = 10 * SECOND
@@ -34,7 +35,6 @@ MOVED = 5
 SUSPEND = 2
 """Of a pull's sysFlag: it may be held."""
 
-_PULLS = ("PULL_MESSAGE", "LITE_PULL_MESSAGE")
 _NOT_FOUND, _RETRY, _MOVED = 19, 20, 21
 
 _Queue = tuple[int, str, str, int]
@@ -42,78 +42,75 @@ _Queue = tuple[int, str, str, int]
 
 
 @slotted(frozen=False, eq=False)
-class _Pulled:
-    """What became of a queue's pulls. offset: the latest that was not there."""
+class _Moved(Repeats):
+    """offset: the latest that was not there."""
 
-    empty: Counted = field(default_factory=Counted)
-    moved: Counted = field(default_factory=Counted)
     offset: int = -1
 
 
-@slotted
-class _Asked:
+class _Asked(NamedTuple):
     """A pull. offset: where it begins."""
 
     queue: _Queue
     offset: int
     may_wait: bool
-    time: int
-    losses: int
+    moment: Moment
 
 
-class Pulls(Check):
+class Pulls(RocketmqCheck):
     """See the module."""
 
-    wants = of(Role.REQUEST, _PULLS) | of(Role.RESPONSE, _PULLS)
-    paths = in_header(
-        *("consumerGroup", "topic", "queueId", "queueOffset", "sysFlag", "suspendTimeoutMillis", "nextBeginOffset")
-    )
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.empty: WindowTable[_Queue, Repeats] = WindowTable(Repeats, WINDOW)
+        self.moved: WindowTable[_Queue, _Moved] = WindowTable(_Moved, 6 * WINDOW)
 
-    def __init__(self) -> None:
-        """Nothing pulled."""
-        self._queues: Made[_Queue, _Pulled] = Made(_Pulled)
-
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """An answer."""
-        asked = seen.request
-        if not isinstance(asked, _Asked):
-            return
-        code = None if seen.error is None else seen.error[0]
-        if code == _MOVED:
-            yield from self._moved(asked, seen)
-        elif code in (_NOT_FOUND, _RETRY):
-            yield from self._empty(asked, seen)
-        elif code is None:
-            self._queues.take(asked.queue)
-
-    def kept(self, seen: Seen) -> object:
+    def receive_pull(self, event: MessageEvent) -> None:
         """Which queue, from where, and whether the broker may wait."""
-        asked = header(seen.values)
+        asked = header(event.values)
         group, topic = text(asked, "consumerGroup") or "", text(asked, "topic") or ""
-        queue = seen.stream, group, topic, number(asked, "queueId", -1)
-        may_wait = (
-            bool(number(asked, "sysFlag") & SUSPEND) and number(asked, "suspendTimeoutMillis") * 1_000_000 > AT_ONCE
-        )
-        return _Asked(queue, number(asked, "queueOffset", -1), may_wait, seen.time, seen.losses)
+        queue = event.stream, group, topic, number(asked, "queueId", -1)
+        long = number(asked, "suspendTimeoutMillis") * 1_000_000 > AT_ONCE
+        may_wait = bool(number(asked, "sysFlag") & SUSPEND) and long
+        self.await_answer(event, _Asked(queue, number(asked, "queueOffset", -1), may_wait, event.moment))
 
-    def _empty(self, asked: _Asked, seen: Seen) -> Iterator[Finding]:
-        went_on = number(header(seen.values), "nextBeginOffset", asked.offset) != asked.offset
-        if went_on or seen.time - asked.time > AT_ONCE or seen.losses != asked.losses:
+    def receive_answer(self, asked: _Asked, event: MessageEvent) -> None:
+        """What came of it."""
+        code = None if event.error is None else event.error[0]
+        if code == _MOVED:
+            self.move(asked, event)
+        elif code in (_NOT_FOUND, _RETRY):
+            self.come_back(asked, event)
+        elif code is None:
+            self.empty.pop(asked.queue)
+            self.moved.pop(asked.queue)
+
+    def come_back(self, asked: _Asked, event: MessageEvent) -> None:
+        """There was nothing."""
+        went_on = number(header(event.values), "nextBeginOffset", asked.offset) != asked.offset
+        took = asked.moment.until(event)
+        if went_on or took is None or took > AT_ONCE:
             return
-        count = self._queues.of(asked.queue).empty
-        if count.add(seen.time, WINDOW, STORM):
-            took = seen.time - count.first
+        repeats = self.empty.find_at(asked.queue, event.time)
+        if repeats.add(STORM):
             sentence = "unsuspended" if asked.may_wait else "polling"
-            yield said(sentence, who=_who(asked.queue, seen), count=count.count, took=took)
+            took = event.time - repeats.begun
+            self.find(sentence, who=_who(asked.queue, event), count=repeats.count, took=took)
 
-    def _moved(self, asked: _Asked, seen: Seen) -> Iterator[Finding]:
-        queue = self._queues.of(asked.queue)
-        if asked.offset != queue.offset:
-            queue.offset, queue.moved = asked.offset, Counted()
-        if queue.moved.add(seen.time, 6 * WINDOW, MOVED):
-            took, count = seen.time - queue.moved.first, queue.moved.count
-            yield said("moved", who=_who(asked.queue, seen), offset=asked.offset, count=count, took=took)
+    def move(self, asked: _Asked, event: MessageEvent) -> None:
+        """The offset is not there."""
+        moved = self.moved.find_at(asked.queue, event.time)
+        if asked.offset != moved.offset:
+            moved = self.moved[asked.queue] = _Moved(event.time, offset=asked.offset)
+        if moved.add(MOVED):
+            took = event.time - moved.begun
+            self.find("moved", who=_who(asked.queue, event), offset=asked.offset, count=moved.count, took=took)
+
+    on = on(
+        *(PULLS, (Role.REQUEST,), receive_pull, "consumerGroup", "topic", "queueId", "queueOffset", "sysFlag"),
+        "suspendTimeoutMillis",
+    ) | on(PULLS, ANSWERS, for_request(receive_answer), "nextBeginOffset")
 
 
-def _who(queue: _Queue, seen: Seen) -> str:
-    return f"{seen.client}, group {queue[1]}, {queue[2]}[{queue[3]}]"
+def _who(queue: _Queue, event: MessageEvent) -> str:
+    return f"{event.client}, group {queue[1]}, {queue[2]}[{queue[3]}]"

@@ -9,13 +9,13 @@ drops a broker that has not registered for heartbeatTimeoutMillis, two minutes b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
+from dissectors.correlator import SECOND, BoundedTable, Ends, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.finding import Finding
-from dissectors.rocketmq.checks.saying import REMARK, SECOND, Counted, Made, in_header, named, of, said
-from dissectors.rocketmq.reports.fields import header
+from dissectors.message import Role
+from dissectors.rocketmq.checks.sentences import RocketmqCheck
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, header, on
 from dissectors.values import text
 
 TOPIC_NOT_EXIST, NOT_SUPPORTED = 17, 3
@@ -32,60 +32,66 @@ _SERVERS = 64
 """Name servers that are told apart for a topic."""
 
 _ASK, _REGISTER, _UNREGISTER = "GET_ROUTEINFO_BY_TOPIC", "REGISTER_BROKER", "UNREGISTER_BROKER"
-_DELETE = ("DELETE_TOPIC_IN_NAMESRV", "DELETE_TOPIC_IN_BROKER")
+_DELETE = "DELETE_TOPIC_IN_NAMESRV DELETE_TOPIC_IN_BROKER"
 
 
-class Routes(Check):
+class Routes(RocketmqCheck):
     """See the module."""
 
-    wants = (
-        of(Role.REQUEST, [_ASK, _REGISTER, _UNREGISTER, *_DELETE])
-        | of(Role.RESPONSE, [_ASK, _REGISTER])
-        | of(Role.ONEWAY, [_UNREGISTER])
-    )
-    paths = in_header("topic", "brokerName", "brokerAddr") | {REMARK}
-
-    def __init__(self) -> None:
-        """Nobody asked."""
-        self._missing: Made[tuple[str, str, str], Counted] = Made(Counted)
-        self._known: Made[str, dict[str, int]] = Made(dict)
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.missing: WindowTable[tuple[str, str, str], Repeats] = WindowTable(Repeats, WINDOW)
+        self.known: BoundedTable[str, dict[str, int]] = BoundedTable(make=dict)
         """By topic which name servers gave a route, and when they did last."""
-        self._left: Made[str, list[int]] = Made(list)
+        self.left: BoundedTable[str, int] = BoundedTable()
         """By name server when a broker took its leave of it last."""
 
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """An answer, or what explains the next ones."""
-        name = named(seen.context.code)
-        if seen.context.role is Role.RESPONSE:
-            if isinstance(seen.request, str):
-                yield from (self._routed if name == _ASK else self._registered)(seen.request, seen)
-        elif name in _DELETE:
-            self._known.take(text(header(seen.values), "topic") or "")
-        elif name == _UNREGISTER:
-            self._left.of(seen.server)[:] = [seen.time]
+    def receive_question(self, event: MessageEvent) -> None:
+        """A client asks for a topic."""
+        topic = text(header(event.values), "topic")
+        if topic is not None:
+            self.await_answer(event, topic)
 
-    def kept(self, seen: Seen) -> object:
-        """What was asked for."""
-        said_in = header(seen.values)
-        if named(seen.context.code) == _ASK:
-            return text(said_in, "topic")
-        return f"{text(said_in, 'brokerName') or 'a broker'} at {text(said_in, 'brokerAddr') or seen.client}"
+    def receive_register(self, event: MessageEvent) -> None:
+        """A broker registers."""
+        said = header(event.values)
+        name, address = text(said, "brokerName") or "a broker", text(said, "brokerAddr") or event.client
+        self.await_answer(event, f"{name} at {address}")
 
-    def _routed(self, topic: str, seen: Seen) -> Iterator[Finding]:
-        asked, known = (seen.client, seen.server, topic), self._known.of(topic)
-        if seen.error is None:
-            self._missing.take(asked)
-            if len(known) < _SERVERS or seen.server in known:
-                known[seen.server] = seen.time
-        elif seen.error[0] == TOPIC_NOT_EXIST and not topic.startswith(_ORDINARY):
-            count = self._missing.of(asked)
-            if count.add(seen.time, WINDOW, TIMES):
-                took = seen.time - count.first
-                yield said("missing", client=seen.client, count=count.count, took=took, topic=topic)
-            since, left = known.pop(seen.server, None), self._left.get(seen.server)
-            if since is not None and (not left or left[0] < since):
-                yield said("forgotten", topic=topic, took=seen.time - since)
+    def receive_unregister(self, event: MessageEvent) -> None:
+        """A broker takes its leave."""
+        self.left[event.server] = event.time
 
-    def _registered(self, broker: str, seen: Seen) -> Iterator[Finding]:
-        if seen.error is not None and seen.error[0] != NOT_SUPPORTED:  # which is a server that is no name server
-            yield said("refused", broker=broker, error=seen.error[1])
+    def receive_delete(self, event: MessageEvent) -> None:
+        """A topic is deleted."""
+        self.known.pop(text(header(event.values), "topic") or "")
+
+    def receive_route(self, topic: str, event: MessageEvent) -> None:
+        """The answer to a client."""
+        asked, known = (event.client, event.server, topic), self.known.find(topic)
+        if event.error is None:
+            self.missing.pop(asked)
+            if len(known) < _SERVERS or event.server in known:
+                known[event.server] = event.time
+        elif event.error[0] == TOPIC_NOT_EXIST and not topic.startswith(_ORDINARY):
+            repeats = self.missing.find_at(asked, event.time)
+            if repeats.add(TIMES):
+                took = event.time - repeats.begun
+                self.find("missing", client=event.client, count=repeats.count, took=took, topic=topic)
+            since, left = known.pop(event.server, None), self.left.get(event.server)
+            if since is not None and (left is None or left < since):
+                self.find("forgotten", topic=topic, took=event.time - since)
+
+    def receive_registered(self, broker: str, event: MessageEvent) -> None:
+        """The answer to a broker; who does not know the request is no name server."""
+        if event.error is not None and event.error[0] != NOT_SUPPORTED:
+            self.find("refused", broker=broker, error=event.error[1])
+
+    on = (
+        on(_ASK, (Role.REQUEST,), receive_question, "topic")
+        | on(_ASK, ANSWERS, for_request(receive_route))
+        | on(_REGISTER, (Role.REQUEST,), receive_register, "brokerName", "brokerAddr")
+        | on(_REGISTER, ANSWERS, for_request(receive_registered))
+        | on(_UNREGISTER, ASKS, receive_unregister)
+        | on(_DELETE, (Role.REQUEST,), receive_delete, "topic")
+    )

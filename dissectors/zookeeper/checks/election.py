@@ -7,44 +7,44 @@ itself. It looks like a fault and is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Closed, Seen
-from dissectors.finding import Finding, Severity
+from dissectors.check import Check
+from dissectors.correlator import ConnectionEnd, Ends, MessageEvent, subscribe
+from dissectors.finding import Finding
+from dissectors.message import Role
+from dissectors.zookeeper.reports.fields import ELECTION
 from dissectors.zookeeper.reports.members import Members
 
 
 class Election(Check):
     """See the module."""
 
-    wants = frozenset({(None, Role.ONEWAY)})
-    paths = frozenset({("sid",), ("addr",), ("leader",), ("config",)})
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.members = Members(ends)
+        self.voted: set[int] = set()
+        """Connections on which votes came."""
 
-    def __init__(self) -> None:
-        """Nobody known."""
-        self._ends: dict[int, tuple[str, str]] = {}
-        self._members = Members(self._ends.__getitem__)
-        self._votes: dict[int, int] = {}
-        """By connection how many votes came on it."""
-
-    def see(self, seen: Seen) -> Iterator[Finding]:
+    def receive_notification(self, event: MessageEvent) -> None:
         """Notes who is who."""
-        self._ends[seen.stream] = seen.client, seen.server
-        sid, leader = seen.values.get("sid"), seen.values.get("leader")
+        sid, leader = event.values.get("sid"), event.values.get("leader")
         if isinstance(sid, int):
-            self._members.connect(seen.stream, sid, seen.values.get("addr"))
+            self.members.connect(event.stream, sid, event.values.get("addr"))
         elif isinstance(leader, int):
-            self._votes[seen.stream] = self._votes.get(seen.stream, 0) + 1
-            self._members.configure(seen.values.get("config"))
-        return iter(())
+            self.voted.add(event.stream)
+            self.members.configure(event.values.get("config"))
 
-    def closed(self, closed: Closed) -> Iterator[Finding]:
+    def end_connection(self, end: ConnectionEnd) -> None:
         """A connection on which nothing was said but who opened it."""
-        sid = self._members.opener(closed.stream)
-        if sid is None or closed.by_client or self._votes.get(closed.stream):
+        sid = self.members.opener(end.stream)
+        if sid is None or end.by_client or end.stream in self.voted:
             return
-        other = self._members.find_side(closed.stream, from_client=False)
+        other = self.members.find_side(end.stream, from_client=False)
         if other is not None and other > sid:
             text = f"server {other} dropped the connection of server {sid}, whose number is smaller: it connects itself"
-            yield Finding(Severity.NOTE, "smaller-sid", text)
+            self.note("smaller-sid", text)
+
+    on = subscribe(
+        [(ELECTION, None, Role.ONEWAY)], receive_notification, {("sid",), ("addr",), ("leader",), ("config",)}
+    )

@@ -7,55 +7,56 @@ acknowledged.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from dissectors.api import Role
-from dissectors.check import Check, Seen
-from dissectors.finding import Finding, Severity
+from dissectors.check import Check
+from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request, subscribe
+from dissectors.finding import Finding
+from dissectors.message import Role
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.reports.fields import QUORUM
 
 SLOW = 1_000_000_000
 """Nanoseconds that are worth saying."""
-
-MOST = 65_536
-"""Transactions that are remembered until they are committed."""
-
-_PROPOSAL, _ACK = code_of("PROPOSAL"), code_of("ACK")
-_COMMITS = ("COMMIT", "COMMITANDACTIVATE")
 
 
 class Quorum(Check):
     """See the module."""
 
-    wants = frozenset(
-        {(_PROPOSAL, Role.REQUEST), (_ACK, Role.RESPONSE)} | {(code_of(name), Role.ONEWAY) for name in _COMMITS}
+    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
+        super().__init__(ends, emit)
+        self.proposed: BoundedTable[tuple[str, int], int] = BoundedTable()
+        """By leader and transaction when it was proposed first, until it is committed."""
+
+    def propose(self, event: MessageEvent) -> None:
+        """PROPOSAL."""
+        zxid = event.values.get("zxid")
+        if isinstance(zxid, int) and (event.server, zxid) not in self.proposed:
+            self.proposed[event.server, zxid] = event.time
+        self.await_answer(event, event.time)
+
+    def acknowledge(self, since: int, event: MessageEvent) -> None:
+        """ACK, which may come late."""
+        self.compare(since, f"{event.client} acknowledged", event)
+
+    def commit(self, event: MessageEvent) -> None:
+        """COMMIT, of which the first may come late."""
+        zxid = event.values.get("zxid")
+        since = self.proposed.pop((event.server, zxid)) if isinstance(zxid, int) else None
+        self.compare(since, f"{event.server} committed", event)
+
+    def compare(self, since: int | None, who: str, event: MessageEvent) -> None:
+        """How long it took."""
+        zxid = event.values.get("zxid")
+        if since is not None and isinstance(zxid, int) and event.time - since > SLOW:
+            took = lasting(event.time - since)
+            self.warn("slow-quorum", f"{who} transaction {zxid:#x} {took} after it was proposed")
+
+    on = (
+        subscribe([(QUORUM, code_of("PROPOSAL"), Role.REQUEST)], propose, {("zxid",)})
+        | subscribe([(QUORUM, code_of("ACK"), Role.RESPONSE)], for_request(acknowledge), {("zxid",)})
+        | subscribe(
+            [(QUORUM, code_of(name), Role.ONEWAY) for name in ("COMMIT", "COMMITANDACTIVATE")], commit, {("zxid",)}
+        )
     )
-    paths = frozenset({("zxid",)})
-
-    def __init__(self) -> None:
-        """Nothing proposed."""
-        self._proposed: OrderedDict[tuple[str, int], int] = OrderedDict()
-        """By leader and transaction when it was proposed first."""
-
-    def see(self, seen: Seen) -> Iterator[Finding]:
-        """An ACK, and the first COMMIT, that come late."""
-        zxid = seen.values.get("zxid")
-        if not isinstance(zxid, int):
-            return
-        if seen.context.code == _PROPOSAL:
-            self._proposed.setdefault((seen.server, zxid), seen.time)
-            if len(self._proposed) > MOST:
-                self._proposed.popitem(last=False)
-            return
-        acknowledged = seen.context.code == _ACK
-        since = seen.request if acknowledged else self._proposed.pop((seen.server, zxid), None)
-        if isinstance(since, int) and seen.time - since > SLOW:
-            who = f"{seen.client} acknowledged" if acknowledged else f"{seen.server} committed"
-            text = f"{who} transaction {zxid:#x} {lasting(seen.time - since)} after it was proposed"
-            yield Finding(Severity.WARNING, "slow-quorum", text)
-
-    def kept(self, seen: Seen) -> object:
-        """When it was proposed to this learner."""
-        return seen.time

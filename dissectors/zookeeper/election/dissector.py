@@ -73,11 +73,11 @@ class ZooKeeperElection(Dissector):
         """Who votes for whom."""
         return info_line(body, context)
 
-    def checks(self) -> Sequence[Check]:
+    def checks(self) -> Sequence[type[Check]]:
         """Connections that were dropped as they should be."""
         from dissectors.zookeeper.checks.election import Election  # for checkups alone
 
-        return (Election(),)
+        return (Election,)
 
     def reports(self) -> Sequence[ReportType]:
         """Those of clients, to which its messages belong, too."""

@@ -85,11 +85,11 @@ class ZooKeeperQuorum(Dissector):
 
         return payloads(values, asked)
 
-    def checks(self) -> Sequence[Check]:
+    def checks(self) -> Sequence[type[Check]]:
         """Transactions that are confirmed late."""
         from dissectors.zookeeper.checks.quorum import Quorum  # for checkups alone
 
-        return (Quorum(),)
+        return (Quorum,)
 
     def reports(self) -> Sequence[ReportType]:
         """Those of clients, to which its messages belong, too."""

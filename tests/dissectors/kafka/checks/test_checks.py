@@ -8,19 +8,21 @@ from typing import Any
 import pytest
 
 from dissectors.api import Context, Role
-from dissectors.check import Check, Seen
+from dissectors.check import Check
+from dissectors.correlator import MessageEvent
 from dissectors.kafka.checks.clocks import Clocks
 from dissectors.kafka.checks.sequences import Sequences
 from dissectors.kafka.checks.sessions import Sessions
+from tests.dissectors.checking import see, show, show_anything
 
 NOW = 1_795_000_000_000
 DAY = 86_400_000
 LAST = 2**31 - 1
 
 
-def produce(*entries: dict[str, Any], topic: str = "t", partition: int = 0) -> Seen:
+def produce(*entries: dict[str, Any], topic: str = "t", partition: int = 0) -> MessageEvent:
     data = {"topicData": [{"name": topic, "partitionData": [{"index": partition, "records": list(entries)}]}]}
-    return Seen(Context(Role.REQUEST, 0, 9), data, 1, NOW * 1_000_000)
+    return see("kafka", Context(Role.REQUEST, 0, 9), data, 1, NOW)
 
 
 def batch(first: int, count: int = 10, epoch: int = 0, producer: int = 7) -> dict[str, Any]:
@@ -28,45 +30,47 @@ def batch(first: int, count: int = 10, epoch: int = 0, producer: int = 7) -> dic
     return {"baseTimestamp": NOW, "maxTimestamp": NOW, **names}
 
 
-def fetch(session: int, epoch: int, stream: int = 1) -> Seen:
-    return Seen(Context(Role.REQUEST, 1, 12), {"sessionId": session, "sessionEpoch": epoch}, stream, 0)
+def fetch(session: int, epoch: int, stream: int = 1) -> MessageEvent:
+    return see("kafka", Context(Role.REQUEST, 1, 12), {"sessionId": session, "sessionEpoch": epoch}, stream)
 
 
-def lossy(seen: Seen) -> Seen:
+def lossy(seen: MessageEvent) -> MessageEvent:
     """The same behind bytes that are missing."""
     return seen._replace(losses=1)
 
 
-def at(server: str, seen: Seen) -> Seen:
+def at(server: str, seen: MessageEvent) -> MessageEvent:
     """The same, sent to another server on another connection."""
-    return seen._replace(server=server, stream=5)
+    return seen._replace(ends=lambda stream: ("", server), stream=5)
 
 
-def named(seen: Seen) -> Seen:
+def named(seen: MessageEvent) -> MessageEvent:
     """The same where all ids have names."""
-    return seen._replace(name=lambda kind, key: f"{kind} of {key}")
+    return seen._replace(names=lambda row, kind, key: f"{kind} of {key}")
 
 
-def by_id(seen: Seen) -> Seen:
+def by_id(seen: MessageEvent) -> MessageEvent:
     """The same with an id in the place of the topic's name."""
     (topic,) = seen.values["topicData"]
     return seen._replace(values={"topicData": [{"topicId": "AAA", "partitionData": topic["partitionData"]}]})
 
 
-def fetched(session: int, asked: tuple[int, int] | None, error: int = 0) -> Seen:
-    return Seen(Context(Role.RESPONSE, 1, 12), {"sessionId": session, "errorCode": error}, 1, 0, asked)
+def fetched(session: int, asked: tuple[int, int] | None, error: int = 0) -> list[MessageEvent]:
+    """An answer, behind its request."""
+    answer = see("kafka", Context(Role.RESPONSE, 1, 12), {"sessionId": session, "errorCode": error})
+    return [answer] if asked is None else [fetch(*asked), answer]
 
 
-def times(first: int, last: int) -> Seen:
+def times(first: int, last: int) -> MessageEvent:
     return produce({**batch(0), "baseTimestamp": first, "maxTimestamp": last})
 
 
-def wrapped(own: int, *inner: int) -> Seen:
+def wrapped(own: int, *inner: int) -> MessageEvent:
     """Messages of version 1 compressed in one."""
     return produce({"magic": 1, "timestamp": own, "messages": [{"magic": 1, "timestamp": each} for each in inner]})
 
 
-CASES: dict[str, tuple[type[Check], list[Seen], str | None]] = {
+CASES: dict[str, tuple[type[Check], list[MessageEvent], str | None]] = {
     "numbers go on": (Sequences, [produce(batch(0)), produce(batch(10))], None),
     "the first one is taken as it is": (Sequences, [produce(batch(500))], None),
     "several batches of one request": (Sequences, [produce(batch(0), batch(10)), produce(batch(20))], None),
@@ -119,19 +123,19 @@ CASES: dict[str, tuple[type[Check], list[Seen], str | None]] = {
     "topics by name": (Clocks, [named(by_id(times(NOW + 3 * DAY, NOW + 3 * DAY)))], "topic of AAA[0]: a record's"),
     "no producer": (Sequences, [produce(batch(-1, producer=-1)), produce(batch(-1, producer=-1))], None),
     "a batch that was not read": (Sequences, [produce({"partial": True, "length": 5})], None),
-    "epochs count": (Sessions, [fetched(9, (0, 0)), fetch(9, 1), fetch(9, 2)], None),
+    "epochs count": (Sessions, [*fetched(9, (0, 0)), fetch(9, 1), fetch(9, 2)], None),
     "an epoch is left out": (Sessions, [fetch(9, 5), fetch(9, 7)], "session 9 is used with epoch 7 where 6 is next"),
     "epochs that were lost": (Sessions, [fetch(9, 5), lossy(fetch(9, 9)), lossy(fetch(9, 10))], None),
     "an epoch comes twice": (Sessions, [fetch(9, 5), fetch(9, 5)], "with epoch 5 where 6 is next"),
-    "not from the beginning": (Sessions, [fetched(9, (0, 0)), fetch(9, 2)], "with epoch 2 where 1 is next"),
+    "not from the beginning": (Sessions, [*fetched(9, (0, 0)), fetch(9, 2)], "with epoch 2 where 1 is next"),
     "epochs go on at 1": (Sessions, [fetch(9, LAST), fetch(9, 1)], None),
-    "ended and begun": (Sessions, [fetch(9, 5), fetch(9, -1), fetched(9, (0, 0)), fetch(9, 1)], None),
+    "ended and begun": (Sessions, [fetch(9, 5), fetch(9, -1), *fetched(9, (0, 0)), fetch(9, 1)], None),
     "another connection": (Sessions, [fetch(9, 5), fetch(9, 9, stream=2)], None),
-    "no session": (Sessions, [fetch(0, 0), fetched(0, (0, 0))], "the broker gives no fetch session"),
-    "no session, told once": (Sessions, [fetched(0, (0, 0)), fetched(0, (0, 0))], None),
-    "none was asked for": (Sessions, [fetched(0, None)], None),
-    "an error": (Sessions, [fetched(0, (0, 0), 71)], None),
-    "no such field": (Sessions, [Seen(Context(Role.REQUEST, 1, 4), {}, 1, 0)], None),
+    "no session": (Sessions, [*fetched(0, (0, 0))], "the broker gives no fetch session"),
+    "no session, told once": (Sessions, [*fetched(0, (0, 0)), *fetched(0, (0, 0))], None),
+    "none was asked for": (Sessions, [*fetched(0, None)], None),
+    "an error": (Sessions, [*fetched(0, (0, 0), 71)], None),
+    "no such field": (Sessions, [see("kafka", Context(Role.REQUEST, 1, 4), {})], None),
     "in time": (Clocks, [times(NOW - DAY, NOW + 60_000)], None),
     "ahead": (Clocks, [times(NOW, NOW + 3 * DAY)], "a record's time is 3 days ahead of the capture's"),
     "a little ahead": (Clocks, [times(NOW, NOW + 4_000_000)], "66 minutes ahead"),
@@ -149,11 +153,10 @@ CASES: dict[str, tuple[type[Check], list[Seen], str | None]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_said_at_the_last(name: str) -> None:
-    kind, all_seen, expected = CASES[name]
-    watch = kind()
-    *_, said = [list(watch.see(seen)) for seen in all_seen]
-    assert [expected in finding.text for finding in said if expected] == ([] if expected is None else [True])
-    assert len(said) == (expected is not None)
+    kind, steps, expected = CASES[name]
+    before, said = show(kind, steps[:-1]), show(kind, steps)
+    assert [expected in finding.text for finding in said[len(before) :] if expected] == [True] * (expected is not None)
+    assert len(said) - len(before) == (expected is not None)
 
 
 @pytest.mark.parametrize("kind", [Sequences, Sessions, Clocks])
@@ -167,26 +170,17 @@ def test_what_is_said_at_the_last(name: str) -> None:
     ],
 )
 def test_values_may_lack_anything(kind: type[Check], values: dict[str, Any]) -> None:
-    watch = kind()
-    for code, role in kind.wants:
-        seen = Seen(Context(role, code, 9), values, 1, 0)
-        assert list(watch.see(seen)) == []
-        watch.kept(seen)
-
-
-def test_a_session_that_the_request_kept() -> None:
-    watch = Sessions()
-    assert watch.kept(fetch(0, 0)) == (0, 0)
-    assert watch.kept(fetch(9, 1)) is None
+    show_anything(kind, [(choice, values, 1, 0) for choice in range(len(kind.on))])
 
 
 @pytest.mark.parametrize("kind", [Sequences, Sessions, Clocks])
 def test_no_other_fields_are_looked_at(kind: type[Check]) -> None:
-    for _, all_seen, expected in (case for case in CASES.values() if case[0] is kind):
-        watch = kind()
-        cut = [seen._replace(values=_only(seen.values, watch.paths)) for seen in all_seen]
-        *_, said = [list(watch.see(seen)) for seen in cut]
-        assert len(said) == (expected is not None)
+    for _, steps, expected in (case for case in CASES.values() if case[0] is kind):
+        cut = [
+            step._replace(values=_only(step.values, kind.on["kafka", step.context.code, step.context.role].paths))
+            for step in steps
+        ]
+        assert len(show(kind, cut)) - len(show(kind, cut[:-1])) == (expected is not None)
 
 
 def _only(value: Any, paths: Iterable[tuple[str, ...]]) -> Any:

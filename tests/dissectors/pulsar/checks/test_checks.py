@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from analyzer.insight.checkup import checkup
 from analyzer.session import Session
 from dissectors.api import Context, Role
-from dissectors.check import Check, Closed, Open, Seen
-from dissectors.pulsar.checks import checks, saying
+from dissectors.check import Check
+from dissectors.correlator import MessageEvent
+from dissectors.pulsar.checks import checks
 from dissectors.pulsar.checks.makers import Makers
 from dissectors.pulsar.checks.pings import Pings
 from dissectors.pulsar.checks.redelivery import Redelivery
-from dissectors.pulsar.checks.saying import Numbered
 from dissectors.pulsar.checks.sends import Sends
 from dissectors.pulsar.checks.starved import Starved
 from dissectors.pulsar.checks.versions import Versions
@@ -26,43 +26,42 @@ from dissectors.pulsar.commands import commands
 from dissectors.pulsar.reports.fields import NO_NUMBER, codes
 from tests.analyzer.capture.writers import NS, T0
 from tests.analyzer.wire import CLIENT, FIN, SERVER, Talk, frames, segments, write
+from tests.dissectors.checking import End, Step, end, see, show_anything, texts
 from tests.dissectors.pulsar.frames import CONNECT, CONNECTED, PING
+from tests.dissectors.telling import wanted_names
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "pulsar"
-MS = 1_000_000
 BROKER = "10.0.1.1:6650"
 TOPIC = "persistent://public/default/t"
-
-Step = Seen | Closed | Open
 
 
 def client(stream: int) -> str:
     return f"10.0.0.{stream}:5000"
 
 
-def say(name: str, at: int, role: Role = Role.REQUEST, stream: int = 1, losses: int = 0, **values: Any) -> Seen:
+def say(name: str, at: int, role: Role = Role.REQUEST, stream: int = 1, losses: int = 0, **values: Any) -> MessageEvent:
     """A command at so many ms."""
     context = Context(role, codes()[name])
-    return Seen(context, values, stream, at * MS, server=BROKER, losses=losses, client=client(stream))
+    return see("pulsar", context, values, stream, at, server=BROKER, losses=losses, client=client(stream))
 
 
 def call(name: str, answer: str, at: int, told: dict[str, Any], stream: int = 1, **values: Any) -> list[Step]:
     return [say(name, at, stream=stream, **values), say(answer, at, Role.RESPONSE, stream, **told)]
 
 
-def ends(at: int, *, by_client: bool = True, stream: int = 1, losses: int = 0) -> Closed:
-    return Closed(stream, at * MS, by_client, client(stream), BROKER, losses)
+def ends(at: int, *, by_client: bool = True, stream: int = 1, losses: int = 0) -> End:
+    return end(stream, at, by_client=by_client, client=client(stream), server=BROKER, losses=losses)
 
 
-def opens(at: int, stream: int = 1, losses: int = 0) -> Open:
-    return Open(stream, at * MS, losses)
+def opens(at: int, stream: int = 1, losses: int = 0) -> End:
+    return end(stream, at, losses=losses, is_open=True)
 
 
-def ping(at: int, **more: Any) -> Seen:
+def ping(at: int, **more: Any) -> MessageEvent:
     return say("PING", at, **more)
 
 
-def pong(at: int, **more: Any) -> Seen:
+def pong(at: int, **more: Any) -> MessageEvent:
     return say("PONG", at, Role.RESPONSE, **more)
 
 
@@ -71,15 +70,15 @@ def agree(client: int, broker: int, flags: Any = None, of_client: Any = None) ->
     return call("CONNECT", "CONNECTED", 0, told, protocol_version=client, feature_flags=of_client)
 
 
-def subscribe(number: int = 3, name: str = "s", stream: int = 1, at: int = 0) -> Seen:
+def subscribe(number: int = 3, name: str = "s", stream: int = 1, at: int = 0) -> MessageEvent:
     return say("SUBSCRIBE", at, stream=stream, consumer_id=number, topic=TOPIC, subscription=name)
 
 
-def flow(permits: int, at: int, number: int = 3, **more: Any) -> Seen:
+def flow(permits: int, at: int, number: int = 3, **more: Any) -> MessageEvent:
     return say("FLOW", at, Role.ONEWAY, consumer_id=number, messagePermits=permits, **more)
 
 
-def message(at: int, entry: int = 0, count: int = 0, number: int = 3, batch: int = 1, **more: Any) -> Seen:
+def message(at: int, entry: int = 0, count: int = 0, number: int = 3, batch: int = 1, **more: Any) -> MessageEvent:
     place = {"ledgerId": 12, "entryId": entry}
     metadata = {"num_messages_in_batch": batch}
     values: dict[str, Any] = {
@@ -91,20 +90,20 @@ def message(at: int, entry: int = 0, count: int = 0, number: int = 3, batch: int
     return say("MESSAGE", at, Role.PUSH, **values, **more)
 
 
-def made(number: int = 5, at: int = 0, stream: int = 2) -> Seen:
+def made(number: int = 5, at: int = 0, stream: int = 2) -> MessageEvent:
     return say("PRODUCER", at, stream=stream, producer_id=number, topic=TOPIC)
 
 
-def send(sequence: int, at: int, number: int = 5, stream: int = 2, **more: Any) -> Seen:
+def send(sequence: int, at: int, number: int = 5, stream: int = 2, **more: Any) -> MessageEvent:
     return say("SEND", at, stream=stream, producer_id=number, sequence_id=sequence, **more)
 
 
-def receipt(at: int, number: int = 5, stream: int = 2, entry: int = 0) -> Seen:
+def receipt(at: int, number: int = 5, stream: int = 2, entry: int = 0) -> MessageEvent:
     place = {"ledgerId": entry, "entryId": entry}
     return say("SEND_RECEIPT", at, Role.RESPONSE, stream, producer_id=number, message_id=place)
 
 
-def closed_by_broker(at: int, number: int = 5, stream: int = 2) -> Seen:
+def closed_by_broker(at: int, number: int = 5, stream: int = 2) -> MessageEvent:
     return say("CLOSE_PRODUCER", at, Role.PUSH, stream, producer_id=number)
 
 
@@ -280,30 +279,13 @@ CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_said(case: str) -> None:
     kind, steps, expected = CASES[case]
-    found = list(shown(kind(), steps))
+    found = texts(kind, steps)
     assert len(found) == len(expected), found
     for text, begin in zip(found, expected, strict=True):
         assert text.startswith(begin)
 
 
-def shown(watch: Check, steps: Iterable[Step]) -> Iterable[str]:
-    """As they are shown to a watch: a request's kept word goes to the next answer on its connection."""
-    kept: dict[int, list[object]] = {}
-    for each in steps:
-        if isinstance(each, Closed):
-            yield from (finding.text for finding in watch.closed(each))
-        elif isinstance(each, Open):
-            yield from (finding.text for finding in watch.still_open(each))
-        elif (each.context.code, each.context.role) in watch.wants:
-            if each.context.role is Role.RESPONSE:
-                each = each._replace(request=kept[each.stream].pop(0))
-            yield from (finding.text for finding in watch.see(each))
-            word = watch.kept(each) if each.context.role is Role.REQUEST else None
-            if word is not None:
-                kept.setdefault(each.stream, []).append(word)
-
-
-PATHS = sorted({path[0] for watch in checks() for path in watch.paths})
+PATHS = sorted(wanted_names(checks()))
 ANY = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 12), st.integers(0, NO_NUMBER), st.text("/ab", max_size=3),
     st.lists(st.integers(-1, 3), max_size=3), st.dictionaries(st.sampled_from(["ledgerId", "entryId"]), st.integers()),
@@ -322,28 +304,8 @@ ANY = st.one_of(
     )
 )
 def test_nothing_is_raised(messages: list[tuple[int, dict[str, Any], int, int]]) -> None:
-    for watch in checks():
-        kinds = sorted(watch.wants, key=str)
-        for choice, values, stream, time in messages:
-            code, role = kinds[choice % len(kinds)]
-            seen = Seen(Context(role, code), values, stream, time, losses=choice % 2)
-            kept = watch.kept(seen) if role is Role.REQUEST else None
-            list(watch.see(seen._replace(request=kept)))
-            if kept is not None:
-                for answer, response in kinds:
-                    if response is Role.RESPONSE:
-                        list(watch.see(Seen(Context(response, answer), values, stream, time, kept)))
-        for stream in range(3):
-            list(watch.closed(Closed(stream, 1 << 41, by_client=True, client="", server="")))
-            list(watch.still_open(Open(stream, 1 << 41)))
-
-
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saying, "MOST", 3)
-    kept: Numbered[int] = Numbered()
-    forgotten = [kept.put((number, 0), number) for number in range(5)]
-    assert forgotten == [None, None, None, ((0, 0), 0), ((1, 0), 1)]
-    assert [list(kept.on(stream)) for stream in range(5)] == [[], [], [2], [3], [4]]
+    for kind in checks():
+        show_anything(kind, messages)
 
 
 CODES = {"late-pong", "starved-consumer", "redelivery-storm", "newer-command", "no-receipt", "producers-in-turns"}
@@ -381,6 +343,6 @@ def test_a_ping_that_nobody_answers(tmp_path: Path, ended: bool) -> None:
 
 def test_versions_are_of_commands_that_there_are() -> None:
     names = {command.name for command in commands().values()}
-    wanted = {commands()[code].name for code, _ in Versions.wants if code is not None}
+    wanted = {commands()[code].name for _, code, _ in Versions.on if code is not None}
     assert wanted <= names
     assert {"PING", "WATCH_TOPIC_LIST", "TOPIC_MIGRATED"} <= wanted

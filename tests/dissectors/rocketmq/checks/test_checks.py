@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from analyzer.insight.checkup import checkup
 from analyzer.session import Session
 from dissectors.api import Context, Role
-from dissectors.check import Check, Open, Seen
+from dissectors.check import Check
+from dissectors.correlator import MessageEvent
 from dissectors.finding import CODES
 from dissectors.rocketmq.checks import checks
 from dissectors.rocketmq.checks.busy import STORM, Busy
@@ -26,27 +27,27 @@ from dissectors.rocketmq.checks.redelivery import Redelivery
 from dissectors.rocketmq.checks.routes import TIMES, Routes
 from dissectors.rocketmq.reports.fields import codes
 from dissectors.rocketmq.tables import table
+from tests.dissectors.checking import Step, end, see, show, show_anything, texts
 from tests.dissectors.rocketmq.truth import GOLDEN
+from tests.dissectors.telling import wanted_names
 
-MS = 1_000_000
 SERVER = "10.0.2.1:10911"
 MISSING = (17, "TOPIC_NOT_EXIST")
 EMPTY, RETRY, GONE = (19, "PULL_NOT_FOUND"), (20, "PULL_RETRY_IMMEDIATELY"), (21, "PULL_OFFSET_MOVED")
 BUSY, FLOW = (2, "SYSTEM_BUSY"), (215, "FLOW_CONTROL")
 
-Step = Seen | Open
 Error = tuple[int, str] | None
 
 
 def say(
     name: str, at: int, role: Role = Role.REQUEST, stream: int = 1, body: Any = None, error: Error = None,
     losses: int = 0, **header: Any,
-) -> Seen:  # fmt: skip
+) -> MessageEvent:  # fmt: skip
     """A command at so many ms."""
     values = {"header": header, "body": body, "remark": None}
     who = f"10.0.0.{stream}:5000"
     context = Context(role, codes()[name])
-    return Seen(context, values, stream, at * MS, server=SERVER, client=who, losses=losses, error=error)
+    return see("rocketmq", context, values, stream, at, server=SERVER, client=who, losses=losses, error=error)
 
 
 def call(
@@ -83,21 +84,21 @@ def sends(count: int, error: Error = None, at: int = 0) -> list[Step]:
     return [step for place in range(count) for step in call("SEND_MESSAGE_V2", at + place, error=error, topic="t")]
 
 
-def back(at: int, message: str = "m", **more: Any) -> Seen:
+def back(at: int, message: str = "m", **more: Any) -> MessageEvent:
     return say("CONSUMER_SEND_MSG_BACK", at, group="g", originMsgId=message, offset=7, **more)
 
 
-def beat(at: int, client: str = "c1", wish: str = "*", model: str = "CLUSTERING", **more: Any) -> Seen:
+def beat(at: int, client: str = "c1", wish: str = "*", model: str = "CLUSTERING", **more: Any) -> MessageEvent:
     wishes = [{"topic": f"%RETRY%{client}"}, {"topic": "t", "subString": wish, "expressionType": "TAG"}]
     data = {"groupName": "g", "messageModel": model, "subscriptionDataSet": wishes}
     return say("HEART_BEAT", at, body={"clientID": client, "consumerDataSet": [data]}, **more)
 
 
-def nothing_new(at: int, client: str = "c1", **more: Any) -> Seen:
+def nothing_new(at: int, client: str = "c1", **more: Any) -> MessageEvent:
     return say("HEART_BEAT", at, body={"clientID": client, "withoutSub": True}, **more)
 
 
-def leave(at: int, client: str = "c1") -> Seen:
+def leave(at: int, client: str = "c1") -> MessageEvent:
     return say("UNREGISTER_CLIENT", at, clientID=client, consumerGroup="g")
 
 
@@ -255,43 +256,23 @@ CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
     "in time": (Groups, [beat(0), beat(119_000)], []),
     "silent on a connection that goes on": (
         Groups,
-        [beat(0), Open(1, 150_000 * MS)],
+        [beat(0), end(1, 150_000, is_open=True)],
         ["the client sent no heartbeat for 150 s"],
     ),
-    "silent after it left": (Groups, [beat(0), leave(1), Open(1, 150_000 * MS)], []),
-    "silent, but the capture is short": (Groups, [beat(0), Open(1, 100_000 * MS)], []),
+    "silent after it left": (Groups, [beat(0), leave(1), end(1, 150_000, is_open=True)], []),
+    "silent, but the capture is short": (Groups, [beat(0), end(1, 100_000, is_open=True)], []),
 }
-
-
-def fed(watch: Check, steps: Sequence[Step]) -> list[Any]:
-    """What a watch says; each answer is that to the request before it on its connection, if that was kept."""
-    kept: dict[int, object] = {}
-    found: list[Any] = []
-    for step in steps:
-        if isinstance(step, Open):
-            found += watch.still_open(step)
-        elif step.context.role is Role.RESPONSE:
-            request = kept.pop(step.stream, None)
-            if request is not None:
-                found += watch.see(step._replace(request=request))
-        else:
-            assert (step.context.code, step.context.role) in watch.wants
-            found += watch.see(step)
-            keep = watch.kept(step)
-            if keep is not None:
-                kept[step.stream] = keep
-    return found
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_said(case: str) -> None:
     kind, steps, expected = CASES[case]
-    found = [finding.text for finding in fed(kind(), steps)]
+    found = texts(kind, steps)
     assert [text[: len(begin)] for text, begin in zip(found, expected, strict=True)] == expected
 
 
 def test_sentences_are_of_known_codes_and_all_are_said() -> None:
-    said = {finding.code for kind, steps, _ in CASES.values() for finding in fed(kind(), steps)}
+    said = {finding.code for kind, steps, _ in CASES.values() for finding in show(kind, steps)}
     sentences = table("checks")["sentences"].values()
     assert said == {code for code, _, _ in sentences} <= CODES.keys()
 
@@ -305,7 +286,7 @@ def test_nothing_is_said_where_nothing_is_wrong(path: Path) -> None:
     assert codes == DEAD.get(path.name.split(".")[0], [])
 
 
-_NAMES = sorted({name for watch in checks() for path in watch.paths for name in path})
+_NAMES = sorted(wanted_names(checks()))
 _VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 63), 1 << 63) | st.text("%RDg:", max_size=3) | st.binary(max_size=1),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=3),
@@ -319,12 +300,6 @@ _VALUES: st.SearchStrategy[Any] = st.recursive(
     st.lists(st.tuples(st.integers(0, 99), _VALUES, _VALUES, st.integers(0, 1), st.integers(0, 1 << 40)), max_size=8)
 )
 def test_nothing_is_raised(told: list[Any]) -> None:
-    for watch in checks():
-        wants = sorted(watch.wants)
-        steps = []
-        for choice, header, body, stream, time in told:
-            code, role = wants[choice % len(wants)]
-            error = (19, "PULL_NOT_FOUND") if choice % 3 else None
-            values = {"header": header, "body": body}
-            steps.append(Seen(Context(role, code), values, stream, time, server=SERVER, error=error))
-        fed(watch, steps)
+    messages = [(choice, {"header": header, "body": body}, stream, at) for choice, header, body, stream, at in told]
+    for kind in checks():
+        show_anything(kind, messages)

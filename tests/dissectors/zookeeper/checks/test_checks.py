@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from dissectors.api import Context, Role
-from dissectors.check import Check, Closed, Seen
+from dissectors.check import Check
+from dissectors.correlator import MessageEvent
 from dissectors.zookeeper.checks.clients import Clients
 from dissectors.zookeeper.checks.election import Election
 from dissectors.zookeeper.checks.quorum import Quorum
 from dissectors.zookeeper.quorum.packets import code_of
+from tests.dissectors.checking import End, Step, end, see, show_anything, texts
 
-MS = 1_000_000
 CLIENT, SERVER = "10.0.0.1:50000", "10.0.1.1:2181"
 PING, CLOSE, EXISTS = 11, -11, 3
 
 
-def seen(values: dict[str, Any], role: Role, code: int | None, at: int, stream: int = 1, server: str = SERVER) -> Seen:
+def seen(
+    values: dict[str, Any], role: Role, code: int | None, at: int, stream: int = 1, server: str = SERVER,
+    protocol: str = "zookeeper",
+) -> MessageEvent:  # fmt: skip
     """A message at so many ms."""
-    return Seen(Context(role, code), values, stream, at * MS, server=server, client=CLIENT)
+    return see(protocol, Context(role, code), values, stream, at, server=server, client=CLIENT)
 
 
-def asks(code: int | None, at: int, stream: int = 1, server: str = SERVER, **values: Any) -> Seen:
+def asks(code: int | None, at: int, stream: int = 1, server: str = SERVER, **values: Any) -> MessageEvent:
     return seen(values, Role.REQUEST, code, at, stream, server)
 
 
-def answers(code: int | None, at: int, stream: int = 1, server: str = SERVER, **values: Any) -> Seen:
+def answers(code: int | None, at: int, stream: int = 1, server: str = SERVER, **values: Any) -> MessageEvent:
     return seen(values, Role.RESPONSE, code, at, stream, server)
 
 
-def connect(at: int, stream: int = 1, server: str = SERVER, session: int = 0x10) -> list[Seen]:
+def connect(at: int, stream: int = 1, server: str = SERVER, session: int = 0x10) -> list[Step]:
     return [
         asks(None, at, stream, server, timeOut=9000, sessionId=0),
         answers(None, at, stream, server, timeOut=6000 if session else 0, sessionId=session),
     ]
 
 
-def closed(at: int, *, by_client: bool = True, stream: int = 1) -> Closed:
-    return Closed(stream, at * MS, by_client, CLIENT, SERVER)
+def closed(at: int, *, by_client: bool = True, stream: int = 1) -> End:
+    return end(stream, at, by_client=by_client, client=CLIENT, server=SERVER)
 
 
 OTHER = "10.0.1.2:2181"
@@ -50,26 +53,26 @@ BY_CLIENT, BY_SERVER = "10.0.0.1:50000, its client", "the server, 10.0.1.1:2181"
 PROPOSAL, ACK, COMMIT = (code_of(name) for name in ("PROPOSAL", "ACK", "COMMIT"))
 
 
-def proposal(at: int, stream: int = 1) -> Seen:
-    return asks(PROPOSAL, at, stream, zxid=7)
+def proposal(at: int, stream: int = 1) -> MessageEvent:
+    return seen({"zxid": 7}, Role.REQUEST, PROPOSAL, at, stream, protocol="zookeeper-quorum")
 
 
-def acknowledged(at: int, stream: int = 1) -> Seen:
-    return answers(ACK, at, stream, zxid=7)
+def acknowledged(at: int, stream: int = 1) -> MessageEvent:
+    return seen({"zxid": 7}, Role.RESPONSE, ACK, at, stream, protocol="zookeeper-quorum")
 
 
-def committed(at: int) -> Seen:
-    return seen({"zxid": 7}, Role.ONEWAY, COMMIT, at)
+def committed(at: int) -> MessageEvent:
+    return seen({"zxid": 7}, Role.ONEWAY, COMMIT, at, protocol="zookeeper-quorum")
 
 
-def says(values: dict[str, Any], stream: int, server: str) -> Seen:
-    return seen(values, Role.ONEWAY, None, 0, stream, f"{server}:3888")
+def says(values: dict[str, Any], stream: int, server: str) -> MessageEvent:
+    return seen(values, Role.ONEWAY, None, 0, stream, f"{server}:3888", "zookeeper-election")
 
 
 CONFIG = {"leader": 1, "config": "server.1=10.0.1.1:2888:3888\nserver.2=10.0.1.2:2888:3888:participant"}
 NUMBER = "server 2 dropped the connection of server 1, whose number is smaller: it connects itself"
 
-CASES: dict[str, tuple[type[Check], list[Seen | Closed], list[str]]] = {
+CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
     "a ping in time": (Clients, [*connect(0), asks(PING, 2000), asks(PING, 6000)], []),
     "a long silence": (
         Clients,
@@ -152,28 +155,9 @@ CASES: dict[str, tuple[type[Check], list[Seen | Closed], list[str]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_said(case: str) -> None:
     kind, messages, expected = CASES[case]
-    assert list(shown(kind(), messages)) == expected
-
-
-def shown(watch: Check, messages: Iterable[Seen | Closed]) -> Iterable[str]:
-    """As they are shown to a watch: a request's kept word goes to the next answer of its code on its connection."""
-    kept: dict[tuple[int, int | None], object] = {}
-    for each in messages:
-        if isinstance(each, Closed):
-            yield from (finding.text for finding in watch.closed(each))
-            continue
-        assert (each.context.code, each.context.role) in watch.wants
-        code = PROPOSAL if each.context.code == ACK else each.context.code
-        if each.context.role is Role.RESPONSE:
-            each = each._replace(request=kept.pop((each.stream, code), None))
-        yield from (finding.text for finding in watch.see(each))
-        if each.context.role is Role.REQUEST:
-            kept[each.stream, code] = watch.kept(each)
+    assert texts(kind, messages) == expected
 
 
 @pytest.mark.parametrize("kind", [Clients, Quorum, Election])
 def test_nothing_is_raised_where_everything_is_missing(kind: type[Check]) -> None:
-    watch = kind()
-    for code, role in sorted(watch.wants, key=str):
-        assert list(watch.see(seen({}, role, code, 0))) == []
-    assert list(watch.closed(closed(0))) == []
+    show_anything(kind, [(choice, {}, 0, 0) for choice in range(len(kind.on))])
