@@ -8,12 +8,8 @@ connection shows, to its last one. Nobody pays for it but who asks for a diagnos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from dissectors.correlator import ConnectionEnd, Correlator
 from dissectors.finding import Finding, Severity
-from dissectors.wire.times import lasting
 
 
 class Check(Correlator[Finding]):
@@ -31,19 +27,3 @@ class Check(Correlator[Finding]):
     def note(self, code: str, text: str) -> None:
         """Something is worth knowing."""
         self.emit(Finding(Severity.NOTE, code, text))
-
-
-class TableCheck(Check):
-    """A check whose sentences are in a table of its protocol."""
-
-    @classmethod
-    def sentences(cls) -> Mapping[str, Sequence[str]]:
-        """By name the code, the severity and the text of each finding, with places in braces."""
-        raise NotImplementedError
-
-    def find(self, sentence: str, **words: Any) -> None:
-        """Something is found; `took` is in ns."""
-        code, severity, text = self.sentences()[sentence]
-        if "took" in words:
-            words["took"] = lasting(words["took"])
-        self.emit(Finding(Severity[severity.upper()], code, text.format(**words)))

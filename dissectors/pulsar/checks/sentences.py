@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dissectors.check import TableCheck
 from dissectors.pulsar.reports.fields import text
 from dissectors.pulsar.tables import table
+from dissectors.table_check import TableCheck
 
 
 class PulsarCheck(TableCheck):

@@ -26,10 +26,7 @@ from dissectors.values import number, struct
 _SINCE: Mapping[str, int] = table("guide")["since"]
 _FEATURES: Mapping[str, str] = table("checks")["features"]
 _SENT = (Role.REQUEST, Role.ONEWAY, Role.PUSH)
-_AGREED: tuple[str | Path, ...] = (
-    "protocol_version",
-    *(("feature_flags", flag) for flag in sorted(_FEATURES.values())),
-)
+_FLAGS: list[Path] = [("feature_flags", flag) for flag in sorted(_FEATURES.values())]
 
 
 @slotted(frozen=False, eq=False)

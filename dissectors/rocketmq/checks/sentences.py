@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dissectors.check import TableCheck
 from dissectors.rocketmq.tables import table
+from dissectors.table_check import TableCheck
 
 
 class RocketmqCheck(TableCheck):
