@@ -7,8 +7,8 @@ Reports and checks are correlators alike (dissectors.correlator). Who shows rows
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
-from types import MappingProxyType
+from functools import lru_cache
+from types import MappingProxyType, MethodType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -110,28 +110,32 @@ class Dispatch(Generic[_Correlator]):
         if found is None:
             mine = [(each, each.on[what]) for each in self.correlators if what in each.on]
             paths = frozenset(path for _, subscription in mine for path in subscription.paths)
-            found = Wanting([(each, partial(subscription.handle, each)) for each, subscription in mine], paths)
+            found = Wanting([(each, MethodType(subscription.handle, each)) for each, subscription in mine], paths)
             self._wanting[what] = found
         return found
 
     def receive(self, wanting: Wanting[_Correlator], event: MessageEvent) -> None:
         """A message for those who want it."""
         for correlator, handle in wanting.handlers:
-            if correlator not in self._silent:
-                self._try(correlator, partial(handle, event))
+            if self._silent and correlator in self._silent:
+                continue
+            try:
+                handle(event)
+            except Exception as error:  # a dissector's defect must not cost the others
+                self._fail(correlator, error)
 
     def call(self, ask: Callable[[_Correlator], object]) -> None:
         """Something that all of them hear."""
         for correlator in self.correlators:
             if correlator not in self._silent:
-                self._try(correlator, partial(ask, correlator))
+                try:
+                    ask(correlator)
+                except Exception as error:  # the same
+                    self._fail(correlator, error)
 
-    def _try(self, correlator: _Correlator, ask: Callable[[], object]) -> None:
-        try:
-            ask()
-        except Exception as error:  # a dissector's defect must not cost the others
-            if self._failed(correlator, error):
-                self._silent.add(correlator)
+    def _fail(self, correlator: _Correlator, error: Exception) -> None:
+        if self._failed(correlator, error):
+            self._silent.add(correlator)
 
 
 def last_answers(session: Analysis, rows: range) -> dict[int, int]:
