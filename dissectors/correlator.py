@@ -307,12 +307,15 @@ def subscribe(
     return dict.fromkeys(kinds, Subscription(frozenset(paths), handle))
 
 
-def for_request(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
-    """A handler of answers. `handle` gets what was kept of the request, too, and is called only if something was."""
+def for_request(handle: Callable[[Any, Any, MessageEvent], None], kept_as: type = object) -> Handler:
+    """A handler of answers. `handle` gets what was kept of the request, too, and is called only if something was.
+
+    kept_as: the class of it, where a correlator keeps different things of requests.
+    """
 
     def receive(correlator: Correlator[Any], event: MessageEvent) -> None:
         kept = correlator.take_request(event)
-        if kept is not None:
+        if kept is not None and isinstance(kept, kept_as):
             handle(correlator, kept, event)
 
     return receive
@@ -341,6 +344,10 @@ class Correlator(Generic[_Found]):
         self.ends, self.emit = ends, emit
         self.requests: BoundedTable[int, Any] = BoundedTable()
         """By row of a request what its answer needs."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Makes what a correlator keeps of its own."""
 
     def receive(self, event: MessageEvent) -> None:
         """Handles a message of a kind that it wants."""

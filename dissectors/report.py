@@ -109,16 +109,19 @@ _Row = TypeVar("_Row", bound=Row)
 class Report(Correlator[ReportRow], Generic[_Row]):
     """A table. name: as typed and printed, of one word; about: a sentence for people.
 
-    needs: a protocol without which there is nothing to report. row: the class of its rows. limit: rows that are open;
-    then the oldest is closed as it is.
+    needs: a protocol without which there is nothing to report. row: the class of its rows; key: the fields by which
+    one is found. limit: rows that are open; then the oldest is closed as it is. unnamed: operations that it wants, and
+    of which no row names a message.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
     needs: ClassVar[str]
     row: ClassVar[type[Row]]
+    key: ClassVar[Sequence[str]] = ()
     columns: ClassVar[Sequence[Column]]
     limit: ClassVar[int] = 65_536
+    unnamed: ClassVar[Sequence[str]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -130,12 +133,15 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     readers: ClassVar[Sequence[Callable[[Any], Any]]]
 
     def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
         self.rows: BoundedTable[Any, _Row] = BoundedTable(self.limit, evict=self.close)
+        super().__init__(ends, emit)
 
     def make(self, key: Any, event: MessageEvent) -> _Row:
         """A new row, of which this is the first message."""
-        raise NotImplementedError
+        made: Any = self.row(event.time, event.time)
+        for name, value in zip(self.key, key if len(self.key) > 1 else (key,), strict=False):
+            setattr(made, name, value)
+        return made  # type: ignore[no-any-return]
 
     def find(self, key: Hashable, event: MessageEvent) -> _Row:
         """The row of a key, which is made where there is none; the message is of it."""
@@ -156,11 +162,11 @@ class Report(Correlator[ReportRow], Generic[_Row]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Whether a row may name a message that it wants, by the message alone; True, as by default: maybe.
+        """Whether a row may name a message that it wants, by the message alone; by default by `unnamed`. Never raises.
 
-        What is around a message is read for its part in a report only then. Never raises.
+        What is around a message is read for its part in a report only then.
         """
-        return True
+        return operation not in cls.unnamed
 
     @classmethod
     def describe(cls, entry: ReportRow, row: int) -> str:

@@ -16,10 +16,9 @@ the partition at another server in between.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 from dissectors.check import Check
-from dissectors.correlator import BoundedTable, Ends, MessageEvent
+from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.finding import Finding, Severity
 from dissectors.kafka.checks.produced import RECORDS, Produced, on_produce, produced
 from dissectors.slotted import field, slotted
@@ -59,8 +58,7 @@ class _Written:
 class Sequences(Check):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.written: BoundedTable[_Key, _Written] = BoundedTable(MOST, evict=self.forget)
         self.latest: dict[tuple[int, str, int], str] = {}
         """The server that a producer has last written a partition at, if it has been at one of `written`."""

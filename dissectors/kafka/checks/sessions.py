@@ -8,11 +8,8 @@ by INVALID_FETCH_SESSION_EPOCH. An answer with an error, whatever it says, leave
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dissectors.check import Check
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, NumberedKey, for_request, subscribe
-from dissectors.finding import Finding
+from dissectors.correlator import BoundedTable, MessageEvent, NumberedKey, for_request, subscribe
 from dissectors.kafka.checks.produced import KAFKA
 from dissectors.message import Role
 
@@ -29,8 +26,7 @@ _LAST = (1 << 31) - 1
 class Sessions(Check):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.epochs: BoundedTable[NumberedKey, tuple[int, int]] = BoundedTable(MOST)
         """By connection and session the epoch that is next, and the losses of who said so."""
         self.without: set[int] = set()

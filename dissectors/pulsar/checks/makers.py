@@ -9,19 +9,16 @@ the older off, and where each comes back when it is fenced, both do so for ever.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from typing import NamedTuple
 
 from dissectors.correlator import (
     SECOND,
     BoundedTable,
-    Ends,
     MessageEvent,
     NumberedKey,
     Repeats,
     for_request,
 )
-from dissectors.finding import Finding
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer, name_producer
 from dissectors.pulsar.reports.fields import on, text
@@ -69,8 +66,7 @@ class _Owners:
 class Makers(PulsarCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.producers: BoundedTable[NumberedKey, _Asked] = BoundedTable()
         self.consumers: BoundedTable[NumberedKey, _Asked] = BoundedTable()
         self.owners: BoundedTable[_Thing, _Owners] = BoundedTable(make=_Owners)

@@ -6,10 +6,7 @@ and closes the connection when it has heard nothing for another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, Ends, MessageEvent, Moment, for_request
-from dissectors.finding import Finding
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
 from dissectors.pulsar.reports.fields import on
@@ -21,8 +18,7 @@ LATE = 10 * SECOND
 class Pings(PulsarCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.since: BoundedTable[int, Moment] = BoundedTable()
         """By connection when the first PING was sent of those without an answer."""
 

@@ -8,10 +8,7 @@ comes twice is known by its id. After a SEEK messages come again because somebod
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from dissectors.correlator import SECOND, BoundedTable, Ends, MessageEvent, NumberedKey, Window, WindowTable
-from dissectors.finding import Finding
+from dissectors.correlator import SECOND, BoundedTable, MessageEvent, NumberedKey, Window, WindowTable
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
 from dissectors.pulsar.reports.fields import Place, on, place_of, text
@@ -50,8 +47,7 @@ class _Window(Window):
 class Redelivery(PulsarCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.consumers: BoundedTable[NumberedKey, _Subscription] = BoundedTable()
         self.windows: WindowTable[_Subscription, _Window] = WindowTable(_Window, WINDOW)
 

@@ -10,10 +10,8 @@ producer's name, and gives anything else a receipt with the id -1:-1. One that d
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 
-from dissectors.correlator import ConnectionEnd, Ends, MessageEvent, NumberedTable, for_request
-from dissectors.finding import Finding
+from dissectors.correlator import ConnectionEnd, MessageEvent, NumberedTable, for_request
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_producer
 from dissectors.pulsar.reports.fields import NO_NUMBER, on, text
@@ -65,8 +63,7 @@ class _Producer:
 class Sends(PulsarCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.producers: NumberedTable[_Producer] = NumberedTable()
 
     def receive_producer(self, event: MessageEvent) -> None:

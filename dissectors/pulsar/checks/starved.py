@@ -11,11 +11,9 @@ Estimates. Whether there was something for it is known from the SENDs to its top
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from itertools import islice
 
-from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, Ends, MessageEvent, NumberedKey, NumberedTable
-from dissectors.finding import Finding
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, NumberedKey, NumberedTable
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
 from dissectors.pulsar.reports.fields import on, text
@@ -56,8 +54,7 @@ class _Consumer:
 class Starved(PulsarCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.consumers: NumberedTable[_Consumer] = NumberedTable(evict=self.feed)
         self.topics: BoundedTable[NumberedKey, str] = BoundedTable()
         """Topics of producers."""

@@ -9,11 +9,10 @@ A broker asks only a client for fresh credentials that can refresh them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request
-from dissectors.finding import Finding
+from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.lesson import Path
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
@@ -42,8 +41,7 @@ class _Agreement:
 class Versions(PulsarCheck):
     """See the module. Each command is named once for a connection."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.agreements: BoundedTable[int, _Agreement] = BoundedTable()
 
     def receive_connect(self, event: MessageEvent) -> None:

@@ -13,17 +13,16 @@ that was made before the capture has no number of permits; what it acknowledges 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dissectors.correlator import Ends, MessageEvent
-from dissectors.message import Role
+from dissectors.correlator import MessageEvent
 from dissectors.outstanding import Acked, Outstanding
 from dissectors.pulsar.reports.durations import Durations
 from dissectors.pulsar.reports.fields import PULSAR, Place, on, place_of, text
 from dissectors.pulsar.reports.members import OPEN, REFUSED, UNSUBSCRIBED, Member, MemberReport, of_member
 from dissectors.pulsar.reports.permits import Permits, messages_in, words_of
-from dissectors.report import ReportRow, column
+from dissectors.report import column
 from dissectors.slotted import field, slotted
 from dissectors.values import number, structs
 
@@ -100,11 +99,12 @@ class Consumers(MemberReport[Consumer]):
     about = "each consumer on a connection: its subscription, its permits, what it was sent and acknowledged"
     needs = PULSAR
     row = Consumer
+    unnamed = ("CONNECT", "FLOW", "MESSAGE", "ACK", "ACK_RESPONSE", "ACTIVE_CONSUMER_CHANGE")
     noun = "consumer"
     resource = ("Consumer", 1)
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
+        super()._begin()
         self.outstanding: Outstanding[tuple[Consumer, int]] = Outstanding(_forget)
         """Whose an entry is, and when it was delivered."""
 
@@ -246,11 +246,6 @@ class Consumers(MemberReport[Consumer]):
             "brokerServiceUrlTls",
         )
     )
-
-    @classmethod
-    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what makes, moves or ends one; see Report."""
-        return operation not in ("CONNECT", "FLOW", "MESSAGE", "ACK", "ACK_RESPONSE", "ACTIVE_CONSUMER_CHANGE")
 
     @classmethod
     def suffix(cls, cells: Mapping[str, Any]) -> str:

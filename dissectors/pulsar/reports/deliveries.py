@@ -14,10 +14,10 @@ What a transaction acknowledges counts at once, whatever becomes of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, NumberedKey, for_request
+from dissectors.correlator import BoundedTable, MessageEvent, NumberedKey, for_request
 from dissectors.message import Role
 from dissectors.outstanding import Outstanding
 from dissectors.pulsar.reports.consumers import CUMULATIVE
@@ -93,8 +93,7 @@ class Deliveries(Report[Delivery]):
     needs = PULSAR
     row = Delivery
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.brokers = Brokers()
         self.producers: BoundedTable[NumberedKey, _Named] = BoundedTable()
         self.consumers: BoundedTable[NumberedKey, _Named] = BoundedTable()

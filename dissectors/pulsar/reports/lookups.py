@@ -12,10 +12,10 @@ What a client host does next for the same topic, on the same connection where it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request
+from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Role
 from dissectors.pulsar.reports.fields import PULSAR, Brokers, on, text
 from dissectors.report import Report, ReportRow, Row, column
@@ -124,8 +124,7 @@ class Lookups(Report[Way]):
     needs = PULSAR
     row = Way
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.open: BoundedTable[_Key, list[Way]] = BoundedTable(self.limit, evict=self.close_all)
         self.brokers = Brokers()
 

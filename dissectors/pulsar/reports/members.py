@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from dissectors.correlator import ConnectionEnd, Ends, Handler, MessageEvent, NumberedKey, NumberedTable
+from dissectors.correlator import ConnectionEnd, Handler, MessageEvent, NumberedKey, NumberedTable
 from dissectors.pulsar.reports.fields import Brokers, text
 from dissectors.report import Report, ReportRow, Row
 from dissectors.slotted import slotted
@@ -86,8 +86,7 @@ class MemberReport(Report[_Member]):
     noun: ClassVar[str]
     resource: ClassVar[tuple[str, int]]
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.rows: NumberedTable[_Member] = NumberedTable(self.limit, evict=self.close)
         self.brokers = Brokers()
 

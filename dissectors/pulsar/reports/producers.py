@@ -11,15 +11,14 @@ receipt of a message that the broker knew already has the id -1:-1: nothing was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent
-from dissectors.message import Role
+from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.pulsar.reports.durations import Durations
 from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, on, place_of, text
 from dissectors.pulsar.reports.members import FENCED, OPEN, REFUSED, Member, MemberReport, of_member
-from dissectors.report import ReportRow, column
+from dissectors.report import column
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct
 
@@ -68,11 +67,12 @@ class Producers(MemberReport[Producer]):
     about = "each producer on a connection: its topic, what it sent, how long receipts took, how it ended"
     needs = PULSAR
     row = Producer
+    unnamed = ("CONNECT", "SEND", "SEND_RECEIPT")
     noun = "producer"
     resource = ("Producer", 0)
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
+        super()._begin()
         self.sent: BoundedTable[int, tuple[Producer, int]] = BoundedTable()
         """By row of a SEND that will have an answer whose it is, and when."""
 
@@ -163,11 +163,6 @@ class Producers(MemberReport[Producer]):
             "brokerServiceUrlTls",
         )
     )
-
-    @classmethod
-    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what makes, ends or refuses one; see Report."""
-        return operation not in ("CONNECT", "SEND", "SEND_RECEIPT")
 
     @classmethod
     def suffix(cls, cells: Mapping[str, Any]) -> str:

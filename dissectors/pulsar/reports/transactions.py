@@ -11,10 +11,10 @@ coordinator, and its number there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, keep_time
+from dissectors.correlator import BoundedTable, MessageEvent, keep_time
 from dissectors.message import Role
 from dissectors.pulsar.reports.fields import PULSAR, on, text
 from dissectors.report import Report, ReportRow, Row, add_name, column
@@ -140,8 +140,7 @@ class Transactions(Report[Transaction]):
     needs = PULSAR
     row = Transaction
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.nameless: BoundedTable[int, Transaction] = BoundedTable(self.limit, evict=self.close)
         """By row of its NEW_TXN one that may never have a number."""
         self.now = 0

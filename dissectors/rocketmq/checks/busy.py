@@ -8,10 +8,8 @@ ms), and FLOW_CONTROL where a topic or group has no quota left. Clients try anot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
-from dissectors.correlator import SECOND, Ends, MessageEvent, Window, WindowTable, for_request
-from dissectors.finding import Finding
+from dissectors.correlator import SECOND, MessageEvent, Window, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ANSWERS, on
@@ -45,8 +43,7 @@ class _Window(Window):
 class Busy(RocketmqCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.windows: WindowTable[str, _Window] = WindowTable(_Window, WINDOW)
 
     def receive_request(self, event: MessageEvent) -> None:

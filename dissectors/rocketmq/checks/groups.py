@@ -8,11 +8,10 @@ no heartbeat for 120 s, looking every 10 s. A heartbeat that says withoutSub rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, Ends, MessageEvent, Moment
-from dissectors.finding import Finding
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ASKS, header, on
 from dissectors.slotted import slotted
@@ -65,8 +64,7 @@ _ALIKE = _Difference(False, "")
 class Groups(RocketmqCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.groups: BoundedTable[tuple[str, str], dict[str, _Member]] = BoundedTable(make=dict)
         self.beats: BoundedTable[tuple[str, str], Moment] = BoundedTable()
         """By server and client the last heartbeat."""

@@ -7,10 +7,7 @@ ask for it every 5 s (CONTROLLER_GET_REPLICA_INFO), and for the controllers' lea
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request
-from dissectors.finding import Finding
+from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ANSWERS, header, on
@@ -22,8 +19,7 @@ _MASTERS, _LEADER = "CONTROLLER_ELECT_MASTER CONTROLLER_GET_REPLICA_INFO", "CONT
 class Masters(RocketmqCheck):
     """See the module. Who is told of a change is the broker that asked, by its name."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.masters: BoundedTable[str, tuple[int, str]] = BoundedTable()
         """By name of a broker its master's epoch, and what it is called."""
         self.leaders: BoundedTable[str, str] = BoundedTable()

@@ -9,11 +9,9 @@ not there, and where to go on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-from dissectors.correlator import SECOND, Ends, MessageEvent, Moment, Repeats, WindowTable, for_request
-from dissectors.finding import Finding
+from dissectors.correlator import SECOND, MessageEvent, Moment, Repeats, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ANSWERS, PULLS, header, on
@@ -60,8 +58,7 @@ class _Asked(NamedTuple):
 class Pulls(RocketmqCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.empty: WindowTable[_Queue, Repeats] = WindowTable(Repeats, WINDOW)
         self.moved: WindowTable[_Queue, _Moved] = WindowTable(_Moved, 6 * WINDOW)
 

@@ -8,10 +8,7 @@ to %DLQ%group instead. Where sending back fails, the consumer sends it as a new 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from dissectors.correlator import SECOND, BoundedTable, Ends, MessageEvent, Window, WindowTable
-from dissectors.finding import Finding
+from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Window, WindowTable
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ASKS, header, on
@@ -48,8 +45,7 @@ class _Window(Window):
 class Redelivery(RocketmqCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.windows: WindowTable[tuple[str, str], _Window] = WindowTable(_Window, WINDOW)
         self.times: BoundedTable[tuple[str, str, str], list[int]] = BoundedTable(make=lambda: [0, TIMES])
         """By message how often it was sent back, and at which count that is said."""

@@ -9,10 +9,7 @@ drops a broker that has not registered for heartbeatTimeoutMillis, two minutes b
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from dissectors.correlator import SECOND, BoundedTable, Ends, MessageEvent, Repeats, WindowTable, for_request
-from dissectors.finding import Finding
+from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, header, on
@@ -38,8 +35,7 @@ _DELETE = "DELETE_TOPIC_IN_NAMESRV DELETE_TOPIC_IN_BROKER"
 class Routes(RocketmqCheck):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.missing: WindowTable[tuple[str, str, str], Repeats] = WindowTable(Repeats, WINDOW)
         self.known: BoundedTable[str, dict[str, int]] = BoundedTable(make=dict)
         """By topic which name servers gave a route, and when they did last."""

@@ -14,12 +14,11 @@ a proxy and what it speaks with are on one host, so may be a second attempt ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from dissectors.correlator import LIMIT, BoundedTable, Ends, MessageEvent, WeighedTable, for_request
-from dissectors.message import Role
+from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request
 from dissectors.outstanding import Outstanding
 from dissectors.report import REPORTED, Report, ReportRow
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, header, on
@@ -113,9 +112,9 @@ class Deliveries(Report[Delivery]):
     about = "each message and group: when it was sent, stored, pulled or popped, and acknowledged"
     needs = ROCKETMQ
     row = Delivery
+    unnamed = ("HEART_BEAT",)
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.requests = WeighedTable(_weigh, MOST_PENDING)
         self.messages = Messages(self.close_message)
         self.broadcasting: BoundedTable[str, bool] = BoundedTable()
@@ -356,14 +355,21 @@ class Deliveries(Report[Delivery]):
         on(SINGLE_SENDS, ASKS, receive_send, *_SENT, "reconsumeTimes", "maxReconsumeTimes")
         | on(BATCH_SEND, ASKS, receive_send, *_SENT, ("body", "messages"))
         | on(
-            *(f"{SINGLE_SENDS} {BATCH_SEND}", ANSWERS, for_request(receive_sent), "msgId", "queueId", "queueOffset"),
+            *(
+                f"{SINGLE_SENDS} {BATCH_SEND}",
+                ANSWERS,
+                for_request(receive_sent, _Sending),
+                "msgId",
+                "queueId",
+                "queueOffset",
+            ),
             *("transactionId", REPORTED),
         )
         | on(
             *(PULLS, ASKS, receive_read, "consumerGroup", "topic", "queueId", "sysFlag", "commitOffset", "bname"),
         )
         | on(POPS, ASKS, receive_read, "consumerGroup", "topic", "bname")
-        | on(f"{PULLS} {POPS}", ANSWERS, for_request(receive_messages), ("body", "messages"))
+        | on(f"{PULLS} {POPS}", ANSWERS, for_request(receive_messages, _Reading), ("body", "messages"))
         | on("UPDATE_CONSUMER_OFFSET", ASKS, commit, "consumerGroup", "topic", "queueId", "commitOffset", "bname")
         | on("ACK_MESSAGE", ASKS, receive_ack, *("consumerGroup", "topic", "queueId", "offset", "extraInfo", "bname"))
         | on("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"), ("body", "brokerName"))
@@ -371,17 +377,12 @@ class Deliveries(Report[Delivery]):
             *("CONSUMER_SEND_MSG_BACK", ASKS, receive_back, "offset", "group", "originMsgId", "delayLevel"),
             "maxReconsumeTimes",
         )
-        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked), REPORTED)
-        | on("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned), REPORTED)
+        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Acking), REPORTED)
+        | on("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned, _Return), REPORTED)
         | on("END_TRANSACTION", ASKS, end_transaction, "transactionId", "msgId", "commitOrRollback")
         | on("RECALL_MESSAGE", ANSWERS, recall, "msgId", REPORTED)
         | on("HEART_BEAT", ASKS, receive_beat, ("body", "consumerDataSet"))
     )
-
-    @classmethod
-    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Heartbeats are asked for what they say of groups alone; see Report."""
-        return operation != "HEART_BEAT"
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

@@ -13,10 +13,10 @@ Estimates. That a client pulls, locks or asks for a list is known by its connect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, ConnectionEnd, Ends, MessageEvent, for_request
+from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, Report, ReportRow, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
 from dissectors.slotted import field, slotted
@@ -121,8 +121,7 @@ class Groups(Report[Member]):
     needs = ROCKETMQ
     row = Member
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.clients: BoundedTable[int, str] = BoundedTable()
         """By connection the id of its client."""
         self.beating: BoundedTable[int, dict[_Key, None]] = BoundedTable()

@@ -14,11 +14,11 @@ is over sooner than before hands the message back, another one extends it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from dissectors.correlator import LIMIT, BoundedTable, Ends, MessageEvent, WeighedTable, for_request, keep_time
+from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request, keep_time
 from dissectors.report import REPORTED, Report, ReportRow, Row, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, header, on
 from dissectors.rocketmq.reports.handles import Receipt, handle_of, receipt, receipts
@@ -108,8 +108,7 @@ class Pops(Report[Pop]):
     needs = ROCKETMQ
     row = Pop
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.requests = WeighedTable(_weigh, 2 * LIMIT)
         self.now = 0
         self.named: BoundedTable[tuple[str | None, str], _Key] = BoundedTable(self.limit)
@@ -218,11 +217,11 @@ class Pops(Report[Pop]):
 
     on = keep_time(
         on(POPS, ASKS, receive_request, "consumerGroup")
-        | on(POPS, ANSWERS, for_request(receive_messages), *_TOLD, ("body", "messages"))
+        | on(POPS, ANSWERS, for_request(receive_messages, _Asked), *_TOLD, ("body", "messages"))
         | on(f"ACK_MESSAGE {_CHANGE}", ASKS, receive_ack, "consumerGroup", "topic", "queueId", "offset", "extraInfo")
         | on("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"))
-        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked), REPORTED)
-        | on(_CHANGE, ANSWERS, for_request(receive_changed), *_TOLD, REPORTED)
+        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Naming), REPORTED)
+        | on(_CHANGE, ANSWERS, for_request(receive_changed, _Naming), *_TOLD, REPORTED)
     )
 
     @classmethod

@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dissectors.correlator import MessageEvent, for_request
-from dissectors.message import Role
 from dissectors.report import REPORTED, Report, ReportRow, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, Line, header, on
 from dissectors.slotted import slotted
@@ -117,11 +116,8 @@ class Queues(Report[Queue]):
     about = "each queue that a group reads: how far it has come, who pulls, and what came of its pulls and pops"
     needs = ROCKETMQ
     row = Queue
-
-    def make(self, key: _Key, event: MessageEvent) -> Queue:
-        """See Report."""
-        server, group, topic, queue = key
-        return Queue(event.time, event.time, topic=topic, queue=queue, group=group, server=server)
+    key = ("server", "group", "topic", "queue")
+    unnamed = (_QUERY,)
 
     def receive_request(self, event: MessageEvent) -> None:
         """A request."""
@@ -173,11 +169,6 @@ class Queues(Report[Queue]):
         | on(_QUERY, ASKS, receive_request, *_QUEUE)
         | on(_QUERY, ANSWERS, for_request(receive_offset), REPORTED, "offset")
     )
-
-    @classmethod
-    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name requests, and answers that something is wrong; see Report."""
-        return operation != _QUERY
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

@@ -13,10 +13,10 @@ line, and so is a client's connection to a name server.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent
+from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.message import Role
 from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
@@ -124,15 +124,11 @@ class Roles(Report[Party]):
     about = "each name server, broker, controller, proxy and client: by what it is known, and what it said of itself"
     needs = ROCKETMQ
     row = Party
+    key = ("address",)
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.asking: BoundedTable[int, str] = BoundedTable()
         """By connection the key of who asks there."""
-
-    def make(self, key: str, event: MessageEvent) -> Party:
-        """See Report."""
-        return Party(event.time, event.time, address=key)
 
     def receive_request(self, event: MessageEvent) -> None:
         """Who asks."""

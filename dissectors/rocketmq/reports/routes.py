@@ -10,10 +10,10 @@ Estimates. A client that asks for TBW102 next on a connection where a topic was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request
+from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, column
 from dissectors.rocketmq.labels import permission
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
@@ -97,15 +97,11 @@ class Routes(Report[Topic]):
     about = "each topic that clients asked a name server for: its brokers and queues, and how that changed"
     needs = ROCKETMQ
     row = Topic
+    key = ("server", "topic")
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.absent: BoundedTable[int, Topic] = BoundedTable()
         """By connection the topic that was not there."""
-
-    def make(self, key: _Key, event: MessageEvent) -> Topic:
-        """See Report."""
-        return Topic(event.time, event.time, topic=key[1], server=key[0])
 
     def receive_question(self, event: MessageEvent) -> None:
         """A question."""

@@ -88,10 +88,7 @@ class Transactions(Report[Transaction]):
     about = "each RocketMQ transaction: its half message, the broker's checks, its outcome, and who got it"
     needs = ROCKETMQ
     row = Transaction
-
-    def make(self, key: str, event: MessageEvent) -> Transaction:
-        """See Report."""
-        return Transaction(event.time, event.time, transaction=key)
+    key = ("transaction",)
 
     def ask(self, known: Transaction, word: str, event: MessageEvent) -> None:
         """A request of one, whose answer is waited for."""

@@ -8,11 +8,8 @@ back, maybe on another server: then the old connection is closed on purpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dissectors.check import Check
-from dissectors.correlator import BoundedTable, ConnectionEnd, Ends, MessageEvent, Moment, for_request, subscribe
-from dissectors.finding import Finding
+from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request, subscribe
 from dissectors.message import Role
 from dissectors.slotted import slotted
 from dissectors.wire.times import lasting
@@ -40,8 +37,7 @@ class _Connection:
 class Clients(Check):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST)
         self.given: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST)
         """By session when it was last given, on which connection, by which server."""

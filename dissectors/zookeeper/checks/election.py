@@ -7,11 +7,8 @@ itself. It looks like a fault and is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dissectors.check import Check
-from dissectors.correlator import ConnectionEnd, Ends, MessageEvent, subscribe
-from dissectors.finding import Finding
+from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.message import Role
 from dissectors.zookeeper.reports.fields import ELECTION
 from dissectors.zookeeper.reports.members import Members
@@ -20,9 +17,8 @@ from dissectors.zookeeper.reports.members import Members
 class Election(Check):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
-        self.members = Members(ends)
+    def _begin(self) -> None:
+        self.members = Members(self.ends)
         self.voted: set[int] = set()
         """Connections on which votes came."""
 

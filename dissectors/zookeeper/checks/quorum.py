@@ -7,11 +7,8 @@ acknowledged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dissectors.check import Check
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, for_request, subscribe
-from dissectors.finding import Finding
+from dissectors.correlator import BoundedTable, MessageEvent, for_request, subscribe
 from dissectors.message import Role
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.quorum.packets import code_of
@@ -24,8 +21,7 @@ SLOW = 1_000_000_000
 class Quorum(Check):
     """See the module."""
 
-    def __init__(self, ends: Ends, emit: Callable[[Finding], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.proposed: BoundedTable[tuple[str, int], int] = BoundedTable()
         """By leader and transaction when it was proposed first, until it is committed."""
 

@@ -11,10 +11,10 @@ quorum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, Ends, MessageEvent, subscribe
+from dissectors.correlator import BoundedTable, MessageEvent, subscribe
 from dissectors.message import Role
 from dissectors.report import Report, ReportRow, Row, column
 from dissectors.slotted import field, slotted
@@ -133,10 +133,10 @@ class Commits(Report[Transaction]):
     about = "each transaction of the quorum: request, proposal, acknowledgements, commit, and the time to each"
     needs = QUORUM
     row = Transaction
+    key = ("leader", "number")
     limit = 4096
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.calls: BoundedTable[_Call, Request] = BoundedTable(make=Request)
         """Requests, of clients and of followers, that wait for their transaction."""
         self.learners: dict[int, int] = {}
@@ -200,10 +200,6 @@ class Commits(Report[Transaction]):
         request.forwarded = event.row, event.time
         request.operation = _operation(number(held, "opcode", NONE))
         request.path = path_of(inside(held.get("request")))
-
-    def make(self, key: tuple[str, int], event: MessageEvent) -> Transaction:
-        """See Report."""
-        return Transaction(event.time, event.time, leader=key[0], number=key[1])
 
     def find_transaction(self, event: MessageEvent, *, begins: bool) -> Transaction | None:
         """The transaction of a packet. begins: whether one of which nothing is known may begin with it."""

@@ -7,10 +7,10 @@ what belongs to one election, polls.py tells.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import ConnectionEnd, Ends, MessageEvent, subscribe
+from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.message import Role
 from dissectors.report import Report, ReportRow
 from dissectors.values import number
@@ -36,9 +36,8 @@ class Elections(Report[Poll]):
     needs = ELECTION
     row = Poll
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
-        self.ensembles = Ensembles(ends)
+    def _begin(self) -> None:
+        self.ensembles = Ensembles(self.ends)
         self.events: deque[Event] = deque(maxlen=MOST)
         self.spoke: set[int] = set()
         """Election connections on which the server has said something."""

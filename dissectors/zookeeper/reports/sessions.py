@@ -10,10 +10,10 @@ An ephemeral node lives as long as the session that created it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dissectors.correlator import ConnectionEnd, Ends, MessageEvent, subscribe
+from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.message import Role
 from dissectors.report import Report, ReportRow, Row, add_name, column
 from dissectors.slotted import field, slotted
@@ -101,9 +101,9 @@ class Sessions(Report[Session]):
     about = "each client's session: its connections, its timeout, what it did, how it ended"
     needs = CLIENTS
     row = Session
+    key = ("session",)
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.on_stream: dict[int, str] = {}
         """By connection the session that is on it."""
         self.standing = Standing()
@@ -125,10 +125,6 @@ class Sessions(Report[Session]):
         self.standing.lose(known.session)
         if known.state == OPEN:
             known.end(REFUSED if known.refused else LOST, end.time, "client" if end.by_client else "server")
-
-    def make(self, key: str, event: MessageEvent) -> Session:
-        """See Report."""
-        return Session(event.time, event.time, session=key)
 
     def find_session(self, event: MessageEvent) -> Session:
         """The session that a message is of."""

@@ -10,10 +10,10 @@ quorum's traffic tells of the write it is from its PROPOSAL or INFORM on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dissectors.correlator import ConnectionEnd, Ends, MessageEvent, for_request, subscribe
+from dissectors.correlator import ConnectionEnd, MessageEvent, for_request, subscribe
 from dissectors.message import Role
 from dissectors.report import Report, ReportRow
 from dissectors.values import number
@@ -67,8 +67,7 @@ class Watches(Report[Watch]):
     needs = CLIENTS
     row = Watch
 
-    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
-        super().__init__(ends, emit)
+    def _begin(self) -> None:
         self.standing = Standing()
         self.causes = Causes()
         self.sessions: dict[int, str] = {}
