@@ -11,7 +11,7 @@ are counted by connection (`losses`): what happened between two Moments is known
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from dissectors.lesson import Path
@@ -177,11 +177,6 @@ class BoundedTable(Generic[_Key, _Value]):
     def values(self) -> Iterable[_Value]:
         """All of them, the oldest first."""
         return self._values.values()
-
-    def pop_all(self) -> Iterator[_Value]:
-        """All of them, the oldest first; each is removed before it is given."""
-        while self._values:
-            yield self._values.popitem(last=False)[1]
 
     def _evict_oldest(self) -> None:
         value = self.pop(next(iter(self._values)))
