@@ -13,13 +13,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from analyzer.columns import Array, Ints, given, given64
+from analyzer.columns import Array, Ints, given64
 from analyzer.lore import Lore
 from analyzer.messages import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
 from dissectors.correlator import ConnectionEnd, Correlator, MessageEvent, MessageKind
 from dissectors.lesson import Path
+from dissectors.wire.bulk import NULL
 
 CONNECTIONS = 4096
 """Connections whose ends are remembered as texts: rows of few come together."""
@@ -60,11 +61,12 @@ class Events:
     ) -> MessageEvent:
         """The event of a row, by its place and what was read of it."""
         stream, time, side, operation, correlation, scope, client, partner, size, lost = place
-        text, asked = self._session.names.text, given(partner)
+        texts = self._session.names.texts
         return MessageEvent(
-            row, protocol, context, values, stream, time, side == FROM_CLIENT, text(operation),
-            given64(correlation, scoped=text(scope) is not None), text(client), asked, size, lost, error,
-            asked is not None and self._answers.get(asked, row) > row, self.ends, self._name,
+            row, protocol, context, values, stream, time, side == FROM_CLIENT,
+            None if operation == NULL else texts[operation], given64(correlation, scope != NULL),
+            None if client == NULL else texts[client], None if partner == NULL else partner, size, lost, error,
+            partner in self._answers and self._answers[partner] > row, self.ends, self._name,
         )  # fmt: skip
 
     def end(self, end: ConnectionEnd, last: int) -> ConnectionEnd:
