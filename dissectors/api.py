@@ -42,15 +42,15 @@ from dissectors.message import (
 
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog, Operation
+    from dissectors.check import Check
     from dissectors.guide import Guide
     from dissectors.holes import Stencil
     from dissectors.lesson import Names
     from dissectors.payload import Payloads
     from dissectors.portion import Fragments
     from dissectors.raw import RawReader
+    from dissectors.report import ReportType
     from dissectors.session_state import Sessions
-    from dissectors.story import Story
-    from dissectors.watch import Watch
 
 __all__ = [
     "HEADLESS", "PREFIX", "SURE", "WEAK", "Body", "Context", "Conversation", "Dissector", "LengthPrefixed", "Measure",
@@ -186,6 +186,12 @@ class Dissector(ABC):
     payloads: Payloads | None = None
     """What messages carry for others: keys, values, bodies."""
 
+    reports: Callable[[], Sequence[ReportType]] = tuple
+    """The tables of a whole capture that its messages have a part in (dissectors.report)."""
+
+    checks: Callable[[], Sequence[type[Check]]] = tuple
+    """What only several messages together show to be wrong (dissectors.check)."""
+
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """How sure the first bytes of a direction make us that they are ours.
 
@@ -252,11 +258,3 @@ class Dissector(ABC):
         error = [] if body.error is None else [body.error[1]]
         plain = [f"{name} {value}" for name, value in body.values.items() if isinstance(value, (int, float, str))]
         return ", ".join(error + plain[:4])
-
-    def watches(self) -> Sequence[Watch]:
-        """New Watches for one reading of a capture: what only several messages show; by default none."""
-        return ()
-
-    def stories(self) -> Sequence[type[Story]]:
-        """The tables of a whole capture that its messages have a part in (dissectors.story); by default none."""
-        return ()

@@ -18,17 +18,31 @@ _REQUIRED: Any = object()
 
 
 class _Spec:
-    """A field: its default, or what makes one; `init`: whether it is a parameter."""
+    """A field: its default, or what makes one; `init`: whether it is a parameter; metadata: what others say of it."""
 
-    __slots__ = ("default", "factory", "init")
+    __slots__ = ("default", "factory", "init", "metadata")
 
-    def __init__(self, default: Any, factory: Callable[[], Any] | None = None, init: bool = True) -> None:
-        self.default, self.factory, self.init = default, factory, init
+    def __init__(
+        self, default: Any, factory: Callable[[], Any] | None = None, init: bool = True, metadata: Any = None
+    ) -> None:
+        self.default, self.factory, self.init, self.metadata = default, factory, init, metadata
 
 
-def field(*, default_factory: Callable[[], Any] | None = None, init: bool = True) -> Any:
-    """A field with a default that is made anew for each object, or one that `__post_init__` sets."""
-    return _Spec(_REQUIRED, default_factory, init)
+def field(
+    *,
+    default: Any = _REQUIRED,
+    default_factory: Callable[[], Any] | None = None,
+    init: bool = True,
+    metadata: Any = None,
+) -> Any:
+    """A field with a default that is made anew for each object, one that `__post_init__` sets, or one with metadata."""
+    return _Spec(default, default_factory, init, metadata)
+
+
+def metadata_of(cls: type) -> dict[str, Any]:
+    """By name the metadata of those fields that a slotted class itself declares, and that have any; in their order."""
+    specs: Mapping[str, _Spec] = cls.__slotted_fields__  # type: ignore[attr-defined]
+    return {name: specs[name].metadata for name in cls.__annotations__ if specs[name].metadata is not None}
 
 
 @overload

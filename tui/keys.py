@@ -94,7 +94,7 @@ KEYS: tuple[Key, ...] = (
     Key("screen", "", "do('colouring.choose')", "", "theme: dark, light, high contrast, the terminal's colours"),
     Key("screen", "s", "do('examining.statistics')", "s", "statistics of what is shown; Tab, 1 to 9: another view"),
     Key("screen", "C", "do('examining.conversations')", "C", "conversations: connections, endpoints, client hosts"),
-    Key("screen", "", "do('examining.stories')", "", "what happened: sessions, producers, consumers, lookups, ..."),
+    Key("screen", "", "do('examining.reports')", "", "what happened: sessions, producers, consumers, lookups, ..."),
     Key("screen", "y", "do('copying.choose')", "y", "copy: value, bytes, row, filter; also to a file", "copy", True),
     Key("screen", "Y", "do('copying.again')", "Y", "copy the same of what is selected now"),
     Key("screen", "w", "do('saving.choose')", "w", "save messages: as lines, tables, packets, objects", "save", True),

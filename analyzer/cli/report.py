@@ -16,14 +16,14 @@ from analyzer.cli.inputs import files_options, loaded, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.errors import UserError
-from analyzer.insight.stories import Chapter, Telling, full_names, meant, offered, tales
+from analyzer.insight.reports import ReportReading, ReportTable, full_names, meant, offered, reports_by_name
 from analyzer.messages.decode_as import Told
 from analyzer.render.columns_text import aligned
 from analyzer.render.objects import write_objects
-from analyzer.render.stories_text import entry_object, keys, table_lines
+from analyzer.render.reports_text import entry_object, keys, table_lines
 from analyzer.session import Session
 from dissectors.registry import dissectors
-from dissectors.story import Story
+from dissectors.report import ReportType
 
 
 @click.command("report")
@@ -40,7 +40,7 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bo
     that is in the captures; PROTOCOL.NAME says which.
     Messages are called by the numbers that list prints.
     """
-    known = tales(dissectors())
+    known = reports_by_name(dissectors())
     full = full_names(known)
     if columns or not files:
         _print_known(known, [full.get(each, each) for each in files])
@@ -51,17 +51,17 @@ def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bo
     gc.freeze()  # what was imported stays
     with loaded(inputs, decode_as, reader) as session:
         if asked is None:
-            told, others = offered(session)
-            _print_counts(told, _told(session, list(told.values())))
-            alike = {name.rpartition(".")[2] for name in told}
+            filled, others = offered(session)
+            _print_counts(filled, _read(session, list(filled.values())))
+            alike = {name.rpartition(".")[2] for name in filled}
             if silent := [name for name in others if name not in alike]:
                 click.echo(sentence(f"no message is of a protocol that tells of {', '.join(silent)}"), err=True)
         else:
             name = full[asked] if asked in full else meant(session, asked)
-            _print(name, _told(session, [known[name]])[0], form)
+            _print(name, _read(session, [known[name]])[0], form)
 
 
-def _check(known: Mapping[str, type[Story]], name: str | None, inputs: Sequence[str], form: str) -> None:
+def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[str], form: str) -> None:
     """Raises UserError for what has no meaning, above all a report that there is none of."""
     missing = [each for each in inputs if each != "-" and not os.path.exists(each)]
     if name is None and missing:
@@ -72,49 +72,49 @@ def _check(known: Mapping[str, type[Story]], name: str | None, inputs: Sequence[
         raise UserError(f"no capture was named: wireanalyze report {name} FILE")
 
 
-def _told(session: Session, wanted: Sequence[type[Story]]) -> list[Chapter]:
-    telling = Telling(session, wanted)
+def _read(session: Session, wanted: Sequence[ReportType]) -> list[ReportTable]:
+    reading = ReportReading(session, wanted)
     with patiently() as bar:
-        chapters = telling.run(lambda rows: bar("messages read", rows, lambda: len(session.rows)))
-    for finding in telling.problems:
+        tables = reading.run(lambda rows: bar("messages read", rows, lambda: len(session.rows)))
+    for finding in reading.problems:
         click.echo(sentence(finding.text), err=True)
-    return chapters
+    return tables
 
 
-def _print_known(known: Mapping[str, type[Story]], asked: Sequence[str]) -> None:
+def _print_known(known: Mapping[str, ReportType], asked: Sequence[str]) -> None:
     """The reports, or the columns of those that were asked for."""
     for name in asked:
         if name not in known:
             raise UserError(f"there is no report {name}; there are {', '.join(known)}")
     if not asked:
-        print_fitted(aligned([[name, story.about] for name, story in known.items()], frozenset({0, 1})))
+        print_fitted(aligned([[name, report.about] for name, report in known.items()], frozenset({0, 1})))
     for name in asked:
         print_fitted([f"{name}: {known[name].about}"])
         rows = [[f"  {each.name}", each.kind, each.about] for each in known[name].columns]
         print_fitted(aligned(rows, frozenset({0, 1, 2})))
 
 
-def _print_counts(wanted: Mapping[str, type[Story]], chapters: Sequence[Chapter]) -> None:
+def _print_counts(wanted: Mapping[str, ReportType], tables: Sequence[ReportTable]) -> None:
     if not wanted:
         return
     rows = [
-        [name, f"{len(chapter.entries) + chapter.more:,}", story.about]
-        for (name, story), chapter in zip(wanted.items(), chapters, strict=True)
+        [name, f"{len(table.entries) + table.more:,}", report.about]
+        for (name, report), table in zip(wanted.items(), tables, strict=True)
     ]
     print_fitted(aligned(rows, frozenset({0, 2})))
 
 
-def _print(name: str, chapter: Chapter, form: str) -> None:
+def _print(name: str, table: ReportTable, form: str) -> None:
     """The lines of one report."""
-    story, entries = chapter.story, chapter.entries
+    report, entries = table.report, table.entries
     if form == "table":
-        print_fitted(table_lines(story, entries, line_width()) if entries else ())
+        print_fitted(table_lines(report, entries, line_width()) if entries else ())
     else:
-        objects = ({"story": name, **entry_object(story, entry)} for entry in entries)
-        write_objects(sys.stdout.buffer, form, keys(story), objects)
+        objects = ({"story": name, **entry_object(report, entry)} for entry in entries)
+        write_objects(sys.stdout.buffer, form, keys(report), objects)
     sys.stdout.flush()
     if not entries:
-        text = f"there is nothing to tell of {name}: no message of {story.needs} says anything of it"
+        text = f"there is nothing to tell of {name}: no message of {report.needs} says anything of it"
         click.echo(sentence(text), err=True)
-    if chapter.more:
-        click.echo(sentence(f"{chapter.more:,} more are not shown"), err=True)
+    if table.more:
+        click.echo(sentence(f"{table.more:,} more are not shown"), err=True)

@@ -2,7 +2,7 @@
 
 Theory. Rows are looked at in their order, and forgotten. Each is asked for its own findings and for the error that it
 reports, its row for what the index knows, and those that a protocol's Watches want are shown to them as well
-(dissectors.watch). Which rows need not be decoded for that, said.py tells. They are looked at a portion at a time:
+(dissectors.check). Which rows need not be decoded for that, said.py tells. They are looked at a portion at a time:
 large portions have more alike rows, small ones say sooner how far it has come.
 """
 
@@ -16,8 +16,8 @@ from analyzer.capture.records import CaptureInfo
 from analyzer.decode.rows import chunks
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.insight import one_way, reused
+from analyzer.insight.checks import CheckReading
 from analyzer.insight.said import About, Saying
-from analyzer.insight.watching import Watching
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding, Severity
 
@@ -55,10 +55,10 @@ def of_rows(
 
     portion: rows, and bytes of their messages, after which `looked` is told.
     """
-    watching = Watching(session)
-    saying = Saying(session, watching.paths)
+    reading = CheckReading(session)
+    saying = Saying(session, reading.paths)
     done, alone = session.rows.first, one_way.one_way(session)
-    numbers = deque(Found(*each) for each in reused.findings(session, max(count, done), watching.losses))
+    numbers = deque(Found(*each) for each in reused.findings(session, max(count, done), reading.losses))
     for rows in chunks(session, range(done, max(count, done)), *portion):
         for about in saying.about(rows):
             while numbers and _before(numbers[0], about.row):
@@ -67,12 +67,12 @@ def of_rows(
                 every = (*about.findings, *_error(session, about))
                 lone = bool(alone[session.rows.cell("stream", about.row)])
                 yield from (Found(about.row, each) for each in every if not (lone and each.code in one_way.LONE))
-            yield from [Found(about.row, finding) for finding in watching.findings(about)]
+            yield from [Found(about.row, finding) for finding in reading.findings(about)]
         done += len(rows)
         while numbers and _before(numbers[0], done - 1):
             yield numbers.popleft()
         if session.ended and done == len(session.rows):
-            yield from (Found(row, finding) for row, finding in watching.closed())
+            yield from (Found(row, finding) for row, finding in reading.end_findings())
             yield from (Found(None, finding) for finding in one_way.findings(session))
         looked(done)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from analyzer.session import Analysis
 from analyzer.tcp.streams import UNKNOWN_SIDE
-from dissectors.story import Ending
+from dissectors.correlator import ConnectionEnd
 
 
 class End(NamedTuple):
@@ -20,7 +20,7 @@ class End(NamedTuple):
 
     at: int
     last: int
-    ending: Ending
+    ending: ConnectionEnd
 
 
 def endings(session: Analysis, rows: range) -> list[End]:
@@ -41,7 +41,7 @@ def endings(session: Analysis, rows: range) -> list[End]:
     order = np.lexsort((ended, end[ended], at))
     columns = (each[order].tolist() for each in (at, last[ended], ended, end[ended], closer[ended], client[ended]))
     return [
-        End(place, row, Ending(stream, time, closed == max(opened, 0)))
+        End(place, row, ConnectionEnd(stream, time, closed == max(opened, 0)))
         for place, row, stream, time, closed, opened in zip(*columns, strict=True)
     ]
 

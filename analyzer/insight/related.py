@@ -17,7 +17,7 @@ from analyzer.decode.content import find_dissector, read_cell, read_context
 from analyzer.decode.name_annotations import Named, annotate, kinds_in, named_by
 from analyzer.decode.name_resolver import Lore, values_of
 from analyzer.decode.resolved_names import TOPIC
-from analyzer.insight.stories import Part, parts_of
+from analyzer.insight.reports import Part, parts_of
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Role

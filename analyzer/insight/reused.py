@@ -26,7 +26,7 @@ _KEY = ("stream", "side", "scope", "correlation")
 
 
 def reused(session: Analysis, stop: int, losses: Ints) -> list[tuple[int, int]]:
-    """Such requests up to a row, in their order, each with the one that waits. losses: of all rows, watching.losses."""
+    """Such requests up to a row, in their order, each with the one that waits. losses: as events.losses."""
     table, first = session.rows, session.rows.first
     protocols = table.column("protocol")[first:stop]
     known = [number for number in np.unique(protocols).tolist() if number != NO_PROTOCOL and _is_lone(session, number)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.columns.text import safe_text
 from analyzer.render.lines import Line
-from analyzer.render.stories_text import entry_object
+from analyzer.render.reports_text import entry_object
 
 if TYPE_CHECKING:
     from analyzer.insight.related import Known
@@ -47,7 +47,7 @@ def known_objects(known: Known) -> dict[str, Any]:
             for each in known.named
         ],
         "stories": [
-            {"story": part.name, "text": part.text, "line": entry_object(part.story, part.entry)}
+            {"story": part.name, "text": part.text, "line": entry_object(part.report, part.entry)}
             for part in known.parts
         ],
     }

@@ -8,18 +8,12 @@ and probe.py read the first bytes; body.py reads everything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Role, lazy
 from dissectors.field import Tree
 from dissectors.kafka.body import decode, read
 from dissectors.kafka.header import MAXIMUM, request_header, response_header
 from dissectors.kafka.info import info_line
 from dissectors.kafka.probe import plausible_request, plausible_response, request_evidence, response_evidence
-
-if TYPE_CHECKING:
-    from dissectors.watch import Watch
 
 
 class Kafka(Dissector):
@@ -39,6 +33,7 @@ class Kafka(Dissector):
     names = lazy("dissectors.kafka.lessons:NAMES")
     sessions = lazy("dissectors.kafka.fetch_sessions:SESSIONS")
     payloads = lazy("dissectors.kafka.payloads:PAYLOADS")
+    checks = lazy("dissectors.kafka.checks:checks")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A request leaves hardly a doubt, a response is weak evidence."""
@@ -77,9 +72,3 @@ class Kafka(Dissector):
         return info_line(body, context)
 
     # What messages say of one another; decoding one has no use for it.
-
-    def watches(self) -> Sequence[Watch]:
-        """Sequence numbers of producers, fetch sessions, clocks."""
-        from dissectors.kafka.watches import watches
-
-        return watches()

@@ -8,9 +8,6 @@ bytes, conversation.py pairs, frame.py and frame_fields.py read everything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.pulsar.frame import values
@@ -21,10 +18,6 @@ from dissectors.pulsar.notices import SIZE, of_values
 from dissectors.pulsar.probe import evidence, too_large
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import folded
-
-if TYPE_CHECKING:
-    from dissectors.story import Story
-    from dissectors.watch import Watch
 
 
 class Pulsar(Dissector):
@@ -47,6 +40,8 @@ class Pulsar(Dissector):
     guide = lazy("dissectors.pulsar.describe:GUIDE")
     names = lazy("dissectors.pulsar.lessons:NAMES")
     payloads = lazy("dissectors.pulsar.payloads:PAYLOADS")
+    reports = lazy("dissectors.pulsar.reports:reports")
+    checks = lazy("dissectors.pulsar.checks:checks")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A frame of a known command leaves hardly a doubt."""
@@ -84,15 +79,3 @@ class Pulsar(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Topic, subscription, ids, sizes and errors, briefly."""
         return info_line(body, context)
-
-    def stories(self) -> Sequence[type[Story]]:
-        """Producers, consumers, and what became of messages."""
-        from dissectors.pulsar.stories import stories  # for who asks what happened
-
-        return stories()
-
-    def watches(self) -> Sequence[Watch]:
-        """What only several messages show to be wrong."""
-        from dissectors.pulsar.watches import watches  # for checkups alone
-
-        return watches()

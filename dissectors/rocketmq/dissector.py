@@ -8,18 +8,11 @@ request. header.py and probe.py read the first bytes, message.py reads everythin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Role, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
 from dissectors.rocketmq.header import MAXIMUM, PREFIX, message_header
 from dissectors.rocketmq.probe import evidence, probe, too_large
-
-if TYPE_CHECKING:
-    from dissectors.story import Story
-    from dissectors.watch import Watch
 
 _PLAUSIBLE = 50
 
@@ -51,6 +44,8 @@ class RocketMQ(Dissector):
     operations = lazy("dissectors.rocketmq.codes:operations")
     guide = lazy("dissectors.rocketmq.describe:GUIDE")
     payloads = lazy("dissectors.rocketmq.payloads:PAYLOADS")
+    reports = lazy("dissectors.rocketmq.reports:reports")
+    checks = lazy("dissectors.rocketmq.checks:checks")
     conversation = pair_by_key
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -84,15 +79,3 @@ class RocketMQ(Dissector):
         from dissectors.rocketmq.info import info_line
 
         return info_line(body, context)
-
-    def stories(self) -> Sequence[type[Story]]:
-        """What happened to messages, transactions, pops, and more."""
-        from dissectors.rocketmq.stories import stories  # for who asks what happened
-
-        return stories()
-
-    def watches(self) -> Sequence[Watch]:
-        """What only several messages show to be wrong."""
-        from dissectors.rocketmq.watches import watches  # for checkups alone
-
-        return watches()

@@ -10,10 +10,10 @@ from typing import Any
 
 from dissectors.api import Context, Pick, Role
 from dissectors.message import Path
+from dissectors.report import REPORTED
 from dissectors.rocketmq.command_fields import HeaderClass
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.message import head_values, reported
-from dissectors.story import REPORTED
 from dissectors.wire.emit import FAILURES
 
 HEADER = "header"

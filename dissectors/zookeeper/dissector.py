@@ -7,9 +7,6 @@ probe.py read the first bytes, body.py everything; the layouts are records of ju
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, LengthPrefixed, Measure, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.zookeeper.body import decode, read
@@ -17,10 +14,6 @@ from dissectors.zookeeper.header import MAXIMUM, client_header, server_header
 from dissectors.zookeeper.info import info_line, recalled
 from dissectors.zookeeper.probe import REPLY_EVIDENCE, reply_evidence, request_evidence
 from dissectors.zookeeper.words import ClientOpening, ServerOpening, is_alone
-
-if TYPE_CHECKING:
-    from dissectors.story import Story
-    from dissectors.watch import Watch
 
 
 class ZooKeeper(Dissector):
@@ -39,6 +32,8 @@ class ZooKeeper(Dissector):
     catalog = lazy("dissectors.zookeeper.catalog:CATALOG")
     operations = lazy("dissectors.zookeeper.schemas:operations")
     guide = lazy("dissectors.zookeeper.describe:CLIENTS")
+    reports = lazy("dissectors.zookeeper.reports:reports")
+    checks = lazy("dissectors.zookeeper.checks.clients:checks")
     payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -78,15 +73,3 @@ class ZooKeeper(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Errors, paths, sizes, versions, briefly."""
         return info_line(body, context)
-
-    def watches(self) -> Sequence[Watch]:
-        """Clients that nearly expire, and connections that are lost."""
-        from dissectors.zookeeper.watches.clients import Clients  # for checkups alone
-
-        return (Clients(),)
-
-    def stories(self) -> Sequence[type[Story]]:
-        """Sessions, watches, transactions, elections."""
-        from dissectors.zookeeper.stories import stories  # for who asks what happened
-
-        return stories()

@@ -91,12 +91,12 @@ def conversations(main: MainScreen) -> None:
     _open_views(main, "Conversations", NAMES, make)
 
 
-def stories(main: MainScreen) -> None:
+def reports(main: MainScreen) -> None:
     """Opens what the protocols tell of the whole capture."""
-    from tui.model.stories import names, story_views
+    from tui.model.reports import names, report_views
 
     order = names(main.session)
-    _open_views(main, "What happened", order, lambda scope, work: story_views(main.session, order, scope, work))
+    _open_views(main, "What happened", order, lambda scope, work: report_views(main.session, order, scope, work))
 
 
 def _open_views(main: MainScreen, title: str, names: Sequence[str], make: MakeViews) -> None:

@@ -37,7 +37,7 @@ FOR_ROWS = (
     "decoding.choose",
     "saving.choose",
     "columns.choose",
-    "examining.stories",
+    "examining.reports",
 )
 """Commands that have to do with the selected message."""
 

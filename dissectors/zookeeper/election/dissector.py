@@ -6,9 +6,6 @@ framing (measure.py); a dropped one is ordinary, for of two servers only the one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from dissectors.api import WEAK, Body, Context, Dissector, Measure, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
@@ -26,10 +23,6 @@ from dissectors.zookeeper.election.probe import (
 )
 from dissectors.zookeeper.sasl import is_packet
 
-if TYPE_CHECKING:
-    from dissectors.story import Story
-    from dissectors.watch import Watch
-
 
 def begins(prefix: bytes) -> bool:
     """Whether it is an initial message; one of eight bytes if a notification follows."""
@@ -46,6 +39,8 @@ class ZooKeeperElection(Dissector):
     opens = staticmethod(begins)
     catalog = lazy("dissectors.zookeeper.catalog.quorum:ELECTION")
     guide = lazy("dissectors.zookeeper.describe:ELECTION")
+    reports = lazy("dissectors.zookeeper.reports:reports")
+    checks = lazy("dissectors.zookeeper.checks.election:checks")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """The first message leaves hardly a doubt, nor does a notification."""
@@ -75,15 +70,3 @@ class ZooKeeperElection(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Who votes for whom."""
         return info_line(body, context)
-
-    def watches(self) -> Sequence[Watch]:
-        """Connections that were dropped as they should be."""
-        from dissectors.zookeeper.watches.election import Election  # for checkups alone
-
-        return (Election(),)
-
-    def stories(self) -> Sequence[type[Story]]:
-        """Those of clients, to which its messages belong, too."""
-        from dissectors.zookeeper.stories import stories  # for who asks what happened
-
-        return stories()

@@ -7,9 +7,6 @@ carries is a record of the client's protocol or a transaction (body.py, txn.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.zookeeper.quorum.body import decode, read, skim
@@ -17,10 +14,6 @@ from dissectors.zookeeper.quorum.header import header
 from dissectors.zookeeper.quorum.info import info_line
 from dissectors.zookeeper.quorum.measure import Packets
 from dissectors.zookeeper.quorum.probe import evidence
-
-if TYPE_CHECKING:
-    from dissectors.story import Story
-    from dissectors.watch import Watch
 
 
 class ZooKeeperQuorum(Dissector):
@@ -38,6 +31,8 @@ class ZooKeeperQuorum(Dissector):
     catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
     operations = lazy("dissectors.zookeeper.quorum.packets:packets")
     guide = lazy("dissectors.zookeeper.describe:QUORUM")
+    reports = lazy("dissectors.zookeeper.reports:reports")
+    checks = lazy("dissectors.zookeeper.checks.quorum:checks")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -75,15 +70,3 @@ class ZooKeeperQuorum(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Operation, path, zxid."""
         return info_line(body, context)
-
-    def watches(self) -> Sequence[Watch]:
-        """Transactions that are confirmed late."""
-        from dissectors.zookeeper.watches.quorum import Quorum  # for checkups alone
-
-        return (Quorum(),)
-
-    def stories(self) -> Sequence[type[Story]]:
-        """Those of clients, to which its messages belong, too."""
-        from dissectors.zookeeper.stories import stories  # for who asks what happened
-
-        return stories()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,12 @@ import pytest
 from analyzer.capture.pcapng_writer import Description, header, statistics
 from analyzer.decode.bodies import decode_body
 from analyzer.insight.checkup import Found, checkup
+from analyzer.insight.events import losses
 from analyzer.insight.properties import properties
-from analyzer.insight.watching import losses
 from analyzer.session import Session
 from dissectors.api import Body, Context, Dissector, Role
-from dissectors.finding import Finding, Severity
-from dissectors.watch import Seen, Watch
+from dissectors.check import Check
+from dissectors.correlator import MessageEvent, for_request, subscribe
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 
 BUNDLED = Path(__file__).parents[3] / "captures"
@@ -114,25 +113,25 @@ def test_where_bytes_of_a_connection_are_missing(tmp_path: Path) -> None:
         Segment(CLIENT, 66, REQUEST),
     ]
     with Session([capture(tmp_path / "a.pcap", segments)]).load() as session:
-        found = losses(session).tolist()
+        found = losses(session, range(len(session.rows))).tolist()
         sides = session.rows.column("side").tolist()
     assert found[0] == 0
     assert found == sorted(found)
     assert found[-1] == len(set(sides))
 
 
-class Answers(Watch):
+class Answers(Check):
     """Says which answers a PRODUCER had."""
 
-    wants = frozenset({(5, Role.REQUEST), (17, Role.RESPONSE)})
-    paths = frozenset({("producer_ready",), ("producer_name",)})
+    def ask(self, event: MessageEvent) -> None:
+        self.await_answer(event, event.values.get("producer_name", "nobody"))
 
-    def see(self, seen: Seen) -> Iterable[Finding]:
-        if seen.context.role is Role.RESPONSE:
-            yield Finding(Severity.NOTE, "bug", f"{seen.request} {seen.values.get('producer_ready')}")
+    def answer(self, name: str, event: MessageEvent) -> None:
+        self.note("bug", f"{name} {event.values.get('producer_ready')}")
 
-    def kept(self, seen: Seen) -> object:
-        return seen.values.get("producer_name", "nobody")
+    on = subscribe([("pulsar", 5, Role.REQUEST)], ask, {("producer_name",)}) | subscribe(
+        [("pulsar", 17, Role.RESPONSE)], for_request(answer), {("producer_ready",)}
+    )
 
 
 @pytest.mark.parametrize(("side", "direction"), [(CLIENT, "client to server"), (SERVER, "server to client")])
@@ -148,24 +147,22 @@ def test_one_direction_alone_is_told_once(tmp_path: Path, side: int, direction: 
 
 
 def test_a_request_that_is_answered_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.watches", lambda self: (Answers(),))
+    monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.checks", lambda self: (Answers,))
     with Session([PULSAR]).load() as session:
         said = [(row, finding.text) for row, finding, _ in checkup(session) if finding.code == "bug"]
     assert [(row, text) for row, text in said if row in (895, 897)] == [(895, "waiting False"), (897, "waiting True")]
 
 
-class Failing(Watch):
-    wants = frozenset({(3, Role.REQUEST)})
-    paths = frozenset({("topics",)})
+class Failing(Check):
+    """Has a defect."""
 
-    def see(self, seen: Seen) -> Iterable[Finding]:
+    def receive_any(self, event: MessageEvent) -> None:
         raise ValueError("a defect")
 
+    on = subscribe([("kafka", 3, Role.REQUEST)], receive_any)
 
-def test_a_watch_with_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def watches(self: Dissector) -> Sequence[Watch]:
-        return (Failing(),)
 
-    monkeypatch.setattr("dissectors.kafka.dissector.Kafka.watches", watches)
+def test_a_check_with_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dissectors.kafka.dissector.Kafka.checks", lambda self: (Failing,))
     path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, REQUEST), Segment(SERVER, 0, ANSWER)])
     assert Counter(found(path)) == {(0, "bug"): 1}

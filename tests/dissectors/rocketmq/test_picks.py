@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dissectors.report import REPORTED
 from dissectors.rocketmq import RocketMQ
-from dissectors.story import REPORTED
 from tests.dissectors.picking import paths_in, picked_alike
 from tests.dissectors.rocketmq.test_properties import FRAMES, SMALL
 from tests.dissectors.rocketmq.truth import Frame

@@ -1,0 +1,174 @@
+"""Messages as what many of them show is correlated from: as events in their places, and to whom each goes.
+
+Reports and checks are correlators alike (dissectors.correlator). Who shows rows to them knows by the kind of a row
+(protocol, code, role) which of them want it, and for which fields. A correlator that fails costs no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType, MethodType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Ints, given64
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.name_resolver import Lore
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.session import Analysis
+from dissectors.api import Context, Role, State
+from dissectors.correlator import ConnectionEnd, Correlator, MessageEvent, MessageKind
+from dissectors.message import Path
+from dissectors.wire.bulk import NULL
+
+CONNECTIONS = 4096
+"""Connections whose ends are remembered as texts: rows of few come together."""
+
+Place = tuple[Any, ...]
+"""What the index knows of a row, of the columns below, and its losses."""
+
+_PLACE = ("stream", "time", "side", "operation", "correlation", "scope", "client", "partner", "length")
+_FRAMED = ("stream", "side", "offset", "length")
+
+
+class Events:
+    """Makes events of rows. losses: of all of them, see the function.
+
+    answers: by row of a request that is answered more than once the row of the last answer, for those who care.
+    """
+
+    def __init__(self, session: Analysis, rows: range, answers: Mapping[int, int] = MappingProxyType({})) -> None:
+        self._session, self._rows = session, rows
+        self.losses = losses(session, rows)
+        self.ends = lru_cache(CONNECTIONS)(self._ends)
+        self._lore: dict[str, Lore] = {}
+        self._answers = answers
+
+    def places(self, rows: Ints) -> Iterator[Place]:
+        """What the index knows of some of them."""
+        columns = (self._session.rows.column(name)[rows].tolist() for name in _PLACE)
+        return zip(*columns, self.losses[rows - self._rows.start].tolist(), strict=True)
+
+    def event(
+        self,
+        row: int,
+        place: Place,
+        protocol: str,
+        context: Context,
+        values: Mapping[str, Any],
+        error: tuple[int, str] | None,
+    ) -> MessageEvent:
+        """The event of a row, by its place and what was read of it."""
+        stream, time, side, operation, correlation, scope, client, partner, size, lost = place
+        texts = self._session.engine.names.texts
+        return MessageEvent(
+            row, protocol, context, values, stream, time, side == FROM_CLIENT,
+            None if operation == NULL else texts[operation], given64(correlation, scope != NULL),
+            None if client == NULL else texts[client], None if partner == NULL else partner, size, lost, error,
+            partner in self._answers and self._answers[partner] > row, self.ends, self._name,
+        )  # fmt: skip
+
+    def end(self, end: ConnectionEnd, last: int) -> ConnectionEnd:
+        """The end of a connection whose last row is `last`, with what is known of it there."""
+        return end._replace(losses=int(self.losses[last - self._rows.start]), ends=self.ends)
+
+    def _ends(self, stream: int) -> tuple[str, str]:
+        """The addresses of a connection's client and server."""
+        return name_endpoint(self._session, stream, FROM_CLIENT), name_endpoint(self._session, stream, 1 - FROM_CLIENT)
+
+    def _name(self, row: int, kind: str, key: str) -> str | None:
+        """What an id was called at a row; the capture is read for names of a kind when the first is asked for."""
+        lore = self._lore.get(kind)
+        if lore is None:
+            lore = self._lore[kind] = Lore(self._session, (kind,))
+            lore.learn(len(self._session.rows))
+        known = lore.find(kind, key, row)
+        return None if known is None else known.name
+
+
+_Correlator = TypeVar("_Correlator", bound=Correlator[Any])
+
+
+class Wanting(NamedTuple, Generic[_Correlator]):
+    """Who wants messages of a kind: what handles them, with its correlator, and the fields that they look at."""
+
+    handlers: Sequence[tuple[_Correlator, Callable[[MessageEvent], None]]]
+    paths: frozenset[Path]
+
+
+class Dispatch(Generic[_Correlator]):
+    """The correlators of one reading. failed: takes one that fails, and with what; True: it shall hear nothing more."""
+
+    def __init__(self, correlators: Sequence[_Correlator], failed: Callable[[_Correlator, Exception], bool]) -> None:
+        self.correlators = correlators
+        self._failed = failed
+        self._silent: set[_Correlator] = set()
+        self._wanting: dict[MessageKind, Wanting[_Correlator]] = {}
+
+    def wanting(self, what: MessageKind) -> Wanting[_Correlator]:
+        """Who wants such messages."""
+        found = self._wanting.get(what)
+        if found is None:
+            mine = [(each, each.on[what]) for each in self.correlators if what in each.on]
+            paths = frozenset(path for _, subscription in mine for path in subscription.paths)
+            found = Wanting([(each, MethodType(subscription.handle, each)) for each, subscription in mine], paths)
+            self._wanting[what] = found
+        return found
+
+    def receive(self, wanting: Wanting[_Correlator], event: MessageEvent) -> None:
+        """A message for those who want it."""
+        for correlator, handle in wanting.handlers:
+            if self._silent and correlator in self._silent:
+                continue
+            try:
+                handle(event)
+            except Exception as error:  # a dissector's defect must not cost the others
+                self._fail(correlator, error)
+
+    def call(self, ask: Callable[[_Correlator], object]) -> None:
+        """Something that all of them hear."""
+        for correlator in self.correlators:
+            if correlator not in self._silent:
+                try:
+                    ask(correlator)
+                except Exception as error:  # the same
+                    self._fail(correlator, error)
+
+    def _fail(self, correlator: _Correlator, error: Exception) -> None:
+        if self._failed(correlator, error):
+            self._silent.add(correlator)
+
+
+def last_answers(session: Analysis, rows: range) -> dict[int, int]:
+    """Of requests that are answered more than once the row of the last answer, by the row of the request."""
+    partner, role = (session.rows.column(name)[rows.start : rows.stop] for name in ("partner", "role"))
+    answers = np.flatnonzero((role == Role.RESPONSE) & (partner >= rows.start))
+    asked = partner[answers].astype(np.int64)
+    others = partner[asked - rows.start] != answers + rows.start
+    return dict(zip(asked[others].tolist(), (answers[others] + rows.start).tolist(), strict=True))
+
+
+def losses(session: Analysis, part: range) -> Ints:
+    """For each of some rows how often bytes of its connection were missing up to it: lost, or not framed."""
+    table, rows, count = session.rows, slice(part.start, part.stop), len(part)
+    stream, side, offset, length = (table.column(name)[rows].astype(np.int64) for name in _FRAMED)
+    whole = (table.column("state")[rows] != State.PARTIAL) & (table.column("role")[rows] != Role.RAW)
+    order = np.lexsort((np.arange(count), side, stream))
+    same = np.zeros(count, bool)
+    same[1:] = (stream[order][1:] == stream[order][:-1]) & (side[order][1:] == side[order][:-1])
+    begins, ends = offset[order], (offset + length)[order]
+    missing = np.zeros(count, bool)
+    missing[order[1:]] = same[1:] & ((begins[1:] != ends[:-1]) | ~whole[order][:-1])
+    return _running(missing, stream)
+
+
+def _running(flags: Array, stream: Ints) -> Ints:
+    """For each row how many rows of its stream up to it have a flag."""
+    order = np.argsort(stream, kind="stable")
+    total = np.cumsum(flags[order])
+    first = np.searchsorted(stream[order], stream[order])
+    found = np.empty(len(flags), np.int64)
+    found[order] = total - np.where(first > 0, total[first - 1], 0)
+    return found

@@ -1,0 +1,250 @@
+"""The reports of all protocols over a capture: which there are, who wants which rows, and the tables that they make.
+
+Theory. Rows of one kind (protocol, role, code) are wanted by the same reports, for the same fields; so what reads just
+these (Dissector.picker) is asked once for all of them, and rows of which no field is wanted are not read at all. Ends
+of connections are heard behind their last row, as soon as a row is later than they are: that depends on what was
+captured alone, not on how it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.columns.group_keys import packed
+from analyzer.decode.bodies import decode_body
+from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
+from analyzer.decode.rows import chunks
+from analyzer.decode.template_decoder import TOGETHER_BYTES
+from analyzer.insight.endings import End, endings
+from analyzer.insight.events import Dispatch, Events, Wanting
+from analyzer.messages import defects
+from analyzer.session import Analysis
+from dissectors.api import Context, Dissector, Pick
+from dissectors.correlator import MessageEvent
+from dissectors.finding import Finding
+from dissectors.report import REPORTED, Kind, Report, ReportRow, ReportType
+
+PORTION = 32_768
+"""Rows that are read at one time."""
+
+MOST = 1_000_000
+"""Rows of a report that are kept; what comes behind them is counted."""
+
+AROUND = 20_000
+"""Rows on each side of one that are read to know its part in a report."""
+
+_HELD: Mapping[Kind, type] = {
+    "text": str, "texts": list, "number": int, "time": int, "duration": int, "message": int,
+}  # fmt: skip
+
+_KIND = ("protocol", "role", "code", "version", "extra")
+
+
+def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
+    """All reports by name, each once; of two with the same name the later one is called PROTOCOL.NAME."""
+    found: dict[str, ReportType] = {}
+    for dissector in dissectors:
+        for report in defects.told(dissector.reports):
+            if report not in found.values():
+                name = report.name if report.name not in found else f"{dissector.name}.{report.name}"
+                found[name] = report
+    return found
+
+
+def full_names(known: Mapping[str, ReportType]) -> dict[str, str]:
+    """Names of reports_by_name() by PROTOCOL.NAME, which means the same report in whatever capture."""
+    return {f"{report.needs}.{report.name}": name for name, report in known.items()}
+
+
+def offered(session: Analysis) -> tuple[dict[str, ReportType], dict[str, ReportType]]:
+    """All reports of a session's protocols by name: those that its messages may fill, and the others."""
+    known = reports_by_name(session.engine.known.dissectors)
+    spoken = _spoken(session, range(session.rows.first, len(session.rows)))
+    filled = {name: report for name, report in known.items() if report.needs in spoken}
+    return filled, {name: report for name, report in known.items() if name not in filled}
+
+
+def meant(session: Analysis, name: str) -> str:
+    """Which report a name means here: of several protocols' of that name the only one that the messages may fill."""
+    filled, _ = offered(session)
+    alike = [each for each in filled if each.rpartition(".")[2] == name]
+    return alike[0] if len(alike) == 1 else name
+
+
+def _spoken(session: Analysis, rows: range) -> set[str]:
+    """The protocols of rows."""
+    numbers = np.unique(session.rows.column("protocol")[rows.start : rows.stop]).tolist()
+    spoken = map(session.engine.dissector, numbers)
+    return {dissector.name for dissector in spoken if dissector is not None}
+
+
+class ReportTable:
+    """The rows of one report, in the order of their first times. more: how many there are beyond MOST."""
+
+    def __init__(self, report: ReportType) -> None:
+        self.report = report
+        self.entries: list[ReportRow] = []
+        self.more = 0
+
+    def add(self, entry: ReportRow) -> None:
+        """Takes one, in any order. Raises TypeError, or ValueError, for one that is not of the report's columns."""
+        for column, value in zip(self.report.columns, entry.values, strict=True):
+            if value is not None and not isinstance(value, _HELD[column.kind]):
+                raise TypeError(column.name)
+        if len(self.entries) < MOST:
+            self.entries.append(entry)
+        else:
+            self.more += 1
+
+    def sort(self) -> None:
+        """Puts them in their order."""
+        self.entries.sort(key=lambda entry: (entry.first, entry.rows[0][1] if entry.rows else -1))
+
+
+class ReportReading:
+    """One reading of rows for some reports. rows: from the first of them to the last, all by default.
+
+    problems: findings about reports that failed; what these would have said is missing.
+    """
+
+    def __init__(self, session: Analysis, reports: Sequence[ReportType], rows: range | None = None) -> None:
+        self._session = session
+        every = range(session.rows.first, len(session.rows))
+        self._rows = every if rows is None else range(max(rows.start, every.start), min(rows.stop, every.stop))
+        self.tables = [ReportTable(report) for report in reports]
+        self.problems: list[Finding] = []
+        self._plans: dict[tuple[int, ...], _Plan | None] = {}
+        self._events = Events(session, self._rows)
+        self._dispatch = Dispatch[Report[Any]](list(self._begin()), self._fail)
+
+    def _begin(self) -> Iterator[Report[Any]]:
+        spoken = _spoken(self._session, self._rows)
+        for table in self.tables:
+            if table.report.needs in spoken:
+                try:
+                    yield table.report(self._events.ends, table.add)
+                except Exception as error:  # a dissector's defect must not cost the other reports
+                    self._fail(table.report, error)
+
+    def run(self, looked: Callable[[int], None] = lambda rows: None) -> list[ReportTable]:
+        """Reads; looked: told from time to time up to which row."""
+        dispatch = self._dispatch
+        ends = iter(endings(self._session, self._rows) if dispatch.correlators else ())
+        end = next(ends, None)
+        for first in range(self._rows.start, self._rows.stop, PORTION) if dispatch.correlators else ():
+            portion = np.arange(first, min(first + PORTION, self._rows.stop))
+            for plan, event in self._wanted(portion):
+                while end is not None and end.at <= event.row:
+                    self._end(end)
+                    end = next(ends, None)
+                dispatch.receive(plan.wanting, event)
+            looked(int(portion[-1]) + 1)
+        while end is not None:
+            self._end(end)
+            end = next(ends, None)
+        dispatch.call(lambda report: report.finish())
+        for table in self.tables:
+            table.sort()
+        return self.tables
+
+    def _end(self, end: End) -> None:
+        ending = self._events.end(end.ending, end.last)
+        self._dispatch.call(lambda report: report.end_connection(ending))
+
+    def _fail(self, report: Report[Any] | ReportType, error: Exception) -> bool:
+        """One that fails reports nothing more."""
+        dissector = next(each for each in self._session.engine.known.dissectors if each.name == report.needs)
+        self.problems.append(defects.defect(dissector, error))
+        return True
+
+    def _wanted(self, portion: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
+        """The rows that are wanted, with who wants them."""
+        table, session, event = self._session.rows, self._session, self._events.event
+        tables, keys = packed([table.column(name)[portion] for name in _KIND])
+        plans = [self._plan(kind) for kind in zip(*(each.tolist() for each in tables), strict=True)]
+        wanted = np.array([plan is not None for plan in plans], bool)
+        for rows in chunks(session, portion[wanted[keys]], PORTION, TOGETHER_BYTES):
+            mine = [plans[key] for key in keys[rows - portion[0]].tolist()]
+            read = np.array([plan is not None and plan.reads for plan in mine], bool)
+            messages = iter(read_messages(session, rows[read]))
+            for row, plan, place in zip(rows.tolist(), mine, self._events.places(rows), strict=True):
+                assert plan is not None
+                values, error = plan.read(next(messages)) if plan.reads else _UNREAD
+                yield plan, event(row, place, plan.dissector.name, plan.context, values, error)
+
+    def _plan(self, kind: tuple[int, ...]) -> _Plan | None:
+        if kind not in self._plans:
+            self._plans[kind] = self._made(*kind)
+        return self._plans[kind]
+
+    def _made(self, protocol: int, role: int, code: int, version: int, extra: int) -> _Plan | None:
+        dissector = self._session.engine.dissector(protocol)
+        if dissector is None:
+            return None
+        context = make_context(self._session, role, code, version, extra)
+        wanting = self._dispatch.wanting((dissector.name, context.code, context.role))
+        pick = defects.picker(dissector, context, wanting.paths) if wanting.paths else None
+        return _Plan(dissector, context, wanting, bool(wanting.paths), pick) if wanting.handlers else None
+
+
+class Part(NamedTuple):
+    """What a row of a report says of one of its messages."""
+
+    name: str
+    report: ReportType
+    entry: ReportRow
+    text: str
+
+
+def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
+    """The rows of reports that a message has a part in, by what `around` rows on each side of it tell."""
+    dissector, context = find_dissector(session, row), read_context(session, row)
+    if dissector is None:
+        return []
+    what = dissector.name, context.code, context.role
+    own = set(reports_by_name([dissector]).values())
+    known = reports_by_name(session.engine.known.dissectors)
+    wanting = {name: report for name, report in known.items() if report in own and what in report.on}
+    if wanting:
+        asked = (
+            session.engine.names.text(session.rows.cell("operation", row)),
+            context.role,
+            decode_body(session, row).values,
+        )
+        wanting = {
+            name: report for name, report in wanting.items() if defects.asked(partial(report.concerns, *asked), False)
+        }
+    rows = range(max(row - around, session.rows.first), min(row + around + 1, len(session.rows)))
+    tables = ReportReading(session, list(wanting.values()), rows).run() if wanting else []
+    is_part = len(rows) < len(session.rows) - session.rows.first
+    known_from = f" (by the {around:,} messages on each side)" if is_part else ""
+    return [
+        Part(name, table.report, entry, text + known_from)
+        for name, table in zip(wanting, tables, strict=True)
+        for entry in table.entries
+        if any(each == row for _, each in entry.rows)
+        if (text := defects.asked(partial(table.report.describe, entry, row), None)) is not None
+    ]
+
+
+_UNREAD: tuple[dict[str, Any], None] = {}, None
+
+
+class _Plan(NamedTuple):
+    """How rows of one kind are read, and which reports want them."""
+
+    dissector: Dissector
+    context: Context
+    wanting: Wanting[Report[Any]]
+    reads: bool
+    pick: Pick | None
+
+    def read(self, message: bytes) -> tuple[dict[str, Any], tuple[int, str] | None]:
+        """At least what is wanted of a message, and the error that it reports."""
+        body = defects.picked_body(self.dissector, self.pick, message, self.context)
+        return body.values, body.values.get(REPORTED[0], body.error)

@@ -1,0 +1,113 @@
+"""Rows of reports: as objects for programs, as cells and tables for people.
+
+Rows are numbers of messages here, as `list` prints them. Programs get durations in ns and times as ISO 8601, people
+three digits and a clock. A column in which no line has anything is left out of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from analyzer.columns.text import ELLIPSIS, safe_text
+from analyzer.columns.values import iso_time
+from analyzer.render.clock import clock_text
+from analyzer.render.columns_text import columns as fitted_columns
+from analyzer.render.durations import duration
+from dissectors.report import Column, ReportRow, ReportType
+
+LONGEST = 40
+"""Characters of a cell in a table."""
+
+LEAST = 18
+"""Characters of a text that are left where there is little room: an id is not cut."""
+
+SHOWN = 6
+"""Messages of a line that a table names."""
+
+_CLOCK = 12
+"""Characters of a clock in tables: to a millisecond."""
+
+Show = Callable[[Any], str]
+
+_SHOWN: Mapping[str, Show] = {
+    "text": str,
+    "texts": ", ".join,
+    "number": str,
+    "time": lambda time: clock_text(iso_time(time))[:_CLOCK],
+    "duration": duration,
+    "message": lambda row: str(row + 1),
+}
+_TOLD: Mapping[str, Callable[[Any], Any]] = {"time": iso_time, "message": lambda row: row + 1}
+_LEFT = frozenset({"text", "texts"})
+_FIRST, _MESSAGES = "first", "messages"
+
+
+def shown(column: Column, value: Any) -> str:
+    """A cell for people; nothing for what is not there, or none."""
+    return "" if value in (None, []) else _SHOWN[column.kind](value)
+
+
+def title(column: Column) -> str:
+    """What stands above it."""
+    return column.name.removesuffix("_ns").replace("_", " ")
+
+
+def messages(entry: ReportRow, most: int = SHOWN) -> str:
+    """The numbers of its first messages."""
+    numbers = [str(row + 1) for _, row in entry.rows[:most]]
+    return ", ".join([*numbers, *["..."] * (len(entry.rows) > most)])
+
+
+def entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
+    """A line for programs: the columns by their names, its first and last time, its messages with their parts."""
+    return {
+        **{
+            column.name: value if value is None else _TOLD.get(column.kind, _same)(value)
+            for column, value in zip(report.columns, entry.values, strict=True)
+        },
+        _FIRST: iso_time(entry.first),
+        "last": iso_time(entry.last),
+        _MESSAGES: [{"as": word, "number": row + 1} for word, row in entry.rows],
+    }
+
+
+def keys(report: ReportType) -> list[str]:
+    """The names of such an object."""
+    return [*(column.name for column in report.columns), _FIRST, "last", _MESSAGES]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _cut(text: str) -> str:
+    """At most LONGEST characters, the middle left out: names of topics and paths begin alike and end unlike."""
+    half = (LONGEST - 1) // 2
+    safe = safe_text(text if len(text) <= 2 * LONGEST else text[:LONGEST] + text[-LONGEST:])
+    return safe if len(safe) <= LONGEST else safe[: LONGEST - 1 - half] + ELLIPSIS + safe[-half:]
+
+
+def table_lines(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
+    """A head, and a line for each entry.
+
+    width: cells of a line. Where there is no room texts are narrow, then columns are left out: lists, then others from
+    the right; what the line is about and the messages stay.
+    """
+    places = [
+        place
+        for place, column in enumerate(report.columns)
+        if not place or any(shown(column, entry.values[place]) not in ("", "0") for entry in entries)
+    ]
+    columns = [report.columns[place] for place in places]
+    rows = [[_FIRST, *map(title, columns), _MESSAGES]]
+    for entry in entries:
+        values = [entry.values[place] for place in places]
+        cells = [_cut(shown(*each)) for each in zip(columns, values, strict=True)]
+        rows.append([_SHOWN["time"](entry.first), *cells, messages(entry)])
+    left = {place + 1 for place, column in enumerate(columns) if column.kind in _LEFT}
+    last = len(columns) + 1
+    lists = {place + 1 for place, column in enumerate(columns) if column.kind == "texts"}
+    dropped = sorted(range(2, last), key=lambda place: (place not in lists, -place))
+    least = dict.fromkeys((*left, last), LEAST)
+    return fitted_columns(rows, frozenset({0, last} | left), width, least, dropped, frozenset(lists | {last}))

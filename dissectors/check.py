@@ -1,0 +1,29 @@
+"""What only several messages together show to be wrong: checks of a whole capture.
+
+Theory. A message is decoded alone, and most that is wrong with one shows in it alone. Some things do not: a sequence
+number that comes twice, a session that is used out of step. For these a protocol has Checks, which are Correlators
+(dissectors.correlator) that emit Findings. A finding belongs to the message that is being handled; what the end of a
+connection shows, to its last one. Nobody pays for it but who asks for a diagnosis (analyzer.insight.checks).
+"""
+
+from __future__ import annotations
+
+from dissectors.correlator import ConnectionEnd, Correlator
+from dissectors.finding import Finding, Severity
+
+
+class Check(Correlator[Finding]):
+    """Looks at some messages of a capture, one after the other. An answer comes only behind a request that asked for
+    it (await_answer).
+    """
+
+    def leave_open(self, end: ConnectionEnd) -> None:
+        """A connection is open when the capture ends; heard behind the ends of the others."""
+
+    def warn(self, code: str, text: str) -> None:
+        """Something is wrong."""
+        self.emit(Finding(Severity.WARNING, code, text))
+
+    def note(self, code: str, text: str) -> None:
+        """Something is worth knowing."""
+        self.emit(Finding(Severity.NOTE, code, text))

@@ -1,0 +1,360 @@
+"""State over the messages of a capture, by key and bounded: what reports and checks stand on.
+
+Theory. What many messages show together (a session, a watch, a sequence number that comes twice) is correlated in one
+reading of a capture. A Correlator declares which messages it handles, and which of their fields it looks at (`on`). It
+gets them in the order of rows, hears when connections end, and emits what it finds. All that it keeps is in
+BoundedTables, of which the oldest entry is evicted first, so a capture of any length is read in bounded memory. A
+request hands what its answer needs over by its row (await_answer, take_request). Bytes that are missing from a capture
+are counted by connection (`losses`): what happened between two Moments is known only where none are missing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from dissectors.message import Context, Path, Role
+from dissectors.slotted import slotted
+
+LIMIT = 65_536
+"""Entries of a table, unless it says otherwise."""
+
+SECOND = 1_000_000_000
+
+MessageKind = tuple[str, int | None, Role]
+"""Protocol, code and role of a message."""
+
+Ends = Callable[[int], tuple[str, str]]
+"""`address:port` of the client and of the server of a connection, by its number."""
+
+Names = Callable[[int, str, str], str | None]
+"""What an id of a kind is called at a row (dissectors.lesson), by row, kind and id; None where nobody says."""
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+_Found = TypeVar("_Found")
+
+
+class Moment(NamedTuple):
+    """A time on a connection, ns since 1970, and how often bytes of it were missing from the capture up to then."""
+
+    time: int
+    losses: int
+
+    def until(self, then: MessageEvent | ConnectionEnd) -> int | None:
+        """ns up to something later on the connection; None where bytes are missing in between."""
+        return then.time - self.time if then.losses == self.losses else None
+
+
+class MessageEvent(NamedTuple):
+    """A message in its place.
+
+    values: at least the fields that are wanted of it. time: of its completion, ns since 1970. stream: the number of its
+    connection. operation, correlation and client_name are its header's. partner: the row of the other half of its
+    exchange, also of an answer that is still to come. size: the bytes of the message. losses: how often bytes of the
+    connection were missing up to it. error: what it reports, as Body.error, where that is wanted (REPORTED).
+    more_answers: whether another answer to the same request comes behind this one.
+    """
+
+    row: int
+    protocol: str
+    context: Context
+    values: Mapping[str, Any]
+    stream: int
+    time: int
+    from_client: bool
+    operation: str | None
+    correlation: int | None
+    client_name: str | None
+    partner: int | None
+    size: int = 0
+    losses: int = 0
+    error: tuple[int, str] | None = None
+    more_answers: bool = False
+    ends: Ends = lambda stream: ("", "")
+    names: Names = lambda row, kind, key: None
+
+    @property
+    def client(self) -> str:
+        """The address and port of the connection's client."""
+        return self.ends(self.stream)[0]
+
+    @property
+    def server(self) -> str:
+        """The address and port of the connection's server."""
+        return self.ends(self.stream)[1]
+
+    @property
+    def moment(self) -> Moment:
+        """When it came."""
+        return Moment(self.time, self.losses)
+
+    def resolve_name(self, kind: str, key: str) -> str | None:
+        """What people call an id of a kind, as other messages explain it; None where nobody does."""
+        return self.names(self.row, kind, key)
+
+
+class ConnectionEnd(NamedTuple):
+    """The end of a connection, or of the capture while it is open.
+
+    time: of its last packet, or of the capture's, ns since 1970. by_client: whether the client sent the first FIN or
+    RST; False where nobody did. losses: as MessageEvent has them, up to its last message.
+    """
+
+    stream: int
+    time: int
+    by_client: bool
+    losses: int = 0
+    ends: Ends = lambda stream: ("", "")
+
+    @property
+    def client(self) -> str:
+        """The address and port of the connection's client."""
+        return self.ends(self.stream)[0]
+
+    @property
+    def server(self) -> str:
+        """The address and port of the connection's server."""
+        return self.ends(self.stream)[1]
+
+    @property
+    def ender(self) -> str:
+        """The address and port of the side that ended it."""
+        return self.client if self.by_client else self.server
+
+
+class BoundedTable(Generic[_Key, _Value]):
+    """Values by key; beyond `limit`, by default LIMIT, the oldest is evicted.
+
+    make: what find() makes of a key that is not there. evict: what gets each value that is evicted, after its removal.
+    """
+
+    def __init__(
+        self,
+        limit: int | None = None,
+        *,
+        make: Callable[[], _Value] | None = None,
+        evict: Callable[[_Value], object] | None = None,
+    ) -> None:
+        self._values: OrderedDict[_Key, _Value] = OrderedDict()
+        self._limit = LIMIT if limit is None else limit
+        self._make, self._evict = make, evict
+
+    def __setitem__(self, key: _Key, value: _Value) -> None:
+        self._values[key] = value
+        if len(self._values) > self._limit:
+            self._evict_oldest()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: _Key | None) -> _Value | None:
+        """A value; None where there is none."""
+        return self._values.get(key)  # type: ignore[arg-type]
+
+    def find(self, key: _Key) -> _Value:
+        """A value, which is made where there is none."""
+        found = self._values.get(key)
+        if found is None:
+            assert self._make is not None
+            found = self[key] = self._make()
+        return found
+
+    def pop(self, key: _Key | None) -> _Value | None:
+        """A value, which is removed; None where there is none."""
+        return self._values.pop(key, None)  # type: ignore[arg-type]
+
+    def renew(self, key: _Key) -> None:
+        """Makes the newest of an entry, if it is there."""
+        if key in self._values:
+            self._values.move_to_end(key)
+
+    def values(self) -> Iterable[_Value]:
+        """All of them, the oldest first."""
+        return self._values.values()
+
+    def _evict_oldest(self) -> None:
+        value = self.pop(next(iter(self._values)))
+        if self._evict is not None and value is not None:
+            self._evict(value)
+
+
+class WeighedTable(BoundedTable[_Key, _Value]):
+    """The same of values that hold many things, which do not become more while they are kept: `limit` is the bound of
+    all things together. A value counts as one at least; the latest is kept, however much it holds.
+    """
+
+    def __init__(self, weigh: Callable[[_Value], int], limit: int | None = None) -> None:
+        super().__init__(limit)
+        self._weigh = weigh
+        self._sum = 0
+
+    def __setitem__(self, key: _Key, value: _Value) -> None:
+        self.pop(key)
+        self._values[key] = value
+        self._sum += max(self._weigh(value), 1)
+        while self._sum > self._limit and len(self._values) > 1:
+            self._evict_oldest()
+
+    def pop(self, key: _Key | None) -> _Value | None:
+        """See BoundedTable."""
+        found = super().pop(key)
+        if found is not None:
+            self._sum -= max(self._weigh(found), 1)
+        return found
+
+
+NumberedKey = tuple[int, int]
+"""Connection, and a number that counts there."""
+
+
+class NumberedTable(BoundedTable[NumberedKey, _Value]):
+    """Values by connection and number, as of the producers that a client numbers for itself."""
+
+    def __init__(self, limit: int | None = None, *, evict: Callable[[_Value], object] | None = None) -> None:
+        super().__init__(limit, evict=evict)
+        self._on: dict[int, set[NumberedKey]] = {}
+
+    def __setitem__(self, key: NumberedKey, value: _Value) -> None:
+        self._on.setdefault(key[0], set()).add(key)
+        super().__setitem__(key, value)
+
+    def pop(self, key: NumberedKey | None) -> _Value | None:
+        """See BoundedTable."""
+        found = super().pop(key)
+        if found is not None and key is not None:
+            others = self._on[key[0]]
+            others.discard(key)
+            if not others:
+                del self._on[key[0]]
+        return found
+
+    def on(self, stream: int) -> list[tuple[NumberedKey, _Value]]:
+        """Those of a connection, by their numbers, with their keys."""
+        return [(key, self._values[key]) for key in sorted(self._on.get(stream, ()))]
+
+
+@slotted(frozen=False, eq=False)
+class Window:
+    """What began at a time (ns since 1970), and how often something happened since."""
+
+    begun: int
+    count: int = 0
+
+
+_Window = TypeVar("_Window", bound=Window)
+
+
+class WindowTable(BoundedTable[_Key, _Window]):
+    """Windows by key; one that began more than `lifetime` ns ago is expired, and a new one begins."""
+
+    def __init__(self, begin: Callable[[int], _Window], lifetime: int) -> None:
+        super().__init__()
+        self._begin, self._lifetime = begin, lifetime
+
+    def find_at(self, key: _Key, time: int) -> _Window:
+        """The window of a key at a time."""
+        found = self.get(key)
+        if found is None or time - found.begun > self._lifetime:
+            found = self[key] = self._begin(time)
+        return found
+
+
+@slotted(frozen=False, eq=False)
+class Repeats(Window):
+    """A window in which something is worth saying at some count, and again at each doubling. next: that count."""
+
+    next: int = 0
+
+    def add(self, times: int) -> bool:
+        """Once more; whether the count is `times`, or a doubling of it."""
+        self.count += 1
+        self.next = self.next or times
+        if self.count < self.next:
+            return False
+        self.next *= 2
+        return True
+
+
+Handler = Callable[[Any, MessageEvent], None]
+"""Gets the correlator and a message that it wants. Never raises: values may lack anything."""
+
+
+class Subscription(NamedTuple):
+    """How a correlator handles messages of a kind. paths: the fields that it looks at; others may be missing."""
+
+    paths: frozenset[Path]
+    handle: Handler
+
+
+Subscriptions = Mapping[MessageKind, Subscription]
+
+
+def subscribe(
+    kinds: Iterable[MessageKind], handle: Handler, paths: Iterable[Path] = ()
+) -> dict[MessageKind, Subscription]:
+    """The same handler for messages of some kinds."""
+    return dict.fromkeys(kinds, Subscription(frozenset(paths), handle))
+
+
+def for_request(handle: Callable[[Any, Any, MessageEvent], None], kept_as: type = object) -> Handler:
+    """A handler of answers. `handle` gets what was kept of the request, too, and is called only if something was.
+
+    kept_as: the class of it, where a correlator keeps different things of requests.
+    """
+
+    def receive(correlator: Correlator[Any], event: MessageEvent) -> None:
+        kept = correlator.take_request(event)
+        if kept is not None and isinstance(kept, kept_as):
+            handle(correlator, kept, event)
+
+    return receive
+
+
+def keep_time(subscriptions: Subscriptions) -> dict[MessageKind, Subscription]:
+    """The same for a correlator whose `now` is to be the latest time of all messages that it gets."""
+
+    def timed(handle: Handler) -> Handler:
+        def receive(correlator: Any, event: MessageEvent) -> None:
+            correlator.now = max(correlator.now, event.time)
+            handle(correlator, event)
+
+        return receive
+
+    return {kind: Subscription(paths, timed(handle)) for kind, (paths, handle) in subscriptions.items()}
+
+
+class Correlator(Generic[_Found]):
+    """One reading of a capture. on: which messages it gets, and what handles them."""
+
+    on: ClassVar[Subscriptions]
+
+    def __init__(self, ends: Ends, emit: Callable[[_Found], object]) -> None:
+        """A new reading. emit: takes each thing that is found."""
+        self.ends, self.emit = ends, emit
+        self.requests: BoundedTable[int, Any] = BoundedTable()
+        """By row of a request what its answer needs."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Makes what a correlator keeps of its own."""
+
+    def receive(self, event: MessageEvent) -> None:
+        """Handles a message of a kind that it wants."""
+        self.on[event.protocol, event.context.code, event.context.role].handle(self, event)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """A connection ended. A report hears of it behind its last message, a check when all messages have come."""
+
+    def await_answer(self, event: MessageEvent, kept: object) -> None:
+        """Keeps something of a request for its answer, if it has one."""
+        if event.partner is not None:
+            self.requests[event.row] = kept
+
+    def take_request(self, event: MessageEvent) -> Any:
+        """What was kept of the request that a message answers; None where nothing was. The last answer removes it."""
+        return self.requests.get(event.partner) if event.more_answers else self.requests.pop(event.partner)

@@ -1,0 +1,127 @@
+"""What was delivered to readers and is not acknowledged yet, by reader and place; bounded, the oldest is evicted first.
+
+Theory. An acknowledgement names one entry, or with it all that lie before it. Of an entry that is a batch it may leave
+some messages, as the bits of a number that are set for what it does *not* acknowledge: what is left is what is set in
+all of them. The places of a reader are a heap of which some are gone; it is cleared when it has become twice as large.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from heapq import heapify, heappop, heappush
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from dissectors.slotted import slotted
+
+LIMIT = 200_000
+"""Entries that are remembered."""
+
+MOST_BITS = 4096
+"""Messages of a batch that are told apart."""
+
+_SLACK = 64
+
+_Thing = TypeVar("_Thing")
+
+
+@slotted(frozen=False, eq=False)
+class _Entry(Generic[_Thing]):
+    """left: messages of it; bits: of which these, None for the first `left` ones."""
+
+    thing: _Thing
+    left: int
+    bits: int | None
+
+
+class Acked(NamedTuple, Generic[_Thing]):
+    """What became of an entry: how many of its messages were acknowledged now, and whether all are."""
+
+    thing: _Thing
+    messages: int
+    whole: bool
+
+
+class Outstanding(Generic[_Thing]):
+    """The entries of all readers; who a reader is, and what orders its places, says the caller.
+
+    evict: what gets an entry that is evicted, and the messages that were left of it.
+    """
+
+    def __init__(self, evict: Callable[[_Thing, int], object] | None = None) -> None:
+        self._entries: OrderedDict[tuple[Hashable, Any], _Entry[_Thing]] = OrderedDict()
+        self._evict = evict
+        self._order: dict[Hashable, list[Any]] = {}
+        """The places of a reader, the least first; some of them are gone."""
+        self._sized: dict[Hashable, int] = {}
+        """How many of them there were when it was last cleared."""
+
+    def deliver(
+        self, reader: Hashable, place: Any, thing: _Thing, left: int = 1, bits: int | None = None
+    ) -> Acked[_Thing] | None:
+        """One more; gives what stood at its place before."""
+        key = reader, place
+        before = self._entries.pop(key, None)
+        self._entries[key] = _Entry(thing, left, bits)
+        if before is not None:
+            return Acked(before.thing, before.left, False)
+        order = self._order.setdefault(reader, [])
+        heappush(order, place)
+        if len(order) > 2 * self._sized.get(reader, 0) + _SLACK:
+            order[:] = {each for each in order if (reader, each) in self._entries}
+            heapify(order)
+            self._sized[reader] = len(order)
+        if len(self._entries) > LIMIT:
+            (gone, _), entry = self._entries.popitem(last=False)
+            self._clear(gone)
+            if self._evict is not None:
+                self._evict(entry.thing, entry.left)
+        return None
+
+    def acknowledge(self, reader: Hashable, place: Any, kept: int | None = None) -> Acked[_Thing] | None:
+        """One is acknowledged but for the bits that are `kept`; None where it is not there."""
+        entry = self._entries.get((reader, place))
+        if entry is None:
+            return None
+        before = entry.left
+        if kept is None:
+            entry.left = 0
+        elif entry.bits is not None or before <= MOST_BITS:
+            entry.bits = ((1 << before) - 1 if entry.bits is None else entry.bits) & kept
+            entry.left = min(entry.bits.bit_count(), before)
+        if not entry.left:
+            del self._entries[reader, place]
+            self._clear(reader)
+        return Acked(entry.thing, before - entry.left, not entry.left)
+
+    def acknowledge_before(self, reader: Hashable, place: Any) -> list[Acked[_Thing]]:
+        """All that lie before a place are acknowledged, the least first."""
+        found = []
+        order = self._order.get(reader, [])
+        while order and order[0] < place:
+            entry = self._entries.pop((reader, heappop(order)), None)
+            if entry is not None:
+                found.append(Acked(entry.thing, entry.left, True))
+        self._clear(reader)
+        return found
+
+    def acknowledge_to(self, reader: Hashable, place: Any, kept: int | None = None) -> list[Acked[_Thing]]:
+        """All up to a place are acknowledged, of the last but for the bits that are `kept`."""
+        found = self.acknowledge_before(reader, place)
+        last = self.acknowledge(reader, place, kept)
+        return found if last is None else [*found, last]
+
+    def drop(self, reader: Hashable) -> list[Any]:
+        """All of a reader are forgotten; where they lay."""
+        self._sized.pop(reader, None)
+        places = self._order.pop(reader, ())
+        return [place for place in places if self._entries.pop((reader, place), None) is not None]
+
+    def _clear(self, reader: Hashable) -> None:
+        """Forgets places that are gone, and a reader without any."""
+        order = self._order.get(reader)
+        while order and (reader, order[0]) not in self._entries:
+            heappop(order)
+        if not order:
+            self._order.pop(reader, None)
+            self._sized.pop(reader, None)

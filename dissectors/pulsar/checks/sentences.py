@@ -1,0 +1,31 @@
+"""What Pulsar's checks share: their sentences, and how producers and consumers are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dissectors.pulsar.reports.fields import text
+from dissectors.pulsar.tables import table
+from dissectors.table_check import TableCheck
+
+
+class PulsarCheck(TableCheck):
+    """A check whose sentences are in tables/checks.json."""
+
+    @classmethod
+    def sentences(cls) -> Mapping[str, Sequence[str]]:
+        """See TableCheck."""
+        found: Mapping[str, Sequence[str]] = table("checks")["sentences"]
+        return found
+
+
+def name_producer(number: int, topic: str | None) -> str:
+    """How people call a producer."""
+    return f"producer {number}" + (f" of {topic}" if topic else "")
+
+
+def name_consumer(number: int, values: Mapping[str, Any]) -> str:
+    """How people call a consumer, by its SUBSCRIBE."""
+    names = [(key, text(values, key)) for key in ("subscription", "topic")]
+    return ", ".join([f"consumer {number}", *(f"{key} {name}" for key, name in names if name is not None)])

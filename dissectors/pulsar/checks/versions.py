@@ -1,0 +1,80 @@
+"""Commands that the other side need not know.
+
+Facts (PulsarApi.proto, ProtocolVersion and FeatureFlags; Commands.newConnected). The client names the version of the
+protocol that it speaks, and the broker answers with the smaller of that and its own; both say which features they have.
+tables/guide.json has the commands of which the proto says since which version they are sent, tables/checks.json those
+that want a feature.
+A broker asks only a client for fresh credentials that can refresh them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.correlator import BoundedTable, MessageEvent, for_request
+from dissectors.message import Path, Role
+from dissectors.pulsar.checks.sentences import PulsarCheck
+from dissectors.pulsar.commands import BROKER, commands
+from dissectors.pulsar.reports.fields import on
+from dissectors.pulsar.tables import table
+from dissectors.slotted import field, slotted
+from dissectors.values import number, struct
+
+_SINCE: Mapping[str, int] = table("guide")["since"]
+_FEATURES: Mapping[str, str] = table("checks")["features"]
+_SENT = (Role.REQUEST, Role.ONEWAY, Role.PUSH)
+_FLAGS: list[Path] = [("feature_flags", flag) for flag in sorted(_FEATURES.values())]
+
+
+@slotted(frozen=False, eq=False)
+class _Agreement:
+    """agreed: the version; client, broker: their features; named: commands that were named."""
+
+    agreed: int
+    client: Mapping[str, Any]
+    broker: Mapping[str, Any]
+    named: set[str] = field(default_factory=set)
+
+
+class Versions(PulsarCheck):
+    """See the module. Each command is named once for a connection."""
+
+    def _begin(self) -> None:
+        self.agreements: BoundedTable[int, _Agreement] = BoundedTable()
+
+    def receive_connect(self, event: MessageEvent) -> None:
+        """CONNECT: what the client says of itself."""
+        kept = number(event.values, "protocol_version"), struct(event.values, "feature_flags")
+        self.receive_command(event)
+        self.await_answer(event, kept)
+
+    def receive_connected(self, asked: tuple[int, Mapping[str, Any]], event: MessageEvent) -> None:
+        """CONNECTED."""
+        version, flags = asked
+        agreed = min(version, number(event.values, "protocol_version"))
+        self.agreements[event.stream] = _Agreement(agreed, flags, struct(event.values, "feature_flags"))
+
+    def receive_command(self, event: MessageEvent) -> None:
+        """A command that the other side need not know."""
+        code = event.context.code
+        known = self.agreements.get(event.stream)
+        if known is None or code is None:
+            return
+        name, sender = commands()[code].name, commands()[code].sender
+        if name in known.named:
+            return
+        since, flag = _SINCE.get(name, 0), _FEATURES.get(name)
+        receiver = known.client if sender == BROKER else known.broker
+        if known.agreed < since:
+            known.named.add(name)
+            self.find("newer", command=name, since=since, agreed=known.agreed)
+        elif flag is not None and receiver.get(flag) is not True:
+            known.named.add(name)
+            self.find("unasked", command=name, flag=flag)
+
+    on = (
+        on(" ".join(sorted({*_SINCE, *_FEATURES})), receive_command, roles=_SENT)
+        | on("CONNECT", receive_connect, "protocol_version", *_FLAGS, roles=(Role.REQUEST,))
+        | on("CONNECTED", for_request(receive_connected), "protocol_version", *_FLAGS, roles=(Role.RESPONSE,))
+    )

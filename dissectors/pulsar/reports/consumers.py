@@ -1,0 +1,268 @@
+"""The report of consumers: who had one, on which subscription, what it was sent and acknowledged, and how it ended.
+
+Facts (ServerCnx.handleSubscribe, Consumer, PersistentSubscription). A SEEK makes the broker close all consumers of the
+subscription, which then subscribe again. REDELIVER_UNACKNOWLEDGED_MESSAGES without ids is for all that is
+unacknowledged, and takes it back. redelivery_count counts for Shared and Key_Shared alone. An ACK has an answer where
+the client asked for one; the C++ client names an entry once for each of its messages. permits.py says how permits are
+counted, dissectors/outstanding.py how acknowledgements are.
+
+Estimates. What is unacknowledged is what was delivered on this connection and not acknowledged there; the broker counts
+it for Shared and Key_Shared alone. What a transaction acknowledges counts at once, whatever becomes of it. A consumer
+that was made before the capture has no number of permits; what it acknowledges of before is told as `acks_beside`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dissectors.correlator import MessageEvent
+from dissectors.outstanding import Acked, Outstanding
+from dissectors.pulsar.reports.durations import Durations
+from dissectors.pulsar.reports.fields import PULSAR, Place, on, place_of, text
+from dissectors.pulsar.reports.members import OPEN, REFUSED, UNSUBSCRIBED, Member, MemberReport, of_member
+from dissectors.pulsar.reports.permits import Permits, messages_in, words_of
+from dissectors.report import column
+from dissectors.slotted import field, slotted
+from dissectors.values import number, structs
+
+MOST_BACK = 65_536
+"""Entries of a consumer that are remembered because it asked for them again."""
+
+CUMULATIVE = ("Cumulative", 1)
+"""The type of an ACK that acknowledges all up to a place, by name and number."""
+
+
+@slotted(frozen=False, eq=False)
+class Consumer(Member):
+    """back: entries that it asked to be sent again, until they are. losses: its connection's when it was made."""
+
+    topic: str | None = column("text", "nothing where it was made before the capture")
+    subscription: str | None = column("text", "the same")
+    type: str | None = column("text", "Exclusive, Shared, Failover or Key_Shared")
+    state: str = column("text", "open (at the end), closed, unsubscribed, lost (its connection ended), refused", OPEN)
+    error: str | None = column("text", "with which error it was refused")
+    unacked: int = column("number", "messages that are delivered and not acknowledged, of the last 200,000 entries", 0)
+    permits: int | None = column(
+        *("number", "permits left; nothing where it was made before the capture, or bytes are missing"),
+        of="budget.now",
+    )
+    delivered: int = column("number", "messages that it was sent; of a batch those that are not acknowledged", 0)
+    redelivered: int = column("number", "of these, those that it was sent before, or another, by the broker's count", 0)
+    acked: int = column("number", "messages of these that it acknowledged one by one", 0)
+    acked_up_to: int = column("number", "messages of these that it acknowledged with all before them", 0)
+    median_ns: int | None = column(
+        "duration", "from MESSAGE to ACK of the whole entry: one in the middle, to 2 %", of="times.median"
+    )
+    longest_ns: int | None = column("duration", "the longest", of="times.longest")
+    consumer: str | None = column("text", "its name")
+    active: str | None = column("text", "yes or no: whether it is the one that is served, by ACTIVE_CONSUMER_CHANGE")
+    by: str | None = column("text", "who ended it: client or broker")
+    moved_to: str | None = column("text", "where the broker that closed it sent the client")
+    made: int | None = column("time", "when SUBSCRIBE was answered")
+    made_after_ns: int | None = column("duration", "how long that took")
+    ended: int | None = column("time", "when that was")
+    granted: int = column("number", "permits that FLOWs gave", of="budget.granted")
+    least_permits: int | None = column(
+        "number", "the fewest since its first FLOW; a batch may take more than there are", of="budget.least"
+    )
+    empty_since: int | None = column("time", "since when it has none")
+    starved_ns: int = column("duration", "how long it had none, in all", of="budget.starved")
+    longest_starved_ns: int = column("duration", "how long at one time", of="budget.longest")
+    asked_again: int = column("number", "entries that it asked to be sent again", 0)
+    acks_beside: int = column(
+        "number", "ids in ACKs of what was not outstanding: delivered before, acknowledged twice", 0
+    )
+    acks_failed: int = column("number", "ACKs that were answered with an error", 0)
+    most_unacked: int = column("number", "the most of them", 0)
+    seeks: int = column("number", "SEEKs", 0)
+    client: str = column("text", "its address and port", "")
+    consumer_id: int = column("number", "its number on the connection", of="number")
+    version: str | None = column("text", "how the client calls itself")
+    server: str = column("text", "the other end of the connection: a broker, or a proxy", "")
+    broker: str | None = column("text", "the broker that a proxy leads to, as CONNECT says")
+    losses: int = 0
+    budget: Permits = field(default_factory=lambda: Permits(known=False))
+    back: set[Place] = field(default_factory=set)
+    times: Durations = field(default_factory=Durations)
+
+    @property
+    def reader(self) -> tuple[int, int]:
+        """How its outstanding entries are told from those of others."""
+        return self.stream, self.number
+
+
+class Consumers(MemberReport[Consumer]):
+    """See the module."""
+
+    name = "consumers"
+    about = "each consumer on a connection: its subscription, its permits, what it was sent and acknowledged"
+    needs = PULSAR
+    row = Consumer
+    unnamed = ("CONNECT", "FLOW", "MESSAGE", "ACK", "ACK_RESPONSE", "ACTIVE_CONSUMER_CHANGE")
+    noun = "consumer"
+    resource = ("Consumer", 1)
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.outstanding: Outstanding[tuple[Consumer, int]] = Outstanding(_forget)
+        """Whose an entry is, and when it was delivered."""
+
+    def close(self, row: Consumer) -> None:
+        """See Report."""
+        self.outstanding.drop(row.reader)
+        row.empty_since = row.budget.empty
+        row.budget.end_starving(row.ended or row.last)
+        super().close(row)
+
+    def find_member(self, event: MessageEvent) -> Consumer | None:
+        """See MemberReport. Bytes may be missing before a message."""
+        found = super().find_member(event)
+        if found is not None and found.budget.known and event.losses != found.losses:
+            found.budget.forget()
+        return found
+
+    def ask(self, member: Consumer, event: MessageEvent) -> None:
+        """See MemberReport."""
+        values = event.values
+        member.losses, member.budget = event.losses, Permits(known=True)
+        member.topic, member.subscription = text(values, "topic"), text(values, "subscription")
+        member.type, member.consumer = text(values, "subType"), text(values, "consumer_name")
+
+    def receive_answer(self, event: MessageEvent) -> None:
+        """SUCCESS or ERROR."""
+        found, makes = self.take_request(event) or (None, False)
+        if found is None:
+            return
+        found.hear(event)
+        if event.operation == "ERROR":
+            if makes:
+                found.refuse(event, REFUSED, text(event.values, "error"))
+            else:
+                found.note("error", event)
+                found.stay()
+        elif makes:
+            found.begin(event)
+
+    def receive_flow(self, found: Consumer, event: MessageEvent) -> None:
+        """FLOW."""
+        found.budget.grant(number(event.values, "messagePermits"), event.time)
+
+    def receive_message(self, found: Consumer, event: MessageEvent) -> None:
+        """MESSAGE."""
+        values = event.values
+        count, place = messages_in(values), place_of(values.get("message_id"))
+        found.budget.take(count, event.time)
+        found.delivered += count
+        is_again = number(values, "redelivery_count") > 0
+        if place is not None:
+            bits = words_of(values.get("ack_set"))
+            before = self.outstanding.deliver(found.reader, place, (found, event.time), count, bits)
+            found.unacked += count - (before.messages if before else 0)
+            found.most_unacked = max(found.most_unacked, found.unacked)
+            is_again = is_again or before is not None or place in found.back
+            found.back.discard(place)
+        if is_again:
+            found.redelivered += count
+
+    def receive_ack(self, found: Consumer, event: MessageEvent) -> None:
+        """ACK."""
+        cumulative = event.values.get("ack_type") in CUMULATIVE
+        named: set[Place] = set()
+        for each in structs(event.values.get("message_id")):
+            place, kept = place_of(each), words_of(each.get("ack_set"))
+            if place is None or (kept is None and place in named):
+                continue
+            named.add(place)
+            if cumulative:
+                done = self.outstanding.acknowledge_to(found.reader, place, kept)
+                found.acked_up_to += _acknowledge(found, done, event.time)
+            else:
+                one = self.outstanding.acknowledge(found.reader, place, kept)
+                done = [] if one is None else [one]
+                found.acked += _acknowledge(found, done, event.time)
+            found.acks_beside += not done
+
+    def receive_ack_response(self, found: Consumer, event: MessageEvent) -> None:
+        """ACK_RESPONSE."""
+        found.acks_failed += text(event.values, "error") is not None
+
+    def receive_redeliver(self, found: Consumer, event: MessageEvent) -> None:
+        """REDELIVER_UNACKNOWLEDGED_MESSAGES."""
+        found.note("redeliver", event)
+        ids = structs(event.values.get("message_ids"))
+        places = [place for place in map(place_of, ids) if place is not None]
+        for place in places:
+            taken = self.outstanding.acknowledge(found.reader, place)
+            found.unacked -= taken.messages if taken else 0
+        if not ids:
+            places = self.outstanding.drop(found.reader)
+            found.unacked = 0
+        found.asked_again += len(places)
+        if len(found.back) + len(places) <= MOST_BACK:
+            found.back.update(places)
+
+    def receive_seek(self, found: Consumer, event: MessageEvent) -> None:
+        """SEEK."""
+        found.note("seek", event)
+        found.seeks += 1
+        self.await_answer(event, (found, False))
+
+    def receive_unsubscribe(self, found: Consumer, event: MessageEvent) -> None:
+        """UNSUBSCRIBE."""
+        found.close(event, UNSUBSCRIBED)
+        self.await_answer(event, (found, False))
+
+    def receive_close(self, found: Consumer, event: MessageEvent) -> None:
+        """CLOSE_CONSUMER, of either side."""
+        found.close(event)
+
+    def receive_change(self, found: Consumer, event: MessageEvent) -> None:
+        """ACTIVE_CONSUMER_CHANGE."""
+        found.active = "yes" if event.values.get("is_active") is True else "no"
+
+    on = (
+        on("CONNECT", MemberReport.connect, "proxy_to_broker_url")
+        | on(*("SUBSCRIBE", MemberReport.ask_for, "topic", "subscription", "subType", "consumer_id"), "consumer_name")
+        | on("SUCCESS", receive_answer)
+        | on("ERROR", receive_answer, "error")
+        | on("FLOW", of_member(receive_flow), "consumer_id", "messagePermits")
+        | on(
+            *("MESSAGE", of_member(receive_message), "consumer_id", "message_id", "redelivery_count", "ack_set"),
+            ("metadata", "num_messages_in_batch"),
+        )
+        | on("ACK", of_member(receive_ack), "consumer_id", "ack_type", "message_id")
+        | on("ACK_RESPONSE", of_member(receive_ack_response), "consumer_id", "error")
+        | on("REDELIVER_UNACKNOWLEDGED_MESSAGES", of_member(receive_redeliver), "consumer_id", "message_ids")
+        | on("SEEK", of_member(receive_seek), "consumer_id")
+        | on("UNSUBSCRIBE", of_member(receive_unsubscribe), "consumer_id")
+        | on(
+            *("CLOSE_CONSUMER", of_member(receive_close), "consumer_id", "assignedBrokerServiceUrl"),
+            "assignedBrokerServiceUrlTls",
+        )
+        | on("ACTIVE_CONSUMER_CHANGE", of_member(receive_change), "consumer_id", "is_active")
+        | on(
+            *("TOPIC_MIGRATED", MemberReport.migrate, "resource_id", "resource_type", "brokerServiceUrl"),
+            "brokerServiceUrlTls",
+        )
+    )
+
+    @classmethod
+    def suffix(cls, cells: Mapping[str, Any]) -> str:
+        """See MemberReport."""
+        return f" on {cells['subscription']}" if cells["subscription"] else ""
+
+
+def _forget(thing: tuple[Consumer, int], messages: int) -> None:
+    thing[0].unacked -= messages
+
+
+def _acknowledge(found: Consumer, done: Iterable[Acked[tuple[Consumer, int]]], time: int) -> int:
+    """Entries were acknowledged; how many messages."""
+    messages = 0
+    for each in done:
+        messages += each.messages
+        if each.whole:
+            found.times.add(time - each.thing[1])
+    found.unacked -= messages
+    return messages

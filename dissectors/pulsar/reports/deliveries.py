@@ -1,0 +1,330 @@
+"""The report of messages: when each was sent, written, delivered to a subscription and acknowledged there.
+
+Facts (ServerCnx.handleSend, Consumer.sendMessages, ChunkMessageIdImpl). A message has an id when it is written: the
+receipt of its SEND tells it, each MESSAGE repeats it, each ACK names it. Chunks of a message are entries of their own,
+with one sequence id on the way in and one uuid on the way out: they are one row, by the id of the last. A batch
+is one entry and has one row. What a topic without persistence sends has no id that tells it from others, what a
+geo-replicator marks for itself is delivered to nobody, and neither is a row.
+
+A proxy passes bytes on, so the same message is seen on two connections. Who sends, or is delivered to, on the client's
+side of it counts: the first SEND, and the last of two MESSAGEs of which one is the other's echo.
+
+What a transaction acknowledges counts at once, whatever becomes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dissectors.correlator import BoundedTable, MessageEvent, NumberedKey, for_request
+from dissectors.message import Role
+from dissectors.outstanding import Outstanding
+from dissectors.pulsar.reports.consumers import CUMULATIVE
+from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, Brokers, Place, on, place_of, text
+from dissectors.pulsar.reports.messages import (
+    DUPLICATE,
+    REFUSED,
+    UNRECEIPTED,
+    Delivery,
+    Message,
+    Messages,
+    Reader,
+)
+from dissectors.pulsar.reports.permits import batch_of, messages_in, words_of
+from dissectors.report import Report, ReportRow
+from dissectors.slotted import slotted
+from dissectors.values import host_of, number, struct, structs
+from dissectors.wire.amounts import count_text
+from dissectors.wire.times import lasting
+
+MOST_READERS = 1024
+"""Subscriptions of one message that are told."""
+
+MOST_NAMED = 16
+"""Rows that name the same cumulative ACK: those of the latest messages that it is for."""
+
+_VOLATILE = "non-persistent://"
+
+
+class _Named(NamedTuple):
+    """A producer, or a consumer, as the command that makes it names it."""
+
+    topic: str | None
+    subscription: str | None = None
+    name: str | None = None
+
+    @property
+    def is_volatile(self) -> bool:
+        """Whether its topic has no persistence."""
+        return self.topic is not None and self.topic.startswith(_VOLATILE)
+
+
+_NOBODY = _Named(None)
+
+
+@slotted(frozen=False, eq=False)
+class _Chunks:
+    """Chunks that a producer sends: their sequence id, and their message once one of them has an id."""
+
+    sequence: int
+    message: Message | None = None
+
+
+class _Sent(NamedTuple):
+    """A SEND until its receipt comes."""
+
+    event: MessageEvent
+    sender: NumberedKey
+    by: _Named
+    messages: int
+    chunks: _Chunks | None
+
+    def join(self, message: Message) -> None:
+        """It is of that message."""
+        message.send_by(self.sender, self.event, self.messages, self.by.name, is_chunk=self.chunks is not None)
+
+
+class Deliveries(Report[Delivery]):
+    """See the module. Nothing is over before the end, for another subscription may come; the oldest goes first."""
+
+    name = "deliveries"
+    about = "each message and subscription: when it was sent, written, delivered and acknowledged"
+    needs = PULSAR
+    row = Delivery
+
+    def _begin(self) -> None:
+        self.brokers = Brokers()
+        self.producers: BoundedTable[NumberedKey, _Named] = BoundedTable()
+        self.consumers: BoundedTable[NumberedKey, _Named] = BoundedTable()
+        self.asked: BoundedTable[int, NumberedKey] = BoundedTable()
+        """By row of a PRODUCER which one it makes."""
+        self.chunks: BoundedTable[NumberedKey, _Chunks] = BoundedTable()
+        """What each producer sent in chunks last."""
+        self.joined: BoundedTable[str, Message] = BoundedTable()
+        """By uuid what chunks are of."""
+        self.messages = Messages(self.close_message)
+        self.outstanding: Outstanding[Delivery] = Outstanding()
+
+    def close_message(self, message: Message) -> None:
+        """A row for each subscription, or one where it was delivered to none."""
+        for found in message.to.values() or [Delivery(message.first, message.last, subject=message)]:
+            found.first, found.last, found.rows = message.first, message.last, [*message.rows, *found.rows]
+            self.close(found)
+
+    def finish(self) -> None:
+        """See Report."""
+        for message in self.messages.all():
+            self.close_message(message)
+
+    def connect(self, event: MessageEvent) -> None:
+        """CONNECT."""
+        self.brokers.connect(event)
+
+    def receive_producer(self, event: MessageEvent) -> None:
+        """PRODUCER."""
+        key = event.stream, number(event.values, "producer_id", -1)
+        self.producers[key] = _Named(text(event.values, "topic"), None, text(event.values, "producer_name"))
+        if event.partner is not None:
+            self.asked[event.row] = key
+
+    def name_producer(self, event: MessageEvent) -> None:
+        """PRODUCER_SUCCESS."""
+        key = self.asked.get(event.partner)
+        known = self.producers.get(key)
+        if key is not None and known is not None:
+            self.producers[key] = known._replace(name=text(event.values, "producer_name") or known.name)
+
+    def receive_subscribe(self, event: MessageEvent) -> None:
+        """SUBSCRIBE."""
+        values = event.values
+        named = _Named(text(values, "topic"), text(values, "subscription"), text(values, "consumer_name"))
+        self.consumers[event.stream, number(values, "consumer_id", -1)] = named
+
+    def receive_send(self, event: MessageEvent) -> None:
+        """SEND."""
+        values = event.values
+        sender = event.stream, number(values, "producer_id", -1)
+        by = self.producers.get(sender) or _NOBODY
+        if values.get("marker") is True or by.is_volatile:
+            return
+        chunks = None
+        if values.get("is_chunk"):
+            sequence = number(values, "sequence_id")
+            chunks = self.chunks.get(sender)
+            if chunks is None or chunks.sequence != sequence:
+                chunks = self.chunks[sender] = _Chunks(sequence)
+        sent = _Sent(event, sender, by, max(number(values, "num_messages", 1), 1), chunks)
+        self.await_answer(event, sent)
+        if event.partner is None:
+            self.close_unwritten(sent, event, UNRECEIPTED)
+
+    def receive_receipt(self, event: MessageEvent) -> None:
+        """SEND_RECEIPT."""
+        sent, place = self.take_request(event), place_of(event.values.get("message_id"))
+        key = event.stream, number(event.values, "producer_id", -1)
+        by = sent.by if sent else self.producers.get(key) or _NOBODY
+        if place is None or by.is_volatile or (sent is None and event.partner is not None):
+            return
+        if place == (NO_NUMBER, NO_NUMBER):
+            if sent is not None:
+                self.close_unwritten(sent, event, DUPLICATE)
+            return
+        chunks = sent.chunks if sent else None
+        message = self.messages.find(place, by.topic) or (chunks.message if chunks else None)
+        message = message or Message(event.time, event.time, topic=by.topic)
+        if chunks is not None:
+            chunks.message = message
+        self.add(message, event, place, by.topic)
+        if sent is not None:
+            sent.join(message)
+        message.note("written", event)
+        message.written = event.time
+
+    def refuse(self, sent: _Sent, event: MessageEvent) -> None:
+        """SEND_ERROR."""
+        self.close_unwritten(sent, event, REFUSED)
+
+    def close_unwritten(self, sent: _Sent, event: MessageEvent, state: str) -> None:
+        """A SEND that made no message: a row at once."""
+        message = Message(sent.event.time, event.time, topic=sent.by.topic, state=state)
+        sent.join(message)
+        if event is not sent.event:
+            message.note(state, event)
+            message.written = event.time if state == DUPLICATE else None
+            message.error = text(event.values, "error")
+        self.close_message(message)
+
+    def receive_message(self, event: MessageEvent) -> None:
+        """MESSAGE."""
+        values, place = event.values, place_of(event.values.get("message_id"))
+        reader, by = self.find_reader(event)
+        if place is None or by.is_volatile:
+            return
+        metadata = struct(values, "metadata")
+        uuid = text(metadata, "uuid")
+        message = self.messages.find(place, by.topic) or self.joined.get(uuid)
+        message = message or Message(event.time, event.time, topic=by.topic, count=batch_of(metadata))
+        is_new = self.add(message, event, place, by.topic)
+        if uuid is not None:
+            self.joined[uuid] = message
+            message.chunks += is_new and message.sender is None
+        if reader in message.to or len(message.to) < MOST_READERS:
+            self.deliver(message, event, place, reader)
+
+    def add(self, message: Message, event: MessageEvent, place: Place, topic: str | None) -> bool:
+        """A message lies at a place; whether that is new."""
+        message.partition = number(struct(event.values, "message_id"), "partition", message.partition)
+        message.hear(event)
+        return self.messages.add(message, place, topic)
+
+    def deliver(self, message: Message, event: MessageEvent, place: Place, reader: Reader) -> None:
+        """A message comes to a subscription."""
+        values, consumer = event.values, number(event.values, "consumer_id", -1)
+        by = self.consumers.get((event.stream, consumer)) or _NOBODY
+        called = by.name or str(consumer)
+        found, again = message.to.get(reader), number(values, "redelivery_count")
+        if found is None:
+            found = message.to[reader] = Delivery(
+                *(event.time, event.time), subject=message, subscription=by.subscription, consumer=called, place=place,
+                delivery=event.row, time=event.time, counted=again,
+            )  # fmt: skip
+        elif found.place != place:
+            found.time = event.time if not found.again else found.time
+        elif self.is_echo(found, event, again):
+            found.time = event.time
+        else:
+            found.again += 1
+            found.consumer = called
+        found.counted, found.stream, found.number = max(found.counted, again), event.stream, consumer
+        found.note("delivered" if not found.again else "redelivered", event)
+        bits = words_of(values.get("ack_set"))
+        if self.outstanding.deliver(reader, place, found, messages_in(values), bits) is None:
+            found.ids += 1
+
+    def receive_ack(self, event: MessageEvent) -> None:
+        """ACK."""
+        reader, _ = self.find_reader(event)
+        cumulative = event.values.get("ack_type") in CUMULATIVE
+        for each in structs(event.values.get("message_id")):
+            place = place_of(each)
+            if place is None:
+                continue
+            kept = words_of(each.get("ack_set"))
+            if cumulative:
+                acked = self.outstanding.acknowledge_to(reader, place, kept)
+            else:
+                one = self.outstanding.acknowledge(reader, place, kept)
+                acked = [] if one is None else [one]
+            for left, done in enumerate(reversed(acked)):
+                found = done.thing
+                found.subject.hear(event)
+                if left < MOST_NAMED:
+                    found.note("acked", event)
+                found.ids -= done.whole
+                if not found.ids and found.acked is None:
+                    found.acked, found.ack = event.time, event.row
+
+    def find_reader(self, event: MessageEvent) -> tuple[Reader, _Named]:
+        """Whom a message is for, or from."""
+        key = event.stream, number(event.values, "consumer_id", -1)
+        by = self.consumers.get(key)
+        return (key, _NOBODY) if by is None else ((by.topic, by.subscription), by)
+
+    def is_echo(self, found: Delivery, event: MessageEvent, again: int) -> bool:
+        """Whether a message that came before comes now on the other side of a proxy."""
+        same = found.number == number(event.values, "consumer_id", -1) and again == found.counted
+        if found.stream == event.stream or not same:
+            return False
+        if (self.brokers.behind(found.stream) is None) != (self.brokers.behind(event.stream) is None):
+            return True
+        (client, server), (other, proxy) = map(host_of, self.ends(found.stream)), map(host_of, self.ends(event.stream))
+        return client == proxy and client not in (server, other)
+
+    on = (
+        on("CONNECT", connect, "proxy_to_broker_url")
+        | on("PRODUCER", receive_producer, "topic", "producer_id", "producer_name")
+        | on("PRODUCER_SUCCESS", name_producer, "producer_name")
+        | on("SUBSCRIBE", receive_subscribe, "topic", "subscription", "consumer_id", "consumer_name")
+        | on("SEND", receive_send, "producer_id", "sequence_id", "num_messages", "is_chunk", "marker")
+        | on("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
+        | on("SEND_ERROR", for_request(refuse), "error")
+        | on(
+            *("MESSAGE", receive_message, "consumer_id", "message_id", "redelivery_count", "ack_set"),
+            *(("metadata", name) for name in ("num_messages_in_batch", "uuid")),
+        )
+        | on("ACK", receive_ack, "consumer_id", "ack_type", "message_id")
+    )
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Rows name what carries a message, or says what became of it; see Report."""
+        return operation in ("SEND", "SEND_RECEIPT", "SEND_ERROR", "MESSAGE", "ACK")
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        what = f"message {cells['message']}" if cells["message"] else "a message"
+        about = f" of {cells['topic']}" if cells["topic"] else ""
+        to = f" to {cells['subscription']}" if cells["subscription"] else ""
+        took = [f"{name} {lasting(cells[key])}" for name, key in _TOOK if cells[key] is not None]
+        again = [f"redelivered {count_text(cells['redelivered'], 'time')}"] if cells["redelivered"] else []
+        return f"{_VERBS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *took, *again])
+
+
+_TOOK = (
+    ("receipt after", "receipt_ns"),
+    ("delivered after", "delivery_ns"),
+    ("acked after another", "ack_ns"),
+    ("end to end", "end_to_end_ns"),
+)
+
+_VERBS = {
+    "sent": "sends",
+    "written": "confirms",
+    "delivered": "delivers",
+    "redelivered": "delivers again",
+    "acked": "acknowledges",
+    REFUSED: "refuses",
+    DUPLICATE: "knows",
+}

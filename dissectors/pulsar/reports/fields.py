@@ -1,0 +1,66 @@
+"""Which commands Pulsar's reports and checks want, by name, and what is read of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from dissectors.correlator import BoundedTable, Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.message import Path, Role
+from dissectors.pulsar.commands import commands
+
+PULSAR = "pulsar"
+
+NO_NUMBER = 0xFFFF_FFFF_FFFF_FFFF
+"""-1 as an id: of a message that the broker knew already and did not write again, and of no request."""
+
+Place = tuple[int, int]
+"""Ledger and entry. Within a topic a greater place is a later one (PositionImpl.compareTo)."""
+
+
+@cache
+def codes() -> Mapping[str, int]:
+    """The types of commands by name."""
+    return {command.name: code for code, command in commands().items()}
+
+
+def on(
+    names: str, handle: Handler, *paths: str | Path, roles: Iterable[Role] = tuple(Role)
+) -> dict[MessageKind, Subscription]:
+    """A handler of commands (names with spaces between), in some roles, and the fields that it looks at."""
+    kinds = [(PULSAR, codes()[name], role) for name in names.split() for role in roles]
+    return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths))
+
+
+def text(values: Mapping[str, Any], name: str) -> str | None:
+    """A text, or the name of an enum's value; None where there is none, or one of no letters."""
+    found = values.get(name)
+    if isinstance(found, str):
+        return found or None
+    return str(found) if isinstance(found, int) else None
+
+
+def place_of(value: object) -> Place | None:
+    """Where a message lies, by its MessageIdData; None for what is none."""
+    if not isinstance(value, dict):
+        return None
+    ledger, entry = value.get("ledgerId"), value.get("entryId")
+    return (ledger, entry) if isinstance(ledger, int) and isinstance(entry, int) else None
+
+
+class Brokers:
+    """By connection to which broker a proxy leads it, as CONNECT says; bounded."""
+
+    def __init__(self) -> None:
+        self._urls: BoundedTable[int, str] = BoundedTable()
+
+    def connect(self, event: MessageEvent) -> None:
+        """A CONNECT."""
+        url = text(event.values, "proxy_to_broker_url")
+        if url is not None:
+            self._urls[event.stream] = url
+
+    def behind(self, stream: int) -> str | None:
+        """None where there is no proxy, or nobody said so."""
+        return self._urls.get(stream)

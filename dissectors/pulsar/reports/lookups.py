@@ -1,0 +1,244 @@
+"""The report of lookups: who looked for which topic, where it was sent, and what came of it.
+
+Facts (BinaryProtoLookupService, TopicLookupBase, ConnectionPool). A client asks any broker for a topic's partitions and
+then for the broker that owns it. The answer is Connect, or Redirect: then the client connects to the broker named there
+and asks again, with the flag `authoritative` as the answer had it. What was found is used on a connection to that
+broker, or through a proxy, whose CONNECT names it. A standalone broker sets proxy_through_service_url always, so only
+a CONNECT tells that there is a proxy. A partitioned topic is no topic to look up: each of its partitions is.
+
+Estimates. URLs name hosts and a capture has addresses, so nothing tells that a connection goes to the broker of a URL.
+What a client host does next for the same topic, on the same connection where it can be, is taken for the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dissectors.correlator import BoundedTable, MessageEvent, for_request
+from dissectors.message import Role
+from dissectors.pulsar.reports.fields import PULSAR, Brokers, on, text
+from dissectors.report import Report, ReportRow, Row, column
+from dissectors.slotted import slotted
+from dissectors.values import host_of, number
+from dissectors.wire.amounts import count_text
+from dissectors.wire.times import lasting
+
+MOST_BROKERS = 32
+"""Brokers that a row names."""
+
+PARTITIONS, LOOKING, REDIRECTED, FOUND, MAKING = "partitions", "looking", "redirected", "found", "making"
+"""How it stands: partitions are known, an answer is awaited, go elsewhere, the broker is known, something is made."""
+
+MOST_ALIKE = 64
+"""Ways of one host to one topic that are told apart at one time."""
+
+STALE = 60_000_000_000
+"""Nanoseconds behind which what a client does is no next step any more: it has begun again."""
+
+_METADATA, _LOOKUP, _COORDINATOR = "PARTITIONED_METADATA", "LOOKUP", "TC_CLIENT_CONNECT_REQUEST"
+_MADE = {
+    "PRODUCER": "producer",
+    "SUBSCRIBE": "consumer",
+    "GET_SCHEMA": "schema",
+    "SCALABLE_TOPIC_LOOKUP": "scalable topic",
+    _COORDINATOR: "coordinator",
+}
+"""What a topic is looked up for, by the command that uses what was found."""
+
+_ANSWERS = "PRODUCER_SUCCESS SUCCESS ERROR SCALABLE_TOPIC_UPDATE TC_CLIENT_CONNECT_RESPONSE"
+_COORDINATORS = "persistent://pulsar/system/transaction_coordinator_assign-partition-"
+"""A coordinator is served where this topic's partition of its number is."""
+
+_FROM: Mapping[str, tuple[str, ...]] = {_METADATA: (), _LOOKUP: (REDIRECTED, PARTITIONS)}
+"""What a way must have come to for a request to be its next step, by the request; FOUND for all others."""
+
+_Key = tuple[str, str]
+"""The client's host, and a topic."""
+
+
+@slotted(frozen=False, eq=False)
+class Way(Row):
+    """A way to a topic.
+
+    standing: how it stands. since, step: when the request was sent that waits for its answer, and its name.
+    """
+
+    topic: str = column("text", "what was looked for", "")
+    result: str | None = column(
+        "text",
+        "what was made (producer, consumer, schema, scalable topic, coordinator); or partitions (that is all that "
+        "was asked), found (and not used), redirected (and not followed), failed, refused, unanswered",
+    )
+    client: str = column("text", "who asked first", "")
+    error: str | None = column("text", "why it failed, or was refused")
+    took_ns: int = column("duration", "from the first request to the last answer", of=lambda way: way.last - way.first)
+    steps: int = column("number", "requests", 0)
+    slowest: str | None = column("text", "the request that took longest")
+    slowest_ns: int | None = column("duration", "how long that was", of=lambda way: way.longest or None)
+    partitions: int | None = column("number", "how many the topic has; 0: it is none of partitions")
+    redirects: int = column("number", "how often it was sent to another broker", 0)
+    again: int = column("number", "how often it was sent to a broker where it had been sent before: a loop", 0)
+    brokers: list[str] = column("texts", "URLs that the lookups gave, in order", default_factory=list)
+    server: str = column("text", "the address that the last request went to", "")
+    proxied: str | None = column("text", "the broker that a proxy was asked to pass it to")
+    standing: str = LOOKING
+    stream: int = -1
+    since: int | None = None
+    step: str = ""
+    longest: int = 0
+
+    most_rows = 32
+
+    def ask(self, step: str, event: MessageEvent, proxied: str | None) -> None:
+        """A request of it."""
+        self.step, self.standing = step, MAKING if step in _MADE else LOOKING
+        self.stream, self.server = event.stream, event.server
+        self.proxied = proxied or self.proxied
+        self.steps += 1
+        self.since = event.time
+        self.note(step, event)
+
+    def answer(self, event: MessageEvent) -> None:
+        """The answer to its latest request."""
+        if self.since is not None and event.time - self.since > self.longest:
+            self.longest, self.slowest = event.time - self.since, self.step
+        self.since = None
+        self.note("answer", event)
+
+    def lead_to(self, broker: str | None, standing: str) -> None:
+        """A lookup names a broker: to ask again, or where the topic is."""
+        self.standing = standing
+        self.redirects += standing == REDIRECTED
+        if broker is not None:
+            self.again += standing == REDIRECTED and broker in self.brokers
+            if len(self.brokers) < MOST_BROKERS:
+                self.brokers.append(broker)
+
+
+class Lookups(Report[Way]):
+    """See the module."""
+
+    name = "lookups"
+    about = "each topic that a client looked for: partitions, lookups, redirects, and what was made there"
+    needs = PULSAR
+    row = Way
+
+    def _begin(self) -> None:
+        self.open: BoundedTable[_Key, list[Way]] = BoundedTable(self.limit, evict=self.close_all)
+        self.brokers = Brokers()
+
+    def close(self, row: Way) -> None:
+        """See Report."""
+        if row.result is None:
+            row.result = "unanswered" if row.since is not None else row.standing
+        super().close(row)
+
+    def close_all(self, ways: Iterable[Way]) -> None:
+        """Some at once."""
+        for way in ways:
+            self.close(way)
+
+    def finish(self) -> None:
+        """See Report."""
+        for ways in self.open.values():
+            self.close_all(ways)
+
+    def connect(self, event: MessageEvent) -> None:
+        """CONNECT."""
+        self.brokers.connect(event)
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """A request, of a way that goes on or of a new one."""
+        step, topic = event.operation or "", _topic(event)
+        if topic is None or event.context.role is not Role.REQUEST:
+            return
+        key = host_of(event.client), topic
+        way = _next(self.open.get(key) or (), step, event)
+        if way is None:
+            if step in _MADE:
+                return
+            way = Way(event.time, event.time, topic=topic, client=event.client)
+            self.remember(key, way)
+        way.ask(step, event, self.brokers.behind(event.stream))
+        self.requests[event.row] = way
+
+    def remember(self, key: _Key, way: Way) -> None:
+        """Puts a new way beside the others."""
+        alike = self.open.get(key) or []
+        alike.append(way)
+        self.open[key] = alike
+        self.open.renew(key)
+        if len(alike) > MOST_ALIKE:
+            self.close(alike.pop(0))
+
+    def receive_answer(self, way: Way, event: MessageEvent) -> None:
+        """An answer may be the end of a way."""
+        if way.result is not None:
+            return
+        values, step = event.values, way.step
+        way.answer(event)
+        way.error = text(values, "error") or text(values, "error_code")
+        response = values.get("response")
+        if step in _MADE:
+            self.end(way, "refused" if way.error else _MADE[step])
+        elif way.error is not None or response == "Failed":
+            self.end(way, "failed")
+        elif step == _METADATA:
+            way.standing, way.partitions = PARTITIONS, number(values, "partitions")
+            if way.partitions:
+                self.end(way, PARTITIONS)
+        else:
+            broker = text(values, "brokerServiceUrl") or text(values, "brokerServiceUrlTls")
+            way.lead_to(broker, REDIRECTED if response == "Redirect" else FOUND)
+
+    def end(self, way: Way, result: str) -> None:
+        """A way is over, if it was not evicted before."""
+        way.result = result
+        key = host_of(way.client), way.topic
+        alike = self.open.get(key) or []
+        if way in alike:
+            alike.remove(way)
+            if not alike:
+                self.open.pop(key)
+            self.close(way)
+
+    on = (
+        on("CONNECT", connect, "proxy_to_broker_url")
+        | on(" ".join((_METADATA, *_MADE)), receive_request, "topic")
+        | on(_LOOKUP, receive_request, "topic", "authoritative")
+        | on(_COORDINATOR, receive_request, "tc_id")
+        | on("PARTITIONED_METADATA_RESPONSE", for_request(receive_answer), "partitions", "response", "error")
+        | on(
+            *("LOOKUP_RESPONSE", for_request(receive_answer), "brokerServiceUrl", "brokerServiceUrlTls"),
+            *("response", "error"),
+        )
+        | on(_ANSWERS, for_request(receive_answer), "error")
+        | on("GET_SCHEMA_RESPONSE", for_request(receive_answer), "error_code")
+    )
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        parts = [f"{word} of a way to {cells['topic']}: {cells['result']}"]
+        parts += [f"{cells['error']}"] if cells["error"] else []
+        parts.append(f"{count_text(cells['steps'], 'request')} in {lasting(cells['took_ns'])}")
+        parts += [f"{cells['redirects']} of them redirected"] if cells["redirects"] else []
+        parts += [f"{cells['again']} to a broker where it had been sent before"] if cells["again"] else []
+        parts += [f"by way of a proxy to {cells['proxied']}"] if cells["proxied"] else []
+        return ", ".join(parts)
+
+
+def _next(ways: Iterable[Way], step: str, event: MessageEvent) -> Way | None:
+    """The way that a request goes on: the latest on its connection, else the latest of its host."""
+    fitting = _FROM.get(step, (FOUND,))
+    fresh = [each for each in ways if each.standing in fitting and event.time - each.last <= STALE]
+    latest_first = reversed(fresh)
+    return max(latest_first, key=lambda each: (each.standing == fitting[0], each.stream == event.stream), default=None)
+
+
+def _topic(event: MessageEvent) -> str | None:
+    """The topic that a request is for."""
+    if event.operation != _COORDINATOR:
+        return text(event.values, "topic")
+    return f"{_COORDINATORS}{number(event.values, 'tc_id')}"

@@ -1,0 +1,188 @@
+"""Producers and consumers on connections: what is alike in both, and in the reports of both.
+
+Facts (ServerCnx, ClientCnx). A client numbers its producers, and its consumers, on each connection for itself, so a
+number belongs to a connection. It may be used again there when the first was closed or refused: a client comes back
+with the number it had. A command that makes one which is there already is answered, and makes nothing. A proxy passes
+bytes on as they are behind its own CONNECT, so one that comes through it stands on two connections; the client says in
+its CONNECT to which broker the proxy shall lead, and 5.0's clients leave that text empty where they want none.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from dissectors.correlator import ConnectionEnd, Handler, MessageEvent, NumberedKey, NumberedTable
+from dissectors.pulsar.reports.fields import Brokers, text
+from dissectors.report import Report, ReportRow, Row
+from dissectors.slotted import slotted
+from dissectors.values import number
+from dissectors.wire.times import lasting
+
+OPEN, CLOSED, LOST, REFUSED, FENCED, UNSUBSCRIBED = "open", "closed", "lost", "refused", "fenced", "unsubscribed"
+CLIENT, BROKER = "client", "broker"
+
+
+@slotted(frozen=False, eq=False)
+class Member(Row):
+    """A producer or a consumer. seen: whether the command that makes it was; it was asked for at `first`."""
+
+    stream: int = 0
+    number: int = 0
+    seen: bool = False
+    client: str = ""
+    server: str = ""
+    broker: str | None = None
+    version: str | None = None
+    topic: str | None = None
+    made: int | None = None
+    made_after_ns: int | None = None
+    state: str = OPEN
+    by: str | None = None
+    error: str | None = None
+    ended: int | None = None
+    moved_to: str | None = None
+
+    def begin(self, event: MessageEvent) -> None:
+        """The answer came by which it may begin."""
+        self.note("made", event)
+        if self.made is None:
+            self.made, self.made_after_ns = event.time, max(event.time - self.first, 0)
+
+    def refuse(self, event: MessageEvent, state: str, error: str | None) -> None:
+        """It was answered with an error."""
+        self.note(state, event)
+        self.end(state, event.time, BROKER)
+        self.error = error
+
+    def end(self, state: str, time: int, by: str) -> None:
+        """It is over; what comes behind the first end changes nothing."""
+        if self.state == OPEN:
+            self.state, self.ended, self.by = state, time, by
+
+    def stay(self) -> None:
+        """It was refused to unsubscribe, as where others are on the subscription."""
+        if self.state == UNSUBSCRIBED:
+            self.state, self.ended, self.by = OPEN, None, None
+
+    def close(self, event: MessageEvent, state: str = CLOSED) -> None:
+        """A command that closes it, of the client or of the broker, which may say where to go on."""
+        self.note(state, event)
+        self.end(state, event.time, CLIENT if event.from_client else BROKER)
+        self.moved_to = self.moved_to or text(event.values, "assignedBrokerServiceUrl")
+        self.moved_to = self.moved_to or text(event.values, "assignedBrokerServiceUrlTls")
+
+
+_Member = TypeVar("_Member", bound=Member)
+
+
+class MemberReport(Report[_Member]):
+    """A row for each. One is over when its number is given to another, or its connection ends.
+
+    noun: what one is called. resource: what TOPIC_MIGRATED calls it, by name or number.
+    """
+
+    noun: ClassVar[str]
+    resource: ClassVar[tuple[str, int]]
+
+    def _begin(self) -> None:
+        self.rows: NumberedTable[_Member] = NumberedTable(self.limit, evict=self.close)
+        self.brokers = Brokers()
+
+    def make(self, key: NumberedKey, event: MessageEvent) -> _Member:
+        """One that was made before the capture; see Report."""
+        made: Any = self.row(event.time, event.time)
+        made.stream, made.number = key
+        made.client, made.server, made.version = event.client, event.server, event.client_name
+        made.broker = self.brokers.behind(event.stream)
+        return made  # type: ignore[no-any-return]
+
+    def find_member(self, event: MessageEvent) -> _Member | None:
+        """The one whose number a message has; None where it has none."""
+        values, name = event.values, f"{self.noun}_id"
+        return self.find((event.stream, values[name]), event) if isinstance(values.get(name), int) else None
+
+    @abstractmethod
+    def ask(self, member: _Member, event: MessageEvent) -> None:
+        """A command makes one."""
+
+    def connect(self, event: MessageEvent) -> None:
+        """A CONNECT."""
+        self.brokers.connect(event)
+
+    def ask_for(self, event: MessageEvent) -> None:
+        """A command shall make one, which may be there already; its answer is waited for."""
+        named = event.values.get(f"{self.noun}_id")
+        if not isinstance(named, int):
+            return
+        key = event.stream, named
+        found = self.rows.get(key)
+        fresh = found is None or found.state != OPEN or not found.seen
+        if found is not None and fresh:
+            self.rows.pop(key)
+            self.close(found)
+        member = self.find(key, event)
+        member.note("asked" if fresh else "again", event)
+        if fresh:
+            member.seen = True
+            self.ask(member, event)
+        self.await_answer(event, (member, fresh))
+
+    def migrate(self, event: MessageEvent) -> None:
+        """A TOPIC_MIGRATED, if it is of such a member."""
+        if event.values.get("resource_type") in self.resource:
+            found = self.find((event.stream, number(event.values, "resource_id")), event)
+            found.moved_to = text(event.values, "brokerServiceUrl") or text(event.values, "brokerServiceUrlTls")
+            found.note("migrated", event)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """With a connection end all that were on it."""
+        for key, member in self.rows.on(end.stream):
+            member.last = max(member.last, end.time)
+            member.end(LOST, end.time, CLIENT if end.by_client else BROKER)
+            self.rows.pop(key)
+            self.close(member)
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        about = f" of {cells['topic']}" if cells["topic"] else ""
+        by = f" by the {cells['by']}" if cells["by"] else ""
+        error = f" ({cells['error']})" if cells["error"] else ""
+        to = f", sent on to {cells['moved_to']}" if cells["moved_to"] else ""
+        ended = cells["ended"]
+        lasted = f" {lasting(ended - entry.first)} after it was first seen" if isinstance(ended, int) else ""
+        noun = f"{cls.noun} {cells[f'{cls.noun}_id']}{cls.suffix(cells)}"
+        return f"{_VERBS.get(word, word)} {noun}{about}: {cells['state']}{by}{error}{lasted}{to}"
+
+    @classmethod
+    @abstractmethod
+    def suffix(cls, cells: Mapping[str, Any]) -> str:
+        """What tells one from others, beside its number."""
+
+
+def of_member(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
+    """A handler that gets the member that a message is of, too; one without a number is nobody's."""
+
+    def receive(report: MemberReport[Any], event: MessageEvent) -> None:
+        member = report.find_member(event)
+        if member is not None:
+            handle(report, member, event)
+
+    return receive
+
+
+_VERBS = {
+    "asked": "asks for",
+    "again": "asks again for",
+    "waiting": "lets wait",
+    "made": "makes",
+    REFUSED: "refuses",
+    FENCED: "fences off",
+    CLOSED: "closes",
+    UNSUBSCRIBED: "unsubscribes",
+    "error": "reports an error to",
+    "seek": "moves",
+    "redeliver": "asks again for messages of",
+}

@@ -1,0 +1,110 @@
+"""How many messages a consumer may still be sent.
+
+Facts (Consumer.flowPermits, Consumer.sendMessages, AbstractBaseDispatcher.filterEntriesForConsumer). A consumer has no
+permits when it is made; each FLOW adds. What the broker sends takes as many as there are messages in it: of a batch as
+many as its metadata says, less those that its ack set has as acknowledged; a chunk is one. An entry is sent while there
+is one permit, so a batch may take more than there were: then the permits are negative, and that is true. A redelivery
+asked for gives nothing back.
+
+Estimates. A broker that has blocked a consumer for its unacknowledged messages (maxUnackedMessagesPerConsumer, 50,000)
+keeps what FLOW brings aside; nobody tells so on the wire. Of a consumer that was made before the capture, or on whose
+connection bytes are missing from it, nothing is known but what is granted and taken, so it has no number of permits
+here rather than a wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.outstanding import MOST_BITS
+from dissectors.slotted import slotted
+
+MOST_WORDS = MOST_BITS // 64
+"""Words of 64 bits of an ack set that are looked at: 4,096 messages. Clients put a thousand into a batch."""
+
+_WORD = 0xFFFF_FFFF_FFFF_FFFF
+
+
+@slotted(frozen=False, eq=False)
+class Permits:
+    """The permits of one consumer. known: whether all of it is in the capture.
+
+    now and least: None where nobody knows. granted: by all FLOWs. empty: since when there is none, ns since 1970, None
+    while there are some. starved and longest: how long there was none, in all and at one time, ns, without what goes
+    on.
+    """
+
+    known: bool
+    now: int | None = None
+    least: int | None = None
+    granted: int = 0
+    empty: int | None = None
+    starved: int = 0
+    longest: int = 0
+
+    def __post_init__(self) -> None:
+        """With no FLOW yet it waits for nothing: it has not begun to ask."""
+        if self.known:
+            self.now = 0
+
+    def grant(self, permits: int, time: int) -> None:
+        """FLOW: as many more. A broker refuses a FLOW of none."""
+        if permits <= 0:
+            return
+        self.granted += permits
+        if self.now is None:
+            return
+        if self.least is None:
+            self.least = permits
+        self.now += permits
+        if self.now > 0:
+            self.end_starving(time)
+
+    def take(self, messages: int, time: int) -> None:
+        """MESSAGE: as many less."""
+        if self.now is None or messages <= 0:
+            return
+        self.now -= messages
+        self.least = self.now if self.least is None else min(self.least, self.now)
+        if self.now <= 0 and self.empty is None:
+            self.empty = time
+
+    def forget(self) -> None:
+        """Bytes are missing that may have been FLOWs and MESSAGEs: nobody knows the number any more."""
+        self.known, self.now, self.least, self.empty = False, None, None, None
+
+    def end_starving(self, time: int) -> None:
+        """There are some again, or nobody is there any more to ask for them."""
+        if self.empty is not None:
+            lasted = max(time - self.empty, 0)
+            self.starved += lasted
+            self.longest = max(self.longest, lasted)
+            self.empty = None
+
+
+def words_of(ack_set: object) -> int | None:
+    """An ack set as one number, whose bits are set for what is not acknowledged; None where there is none.
+
+    Facts (MessageIdData, BatchMessageAcker). Words are int64 and the first holds the lowest bits.
+    """
+    if not isinstance(ack_set, list) or not ack_set:
+        return None
+    found = 0
+    for place, word in enumerate(ack_set[:MOST_WORDS]):
+        if isinstance(word, int):
+            found |= (word & _WORD) << 64 * place
+    return found
+
+
+def messages_in(values: Mapping[str, Any]) -> int:
+    """How many messages a MESSAGE brings: those of its batch that its ack set does not have as acknowledged."""
+    count = batch_of(values.get("metadata"))
+    left = words_of(values.get("ack_set"))
+    return count if left is None else min(left.bit_count(), count)
+
+
+def batch_of(metadata: object) -> int:
+    """How many messages an entry has by its metadata; 1 where that does not say, or was not read."""
+    count = metadata.get("num_messages_in_batch", 1) if isinstance(metadata, dict) else 1
+    return count if isinstance(count, int) and count > 0 else 1

@@ -1,0 +1,193 @@
+"""What happened, as a whole reading of a capture shows it: tables whose rows are made of many messages.
+
+Theory. A message is a row of `list`, and an exchange two of them. A session, a watch, a transaction, an election are
+made of many, of several connections and even of several protocols. A Report is a table of such things. It is a
+Correlator (dissectors.correlator) whose rows are objects of a slotted class: each field that column() declares is a
+column, the others are what is remembered on the way. A row is closed, and its cells are read, as soon as nothing more
+can come of it, at the latest when the capture ends. Nobody pays for it but who asks (analyzer.insight.reports).
+
+What is wrong, rather than what happened, is found by a Check (dissectors.check).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+from dissectors.correlator import BoundedTable, Correlator, Ends, MessageEvent
+from dissectors.message import Path, Role
+from dissectors.slotted import field, metadata_of, slotted
+
+Kind = Literal["text", "texts", "number", "time", "duration", "message"]
+"""What a cell holds: a text, a list of texts, an integer, ns since 1970, ns, a row. Any may be None."""
+
+REPORTED: Path = ("(reported)",)
+"""Among the fields that a report looks at: the error that the message itself reports, which is MessageEvent.error then.
+
+No field is called so. A picker that is asked for it gives it under this name, as Body.error is, beside the fields.
+"""
+
+
+class Column(NamedTuple):
+    """A column: how programs call it (a duration ends in `_ns`), what it holds, and what that is, for people."""
+
+    name: str
+    kind: Kind
+    about: str
+
+
+class ReportRow(NamedTuple):
+    """A closed row: a value for each column; the messages that it is made of, each a word for its part and its row;
+    its first and last time, ns since 1970.
+    """
+
+    values: tuple[Any, ...]
+    rows: tuple[tuple[str, int], ...]
+    first: int
+    last: int
+
+
+def column(
+    kind: Kind,
+    about: str,
+    default: Any = None,
+    *,
+    of: str | Callable[[Any], Any] | None = None,
+    default_factory: Callable[[], Any] | None = None,
+) -> Any:
+    """A field of a row class that is a column.
+
+    of: where the value is not in the field itself, the path of attributes to it, or what makes it of the row.
+    """
+    if of is not None:
+        return field(init=False, metadata=(kind, about, of))
+    if default_factory is not None:
+        return field(default_factory=default_factory, metadata=(kind, about, None))
+    return field(default=default, metadata=(kind, about, None))
+
+
+@slotted(frozen=False, eq=False)
+class Row:
+    """An open row. first, last: when it was heard of, ns since 1970. rows: its messages, with words for their parts."""
+
+    first: int
+    last: int
+    rows: list[tuple[str, int]] = field(default_factory=list)
+
+    most_rows = 64
+    """Messages that a row names."""
+
+    def hear(self, event: MessageEvent) -> None:
+        """There is something new; clocks of two interfaces may differ."""
+        self.last = max(self.last, event.time)
+
+    def note(self, word: str, event: MessageEvent) -> None:
+        """Names one more message."""
+        self.last = max(self.last, event.time)
+        self.add(word, event.row)
+
+    def add(self, word: str, row: int) -> None:
+        """The same of one that is known by its row alone."""
+        if len(self.rows) < self.most_rows:
+            self.rows.append((word, row))
+
+
+MOST_NAMES = 64
+
+
+def add_name(names: dict[str, None], name: str | None, most: int = MOST_NAMES) -> None:
+    """One more name for a cell, each once; there is a bound."""
+    if name is not None and len(names) < most:
+        names[name] = None
+
+
+_Row = TypeVar("_Row", bound=Row)
+
+
+class Report(Correlator[ReportRow], Generic[_Row]):
+    """A table. name: as typed and printed, of one word; about: a sentence for people.
+
+    needs: a protocol without which there is nothing to report. row: the class of its rows; key: the fields by which
+    one is found. limit: rows that are open; then the oldest is closed as it is. unnamed: operations that it wants, and
+    of which no row names a message.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    needs: ClassVar[str]
+    row: ClassVar[type[Row]]
+    key: ClassVar[Sequence[str]] = ()
+    columns: ClassVar[Sequence[Column]]
+    limit: ClassVar[int] = 65_536
+    unnamed: ClassVar[Sequence[str]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "row" in cls.__dict__:
+            declared = metadata_of(cls.row)
+            cls.columns = tuple(Column(name, kind, about) for name, (kind, about, _) in declared.items())
+            cls.readers = tuple(_reader(name, kind, of) for name, (kind, _, of) in declared.items())
+
+    readers: ClassVar[Sequence[Callable[[Any], Any]]]
+
+    def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
+        self.rows: BoundedTable[Any, _Row] = BoundedTable(self.limit, evict=self.close)
+        super().__init__(ends, emit)
+
+    def make(self, key: Any, event: MessageEvent) -> _Row:
+        """A new row, of which this is the first message."""
+        made: Any = self.row(event.time, event.time)
+        for name, value in zip(self.key, key if len(self.key) > 1 else (key,), strict=False):
+            setattr(made, name, value)
+        return made  # type: ignore[no-any-return]
+
+    def find(self, key: Hashable, event: MessageEvent) -> _Row:
+        """The row of a key, which is made where there is none; the message is of it."""
+        found = self.rows.get(key)
+        if found is None:
+            found = self.rows[key] = self.make(key, event)
+        found.hear(event)
+        return found
+
+    def close(self, row: _Row) -> None:
+        """Nothing more comes of a row."""
+        self.emit(ReportRow(tuple([read(row) for read in self.readers]), tuple(row.rows), row.first, row.last))
+
+    def finish(self) -> None:
+        """Closes the rows that are open when the capture ends."""
+        for row in self.rows.values():
+            self.close(row)
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Whether a row may name a message that it wants, by the message alone; by default by `unnamed`. Never raises.
+
+        What is around a message is read for its part in a report only then.
+        """
+        return operation not in cls.unnamed
+
+    @classmethod
+    def describe(cls, entry: ReportRow, row: int) -> str:
+        """What a row says of one of its messages, for people; rows are called as they are printed, counted from 1."""
+        return cls.phrase(next(word for word, each in entry.rows if each == row), cls.cells(entry), entry)
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """The same, of a message with a word for its part; cells: the values by column."""
+        named = ", ".join(f"{name} {value}" for name, value in list(cells.items())[:2])
+        return f"{word} of {named}"
+
+    @classmethod
+    def cells(cls, entry: ReportRow) -> dict[str, Any]:
+        """The values of a closed row by the names of the columns."""
+        return {column.name: value for column, value in zip(cls.columns, entry.values, strict=True)}
+
+
+ReportType: TypeAlias = type[Report[Any]]
+
+
+def _reader(name: str, kind: Kind, of: str | Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    """What reads a cell of a row. Lists are copied, for the row may change."""
+    read = of if callable(of) else attrgetter(of or name)
+    return (lambda row: list(read(row))) if kind == "texts" else read

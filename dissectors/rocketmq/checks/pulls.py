@@ -1,0 +1,113 @@
+"""Pulls that come back at once with nothing, again and again.
+
+Facts (PullMessageProcessor, DefaultPullMessageResultHandler, PullSysFlag). Where a queue has nothing new, a broker
+holds a pull whose sysFlag says so for up to suspendTimeoutMillis, or a second where its own long polling is switched
+off, and answers PULL_NOT_FOUND then. Without that flag it answers at once. PULL_RETRY_IMMEDIATELY says to go on behind
+messages that the subscription does not want: nextBeginOffset is a later one. PULL_OFFSET_MOVED says that the offset is
+not there, and where to go on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dissectors.correlator import SECOND, MessageEvent, Moment, Repeats, WindowTable, for_request
+from dissectors.message import Role
+from dissectors.rocketmq.checks.sentences import RocketmqCheck
+from dissectors.rocketmq.reports.fields import ANSWERS, PULLS, header, on
+from dissectors.slotted import slotted
+from dissectors.values import number, text
+
+WINDOW = 10 * SECOND
+"""Nanoseconds within which it counts. A consumer that has to wait a little between pulls waits some 3 s."""
+
+AT_ONCE = SECOND // 2
+"""What is answered within so many nanoseconds was not held."""
+
+STORM = 50
+"""Pulls of one queue that come back with nothing within that time, before that is said, and again at each doubling."""
+
+MOVED = 5
+"""How often the same offset is asked for that is not there."""
+
+SUSPEND = 2
+"""Of a pull's sysFlag: it may be held."""
+
+_NOT_FOUND, _RETRY, _MOVED = 19, 20, 21
+
+_Queue = tuple[int, str, str, int]
+"""Connection, group, topic, queue."""
+
+
+@slotted(frozen=False, eq=False)
+class _Moved(Repeats):
+    """offset: the latest that was not there."""
+
+    offset: int = -1
+
+
+class _Asked(NamedTuple):
+    """A pull. offset: where it begins."""
+
+    queue: _Queue
+    offset: int
+    may_wait: bool
+    moment: Moment
+
+
+class Pulls(RocketmqCheck):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.empty: WindowTable[_Queue, Repeats] = WindowTable(Repeats, WINDOW)
+        self.moved: WindowTable[_Queue, _Moved] = WindowTable(_Moved, 6 * WINDOW)
+
+    def receive_pull(self, event: MessageEvent) -> None:
+        """Which queue, from where, and whether the broker may wait."""
+        asked = header(event.values)
+        group, topic = text(asked, "consumerGroup") or "", text(asked, "topic") or ""
+        queue = event.stream, group, topic, number(asked, "queueId", -1)
+        long = number(asked, "suspendTimeoutMillis") * 1_000_000 > AT_ONCE
+        may_wait = bool(number(asked, "sysFlag") & SUSPEND) and long
+        self.await_answer(event, _Asked(queue, number(asked, "queueOffset", -1), may_wait, event.moment))
+
+    def receive_answer(self, asked: _Asked, event: MessageEvent) -> None:
+        """What came of it."""
+        code = None if event.error is None else event.error[0]
+        if code == _MOVED:
+            self.move(asked, event)
+        elif code in (_NOT_FOUND, _RETRY):
+            self.come_back(asked, event)
+        elif code is None:
+            self.empty.pop(asked.queue)
+            self.moved.pop(asked.queue)
+
+    def come_back(self, asked: _Asked, event: MessageEvent) -> None:
+        """There was nothing."""
+        went_on = number(header(event.values), "nextBeginOffset", asked.offset) != asked.offset
+        took = asked.moment.until(event)
+        if went_on or took is None or took > AT_ONCE:
+            return
+        repeats = self.empty.find_at(asked.queue, event.time)
+        if repeats.add(STORM):
+            sentence = "unsuspended" if asked.may_wait else "polling"
+            took = event.time - repeats.begun
+            self.find(sentence, who=_who(asked.queue, event), count=repeats.count, took=took)
+
+    def move(self, asked: _Asked, event: MessageEvent) -> None:
+        """The offset is not there."""
+        moved = self.moved.find_at(asked.queue, event.time)
+        if asked.offset != moved.offset:
+            moved = self.moved[asked.queue] = _Moved(event.time, offset=asked.offset)
+        if moved.add(MOVED):
+            took = event.time - moved.begun
+            self.find("moved", who=_who(asked.queue, event), offset=asked.offset, count=moved.count, took=took)
+
+    on = on(
+        *(PULLS, (Role.REQUEST,), receive_pull, "consumerGroup", "topic", "queueId", "queueOffset", "sysFlag"),
+        "suspendTimeoutMillis",
+    ) | on(PULLS, ANSWERS, for_request(receive_answer), "nextBeginOffset")
+
+
+def _who(queue: _Queue, event: MessageEvent) -> str:
+    return f"{event.client}, group {queue[1]}, {queue[2]}[{queue[3]}]"

@@ -1,0 +1,441 @@
+"""The report of messages: when each was sent, stored, pulled or popped by a group, and acknowledged there.
+
+Facts (SendMessageProcessor, PullMessageProcessor, PopMessageProcessor, AbstractSendMessageProcessor). The answer to a
+SEND says where in which queue the message lies; what is pulled or popped says so itself. A copy of it, in a topic of
+retries, behind a delay or a commit, lies elsewhere and keeps its UNIQ_KEY. Who pulls commits an offset, with
+UPDATE_CONSUMER_OFFSET or in a PULL, behind everything that was consumed or sent back; consumers do so every few
+seconds, so the time is the latest at which it was. Who pops acknowledges each message. A message that is sent back
+too often goes to the group's `%DLQ%`, from where nobody gets it: known by the request's own count and most.
+A group that broadcasts (its heartbeats say so) has a row for each client, and keeps its offsets to itself.
+
+A proxy sends on what it is sent, so the same message is seen on two connections; the client's side of it counts. Where
+a proxy and what it speaks with are on one host, so may be a second attempt there: an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request
+from dissectors.outstanding import Outstanding
+from dissectors.report import REPORTED, Report, ReportRow
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, header, on
+from dissectors.rocketmq.reports.handles import Receipt, receipt, receipts
+from dissectors.rocketmq.reports.ids import MOST_IDS, RETRY, place_of, places_of, real_topic
+from dissectors.rocketmq.reports.messages import (
+    HALF,
+    MOST_READERS,
+    RECALLED,
+    REFUSED,
+    ROLLED_BACK,
+    STORED,
+    UNANSWERED,
+    Delivery,
+    Message,
+    Messages,
+    Reader,
+)
+from dissectors.rocketmq.reports.received import Found, messages_in
+from dissectors.rocketmq.reports.sending import (
+    BATCH_SEND,
+    COMMITTED,
+    IS_STORED,
+    SINGLE_SENDS,
+    Sent,
+    due,
+    read_send,
+)
+from dissectors.rocketmq.reports.sending import ROLLED_BACK as ROLLS_BACK
+from dissectors.values import host_of, number, struct, structs, text
+from dissectors.wire.amounts import count_text
+from dissectors.wire.times import lasting
+
+MOST_NAMED = 16
+"""Rows that name the same commit: those of the latest messages that it is for."""
+
+MOST_PENDING = 4 * LIMIT
+"""Messages and places that requests name whose answers are waited for."""
+
+_OK = "SEND_OK"
+_COMMITS = 1
+"""The bit of a PULL's sysFlag by which it commits an offset (PullSysFlag)."""
+
+_SENT = ("producerGroup", "topic", "sysFlag", "properties")
+"""What is read of the header of a SEND."""
+
+_ENDS = {COMMITTED: "committed", ROLLS_BACK: "rolled back"}
+
+_Queue = tuple[Reader, str | None, int, str]
+"""Of whom, which topic's, which one, and on which broker: by name, or by address where no header has it."""
+
+
+class _Sending(NamedTuple):
+    """A SEND until its answer comes."""
+
+    messages: list[Message]
+
+
+class _Reading(NamedTuple):
+    """A PULL or POP until its answer comes."""
+
+    reader: Reader
+    broker: str
+    client: str
+    how: str
+
+
+class _Acking(NamedTuple):
+    """An acknowledgement until its answer comes. event: without values, which may be many."""
+
+    event: MessageEvent
+    places: list[tuple[_Queue, int]]
+
+
+class _Return(NamedTuple):
+    """What is sent back, until its answer comes."""
+
+    found: Delivery
+
+
+def _weigh(kept: _Sending | _Reading | _Acking | _Return) -> int:
+    if isinstance(kept, _Sending):
+        return len(kept.messages)
+    return len(kept.places) if isinstance(kept, _Acking) else 1
+
+
+class Deliveries(Report[Delivery]):
+    """See the module. Nothing is over before the end, for another group may come; the oldest goes first."""
+
+    name = "deliveries"
+    about = "each message and group: when it was sent, stored, pulled or popped, and acknowledged"
+    needs = ROCKETMQ
+    row = Delivery
+    unnamed = ("HEART_BEAT",)
+
+    def _begin(self) -> None:
+        self.requests = WeighedTable(_weigh, MOST_PENDING)
+        self.messages = Messages(self.close_message)
+        self.broadcasting: BoundedTable[str, bool] = BoundedTable()
+        self.outstanding: Outstanding[Delivery] = Outstanding()
+
+    def close_message(self, message: Message) -> None:
+        """A row for each group, or one where it was delivered to none."""
+        for found in list(message.to.values()) or [Delivery(message.first, message.last, subject=message)]:
+            rows, found.rows = found.rows, [*message.rows, *found.rows]
+            found.first, found.last = message.first, message.last
+            self.close(found)
+            found.rows = rows
+
+    def finish(self) -> None:
+        """See Report."""
+        for message in self.messages.all():
+            self.close_message(message)
+
+    def receive_send(self, event: MessageEvent) -> None:
+        """A SEND."""
+        what = read_send(event)
+        if what.retry_group is None:
+            self.await_answer(event, _Sending([self.attempt(event, what, said) for said in what.each]))
+        else:
+            self.send_back(event, what)
+
+    def attempt(self, event: MessageEvent, what: Sent, said: Mapping[str, Any]) -> Message:
+        """One message of a SEND, which may have been sent before."""
+        key = text(said, "UNIQ_KEY")
+        message = self.messages.find(key)
+        if message is None or (message.send is not None and message.status == _OK):
+            message = Message(event.time, event.time, topic=what.topic, key=key)
+        if message.send is None:
+            message.stream, message.client, message.language, message.group = (
+                event.stream, event.client, event.client_name, what.group,
+            )  # fmt: skip
+            message.send, message.sent, message.size, message.state = event.row, event.time, event.size, UNANSWERED
+            message.batch, message.half = what.batch, what.is_half
+            message.keys, message.tags = text(said, "KEYS"), text(said, "TAGS")
+            message.due = due(said, event.time)
+        if message.attempts == 0 or not self.is_passed_on(message, event):
+            message.attempts += 1
+            message.state = UNANSWERED
+        message.note("sent", event)
+        self.messages.add(message, key)
+        return message
+
+    def is_passed_on(self, message: Message, event: MessageEvent) -> bool:
+        """Whether a proxy sends on what it was sent and has not answered."""
+        if message.stream is None or message.stream == event.stream or message.state != UNANSWERED:
+            return False
+        return self.is_between(message.stream, event.stream)
+
+    def is_between(self, outer: int, inner: int) -> bool:
+        """Whether the client of one connection is, by its host, the server of another, and not of the same server."""
+        (_, proxy), (client, server) = self.ends(outer), self.ends(inner)
+        return host_of(proxy) == host_of(client) and proxy != server
+
+    def receive_sent(self, sending: _Sending, event: MessageEvent) -> None:
+        """The answer to a SEND."""
+        messages, said = sending.messages, header(event.values)
+        code, status = event.error or (0, _OK)
+        places, offset = places_of(text(said, "msgId")), number(said, "queueOffset", -1)
+        for at, message in enumerate(messages):
+            if message.answered is None or message.status != _OK or event.stream == message.stream:
+                message.answered, message.status = event.time, status
+            message.note("stored" if code in IS_STORED else "refused", event)
+            if code not in IS_STORED:
+                message.state = REFUSED
+                continue
+            message.state = HALF if message.half else STORED
+            if not message.half and message.due is None:  # else the broker keeps it in a topic of its own
+                message.queue, message.offset = number(said, "queueId", -1), offset + at
+            if len(places) == len(messages):
+                message.place = places[at]
+            elif places:
+                message.place = (*places[0][:2], at)
+            if len(messages) == 1:
+                message.key = message.key or text(said, "transactionId")
+            self.messages.add(message, message.key, message.place)
+
+    def end_transaction(self, event: MessageEvent) -> None:
+        """END_TRANSACTION."""
+        said = header(event.values)
+        message = self.messages.find(text(said, "transactionId"), text(said, "msgId"))
+        word = _ENDS.get(number(said, "commitOrRollback"))
+        if message is not None and word is not None:
+            message.note(word, event)
+            message.state = STORED if word == "committed" else ROLLED_BACK
+
+    def recall(self, event: MessageEvent) -> None:
+        """The answer to RECALL_MESSAGE."""
+        message = self.messages.find(text(header(event.values), "msgId"))
+        if message is not None and event.error is None:
+            message.note("recalled", event)
+            message.state = RECALLED
+
+    def receive_beat(self, event: MessageEvent) -> None:
+        """HEART_BEAT."""
+        for each in structs(struct(event.values, "body").get("consumerDataSet"))[:MOST_READERS]:
+            group, model = text(each, "groupName"), text(each, "messageModel")
+            if group is not None:
+                self.broadcasting[group] = model == "BROADCASTING"
+
+    def find_reader(self, group: str | None, event: MessageEvent) -> Reader:
+        """Who reads."""
+        return group, event.client if self.broadcasting.get(group) else None
+
+    def receive_read(self, event: MessageEvent) -> None:
+        """A PULL or POP."""
+        said, pops = header(event.values), (event.operation or "") in POPS.split()
+        reader, broker = self.find_reader(text(said, "consumerGroup"), event), _brokers(said, event)[0]
+        if not pops and number(said, "sysFlag") & _COMMITS:
+            self.commit(event)
+        self.await_answer(event, _Reading(reader, broker, event.client, "pop" if pops else "pull"))
+
+    def commit(self, event: MessageEvent) -> None:
+        """An offset is committed."""
+        said = header(event.values)
+        reader, topic = self.find_reader(text(said, "consumerGroup"), event), text(said, "topic")
+        for broker in _brokers(said, event):
+            queue = reader, topic, number(said, "queueId"), broker
+            done = self.outstanding.acknowledge_before(queue, number(said, "commitOffset"))
+            for left, (found, *_) in enumerate(reversed(done)):
+                if found.at[:-1] == queue and not found.is_back and found.open:
+                    _acknowledge(event, found, is_named=left < MOST_NAMED)
+
+    def receive_messages(self, reading: _Reading, event: MessageEvent) -> None:
+        """The answer to a PULL or POP."""
+        for each in messages_in(event, reading.reader[0]):
+            self.deliver(event, reading, each)
+
+    def deliver(self, event: MessageEvent, reading: _Reading, each: Found) -> None:
+        """A message comes to a group."""
+        message = self.find_message(event, reading, each)
+        reader, queue = reading.reader, (reading.reader, each.topic, each.queue, reading.broker)
+        found, word = message.to.get(reader), "delivered"
+        if found is None:
+            if len(message.to) >= MOST_READERS:
+                return
+            found = message.to[reader] = Delivery(
+                *(event.time, event.time), subject=message, group=reader[0], how=reading.how, delivery=event.row,
+                time=event.time,
+            )  # fmt: skip
+        elif found.open and found.stream != event.stream and self.is_between(event.stream, found.stream):
+            found.time = event.time  # a proxy hands on what it got itself
+        else:
+            found.again += 1
+            word = "redelivered"
+        found.consumer = reading.client
+        found.note(word, event)
+        message.hear(event)
+        found.at, found.stream, found.counted = (*queue, each.offset), event.stream, max(found.counted, each.count)
+        found.is_back, found.open = False, True
+        self.outstanding.deliver(queue, each.offset, found)
+
+    def find_message(self, event: MessageEvent, reading: _Reading, each: Found) -> Message:
+        """What is sent under that name, or lies there; else one that was sent before the capture."""
+        said, key = each.said, text(each.said, "UNIQ_KEY")
+        message = self.messages.find(each.place, key, place_of(text(said, "ORIGIN_MESSAGE_ID") or ""))
+        if message is None:
+            topic = real_topic(each.topic, reading.reader[0], said)
+            message = Message(event.time, event.time, topic=topic, key=key)
+            message.keys, message.tags = text(said, "KEYS"), text(said, "TAGS")
+        if message.due is None:
+            message.due = due(said, None)
+        if not (each.topic or "").startswith(RETRY):
+            message.place, message.queue, message.offset = each.place, each.queue, each.offset
+        elif message.place is None:
+            message.place = each.place
+        if message.state in (UNANSWERED, HALF):
+            message.state = STORED
+        self.messages.add(message, message.key, each.place)
+        return message
+
+    def receive_ack(self, event: MessageEvent) -> None:
+        """ACK_MESSAGE."""
+        said = header(event.values)
+        self.acknowledge([receipt(said)], _brokers(said, event), event)
+
+    def receive_batch_ack(self, event: MessageEvent) -> None:
+        """BATCH_ACK_MESSAGE."""
+        body = struct(event.values, "body")
+        self.acknowledge(islice(receipts(body), MOST_IDS), _brokers(body, event, "brokerName"), event)
+
+    def acknowledge(self, names: Iterable[Receipt], brokers: Iterable[str], event: MessageEvent) -> None:
+        """Messages are acknowledged, if the answer says so, or none is awaited."""
+        places = [
+            ((self.find_reader(each.group, event), each.topic, each.queue, broker), each.offset)
+            for each in names
+            for broker in brokers
+        ]
+        acking = _Acking(event._replace(values={}), places)
+        self.await_answer(event, acking)
+        if event.partner is None:
+            self.receive_acked(acking, event)
+
+    def receive_acked(self, acking: _Acking, event: MessageEvent) -> None:
+        """The answer to an acknowledgement."""
+        for queue, offset in acking.places if event.error is None or event.partner is None else ():
+            done = self.outstanding.acknowledge(queue, offset)
+            if done is not None:
+                _acknowledge(acking.event, done.thing)
+
+    def receive_back(self, event: MessageEvent) -> None:
+        """CONSUMER_SEND_MSG_BACK."""
+        said = header(event.values)
+        origin, at = text(said, "originMsgId"), number(said, "offset", -1)
+        message = self.messages.find((event.server, at, 0))
+        if message is None or origin not in (None, message.key):
+            message = self.messages.find(origin, place_of(origin or "")) or message
+        found = None if message is None else message.to.get(self.find_reader(text(said, "group"), event))
+        if found is not None:
+            most = number(said, "maxReconsumeTimes", -1)
+            found.dead = number(said, "delayLevel") < 0 or 0 <= most <= found.counted
+            _return(event, found)
+            self.await_answer(event, _Return(found))
+
+    def send_back(self, event: MessageEvent, what: Sent) -> None:
+        """A SEND to a topic of retries, as of one who consumes in order, or could not send back."""
+        said = what.each[0]
+        message = self.messages.find(text(said, "UNIQ_KEY"), place_of(text(said, "ORIGIN_MESSAGE_ID") or ""))
+        found = None if message is None else message.to.get(self.find_reader(what.retry_group, event))
+        if found is not None:
+            found.dead = 0 <= what.most < what.again
+            _return(event, found)
+
+    def receive_returned(self, back: _Return, event: MessageEvent) -> None:
+        """The answer to what was sent back: an error, and it stays where it was."""
+        if event.error is not None:
+            found = back.found
+            found.is_back = found.dead = False
+            found.returned -= 1
+            found.note("kept", event)
+            found.subject.hear(event)
+
+    on = (
+        on(SINGLE_SENDS, ASKS, receive_send, *_SENT, "reconsumeTimes", "maxReconsumeTimes")
+        | on(BATCH_SEND, ASKS, receive_send, *_SENT, ("body", "messages"))
+        | on(
+            *(
+                f"{SINGLE_SENDS} {BATCH_SEND}",
+                ANSWERS,
+                for_request(receive_sent, _Sending),
+                "msgId",
+                "queueId",
+                "queueOffset",
+            ),
+            *("transactionId", REPORTED),
+        )
+        | on(
+            *(PULLS, ASKS, receive_read, "consumerGroup", "topic", "queueId", "sysFlag", "commitOffset", "bname"),
+        )
+        | on(POPS, ASKS, receive_read, "consumerGroup", "topic", "bname")
+        | on(f"{PULLS} {POPS}", ANSWERS, for_request(receive_messages, _Reading), ("body", "messages"))
+        | on("UPDATE_CONSUMER_OFFSET", ASKS, commit, "consumerGroup", "topic", "queueId", "commitOffset", "bname")
+        | on("ACK_MESSAGE", ASKS, receive_ack, *("consumerGroup", "topic", "queueId", "offset", "extraInfo", "bname"))
+        | on("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"), ("body", "brokerName"))
+        | on(
+            *("CONSUMER_SEND_MSG_BACK", ASKS, receive_back, "offset", "group", "originMsgId", "delayLevel"),
+            "maxReconsumeTimes",
+        )
+        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Acking), REPORTED)
+        | on("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned, _Return), REPORTED)
+        | on("END_TRANSACTION", ASKS, end_transaction, "transactionId", "msgId", "commitOrRollback")
+        | on("RECALL_MESSAGE", ANSWERS, recall, "msgId", REPORTED)
+        | on("HEART_BEAT", ASKS, receive_beat, ("body", "consumerDataSet"))
+    )
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        what = f"message {cells['message']}" if cells["message"] else "a message"
+        about = f" of {cells['topic']}" if cells["topic"] else ""
+        to = f" to {cells['group']}" if cells["group"] else ""
+        status = [cells["status"]] if cells["state"] == "refused" and cells["status"] else []
+        took = [f"{name} {lasting(cells[key])}" for name, key in _TOOK if cells[key] is not None]
+        again = [f"redelivered {count_text(cells['redelivered'], 'time')}"] if cells["redelivered"] else []
+        return f"{_VERBS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *status, *took, *again])
+
+
+def _brokers(said: Mapping[str, Any], event: MessageEvent, name: str = "bname") -> tuple[str, ...]:
+    """What a broker may be called: its name, where it is said, and the address."""
+    called = text(said, name)
+    return (event.server,) if called is None else (called, event.server)
+
+
+def _acknowledge(event: MessageEvent, found: Delivery, *, is_named: bool = True) -> None:
+    found.subject.hear(event)
+    found.open = False
+    if is_named:
+        found.note("acked", event)
+    if found.acked is None:
+        found.acked, found.ack = event.time, event.row
+
+
+def _return(event: MessageEvent, found: Delivery) -> None:
+    found.is_back = True
+    found.returned += 1
+    found.note("dead" if found.dead else "returned", event)
+    found.subject.hear(event)
+
+
+_TOOK = (
+    ("answered after", "answer_ns"),
+    ("delivered after", "delivery_ns"),
+    ("acknowledged after another", "ack_ns"),
+    ("end to end", "end_to_end_ns"),
+)
+
+_VERBS = {
+    "sent": "sends",
+    "stored": "confirms",
+    "refused": "refuses",
+    "committed": "commits",
+    "rolled back": "rolls back",
+    "recalled": "recalls",
+    "delivered": "delivers",
+    "redelivered": "delivers again",
+    "acked": "acknowledges",
+    "returned": "sends back",
+    "dead": "gives up",
+    "kept": "does not take back",
+}

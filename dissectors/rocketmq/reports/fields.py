@@ -1,0 +1,52 @@
+"""Which commands RocketMQ's reports and checks want, by name, and what is alike in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.message import Path, Role
+from dissectors.report import Row
+from dissectors.rocketmq.codes import operations
+from dissectors.slotted import slotted
+from dissectors.values import struct
+
+ROCKETMQ = "rocketmq"
+
+ASKS = (Role.REQUEST, Role.ONEWAY)
+ANSWERS = (Role.RESPONSE,)
+
+PULLS, POPS = "PULL_MESSAGE LITE_PULL_MESSAGE", "POP_MESSAGE POP_LITE_MESSAGE"
+
+
+@cache
+def codes() -> Mapping[str, int]:
+    """Request codes by name; HEART_BEAT and PULL are the clients', not those of the controllers' raft (DLedger)."""
+    found: dict[str, int] = {}
+    for code, operation in operations().items():
+        found.setdefault(operation.name, code)
+    return found
+
+
+def on(names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path) -> dict[MessageKind, Subscription]:
+    """A handler of commands (names with spaces between) in some roles, and the fields that it looks at: a text is a
+    member of the header, a path is one from the top.
+    """
+    kinds = [(ROCKETMQ, codes()[name], role) for name in names.split() for role in roles]
+    return subscribe(kinds, handle, (("header", path) if isinstance(path, str) else path for path in paths))
+
+
+def header(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the header's class says; without fields where there is none."""
+    return struct(values, "header")
+
+
+@slotted(frozen=False, eq=False)
+class Line(Row):
+    """A row of what goes on for as long as the capture does: a topic, a group, a queue, a server."""
+
+    def hear(self, event: MessageEvent) -> None:
+        """There is something new; clocks of two interfaces may differ."""
+        self.first, self.last = min(self.first, event.time), max(self.last, event.time)

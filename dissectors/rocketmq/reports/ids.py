@@ -1,0 +1,97 @@
+"""Where a message lies and what it is called: offset ids, names of topics, properties.
+
+Facts (MessageDecoder.createMessageId, MixAll, KeyBuilder, MessageConst). A broker calls a message by its own address
+and the offset in its commit log, 16 or 28 bytes as hex: the offset id. A client gives each message a name of its own,
+which stays with it from broker to broker, through retries, delays and transactions: the property UNIQ_KEY; old clients
+give none. A group's retries have a topic of their own, `%RETRY%` and the group, behind which that of popped messages
+has the topic, too: behind `_` (V1) or `+` (V2). Properties are one text in a header, as they are in a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any
+
+from dissectors.rocketmq.stored import properties_in
+from dissectors.values import text
+
+RETRY = "%RETRY%"
+MOST_IDS = 1024
+"""Ids of one answer, and messages of one batch, that are told."""
+
+Place = tuple[str, int, int]
+"""The broker's address and port, the offset in its commit log, and which of an inner batch it is; else 0."""
+
+_LENGTHS = (32, 56)
+_PORT = 8
+_MOST_DIGITS = 18
+_POP_RETRY = {"1": "_", "2": "+"}
+
+
+def place_of(id_: str) -> Place | None:
+    """What an offset id means; None for what is none."""
+    if len(id_) not in _LENGTHS:
+        return None
+    try:
+        raw = bytes.fromhex(id_)
+    except ValueError:
+        return None
+    if len(raw) * 2 != len(id_):  # fromhex passes over spaces
+        return None
+    return _host(raw[:-_PORT]), int.from_bytes(raw[-_PORT:], signed=True), 0
+
+
+def places_of(ids: str | None) -> list[Place]:
+    """The same of several behind commas, as the answer to a batch has them."""
+    found = [place_of(each) for each in (ids or "").split(",", MOST_IDS)[:MOST_IDS]]
+    return [each for each in found if each is not None]
+
+
+@lru_cache(maxsize=1024)
+def _host(raw: bytes) -> str:
+    """As stored messages say theirs: `127.0.0.1:10911`, `[::1]:10911`."""
+    address, port = ip_address(raw[:-4]), int.from_bytes(raw[-4:], signed=True)
+    return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
+
+
+def id_of(place: Place) -> str | None:
+    """The offset id of a place; None where its host is no address."""
+    host, _, port = place[0].rpartition(":")
+    try:
+        raw = ip_address(host.strip("[]")).packed + int(port).to_bytes(4, signed=True)
+        return (raw + place[1].to_bytes(8, signed=True)).hex().upper()
+    except (ValueError, OverflowError):
+        return None
+
+
+def properties(raw: object) -> Mapping[str, Any]:
+    """The properties of a message, of a header's text or as they were decoded."""
+    if isinstance(raw, dict):
+        return raw
+    return properties_in(raw) if isinstance(raw, str) else {}
+
+
+def count(values: Mapping[str, Any], name: str) -> int | None:
+    """A property that is a number, not negative; None for none."""
+    found = text(values, name)
+    if found is None or len(found) > _MOST_DIGITS or not (found.isascii() and found.isdigit()):
+        return None
+    return int(found)
+
+
+def retry_topic(topic: str | None, group: str | None, kind: str) -> str | None:
+    """The topic that a receipt handle means, which says by 0, 1 or 2 whether it is one of retries."""
+    separator = _POP_RETRY.get(kind)
+    if topic is None or group is None or separator is None or topic.startswith(RETRY):
+        return topic
+    return f"{RETRY}{group}{separator}{topic}"
+
+
+def real_topic(topic: str | None, group: str | None, said: Mapping[str, Any]) -> str | None:
+    """The topic that a message was sent to, of one that may be a retry's."""
+    if topic is None or not topic.startswith(RETRY):
+        return topic
+    rest = topic[len(RETRY) + len(group or "") :]
+    return text(said, "RETRY_TOPIC") or (rest[1:] if rest[:1] in ("_", "+") else None) or topic

@@ -1,0 +1,208 @@
+"""Messages as they are remembered: their sending, their deliveries, and what they are called.
+
+Facts. A producer that got no answer, or one that does not please it, sends the same message again, under the same
+UNIQ_KEY (DefaultMQProducerImpl.sendDefaultImpl); an application that sends the same object twice does so, too. What is
+sent after it was stored is a message of its own here: an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from dissectors.correlator import BoundedTable
+from dissectors.report import Row, column
+from dissectors.rocketmq.reports.ids import Place, id_of
+from dissectors.slotted import field, slotted
+from dissectors.values import elapsed
+
+LIMIT = 200_000
+"""Messages that are remembered."""
+
+MOST_READERS = 1024
+"""Groups of one message that are told."""
+
+MOST_KEYS = 64
+"""Names of one message."""
+
+UNANSWERED, STORED, REFUSED, HALF, ROLLED_BACK, RECALLED = (
+    "unanswered", "stored", "refused", "half", "rolled back", "recalled",
+)  # fmt: skip
+DELIVERED, RETURNED, DEAD, ACKED = "delivered", "returned", "dead", "acked"
+
+Key = str | Place
+"""UNIQ_KEY, or where it lies."""
+
+Reader = tuple[str | None, str | None]
+"""A group; and the client where each of the group gets all messages."""
+
+
+@slotted(frozen=False, eq=False)
+class Message(Row):
+    """key: its UNIQ_KEY; place: where it lies; names: what it is found by. queue, offset: where consumers find it.
+
+    stream, client, language, group: who sends it; send, sent: row and time of the first SEND; answered: when it was
+    stored or refused, and how (status). attempts: how often it was sent. due: when it shall be delivered, ns since
+    1970.
+    """
+
+    topic: str | None = None
+    key: str | None = None
+    place: Place | None = None
+    queue: int | None = None
+    offset: int | None = None
+    keys: str | None = None
+    tags: str | None = None
+    state: str = STORED
+    status: str | None = None
+    stream: int | None = None
+    client: str | None = None
+    language: str | None = None
+    group: str | None = None
+    send: int | None = None
+    sent: int | None = None
+    answered: int | None = None
+    size: int | None = None
+    batch: int | None = None
+    attempts: int = 0
+    due: int | None = None
+    half: bool = False
+    names: list[Key] = field(default_factory=list)
+    to: dict[Reader, Delivery] = field(default_factory=dict)
+
+    @property
+    def offset_id(self) -> str | None:
+        """What a broker calls it."""
+        return None if self.place is None else id_of(self.place)
+
+
+@slotted(frozen=False, eq=False)
+class Delivery(Row):
+    """Of a message to one group; or of one that was delivered to none, which has no time.
+
+    stream: of the consumer that got it last; at: its queue and offset. time: of the first one. again: how often it came
+    again; counted: how often by the broker's count. is_back: whether it waits to come again; open: it may be acked;
+    acked: since when nothing of it is left.
+    """
+
+    subject: Message = field(default=None)
+    topic: str | None = column(
+        "text", "as it was sent to; of a message that comes again not the topic of retries", of="subject.topic"
+    )
+    message: str | None = column(
+        *("text", "its UNIQ_KEY, which the client gives it; else its offset id"),
+        of=lambda found: found.subject.key or found.subject.offset_id,
+    )
+    group: str | None = column("text", "the consumer group that it was delivered to; each has a line of its own")
+    state: str = column(
+        "text",
+        "unanswered, stored, refused, half, rolled back, recalled (delivered to nobody); delivered, acked, returned "
+        "(sent back), dead (sent back too often)",
+        of="outcome",
+    )
+    status: str | None = column(
+        "text", "what the broker answered: SEND_OK, or the name of the response code", of="subject.status"
+    )
+    keys: str | None = column("text", "by which it may be looked for", of="subject.keys")
+    tags: str | None = column("text", "by which consumers choose", of="subject.tags")
+    queue: int | None = column("number", "in which queue of the topic it lies", of="subject.queue")
+    offset: int | None = column("number", "where in that queue", of="subject.offset")
+    offset_id: str | None = column(
+        "text", "the broker's address and the offset in its commit log, as hex", of="subject.offset_id"
+    )
+    producer: str | None = column("text", "the group that sends it", of="subject.group")
+    sender: str | None = column("text", "the address that sends it", of="subject.client")
+    language: str | None = column("text", "the language and version of who sends it", of="subject.language")
+    consumer: str | None = column("text", "the address that it was delivered to last")
+    how: str | None = column("text", "pull or pop")
+    sent: int | None = column("time", "when its first SEND came", of="subject.sent")
+    bytes: int | None = column("number", "bytes of that SEND, all of the frame", of="subject.size")
+    batch: int | None = column("number", "messages that were sent with it in one SEND, of a batch", of="subject.batch")
+    attempts: int | None = column("number", "how often it was sent", of=lambda found: found.subject.attempts or None)
+    answer_ns: int | None = column(
+        *("duration", "from the first SEND to the answer that counts"),
+        of=lambda found: elapsed(found.subject.sent, found.subject.answered),
+    )
+    due: int | None = column(
+        "time", "when it shall be delivered; by DELAY or TIMER_DELAY an estimate", of="subject.due"
+    )
+    delivery_ns: int | None = column(
+        *("duration", "from SEND to the first answer with it"),
+        of=lambda found: elapsed(found.subject.sent, found.time),
+    )
+    late_ns: int | None = column(
+        "duration", "from when it was due to there", of=lambda found: elapsed(found.subject.due, found.time)
+    )
+    ack_ns: int | None = column(
+        *("duration", "from there to the ACK, or to the committed offset behind it"),
+        of=lambda found: elapsed(found.time, found.acked),
+    )
+    end_to_end_ns: int | None = column(
+        "duration", "from SEND to there", of=lambda found: elapsed(found.subject.sent, found.acked)
+    )
+    redelivered: int = column(
+        *("number", "how often it was delivered again, seen or as the broker counts"),
+        of=lambda found: max(found.again, found.counted),
+    )
+    returned: int = column("number", "how often it was sent back", 0)
+    send: int | None = column("message", "its SEND", of="subject.send")
+    delivery: int | None = column("message", "the first answer with it")
+    ack: int | None = column("message", "the ACK, or what commits")
+    stream: int = -1
+    at: tuple[object, ...] = ()
+    time: int | None = None
+    counted: int = 0
+    again: int = 0
+    is_back: bool = False
+    dead: bool = False
+    open: bool = True
+    acked: int | None = None
+
+    @property
+    def outcome(self) -> str:
+        """How it stands."""
+        if self.time is None:
+            return self.subject.state
+        if self.dead:
+            return DEAD
+        if self.is_back:
+            return RETURNED
+        return DELIVERED if self.open or self.acked is None else ACKED
+
+
+class Messages:
+    """All messages, by what they are called. evict: takes the oldest, where there are too many."""
+
+    def __init__(self, evict: Callable[[Message], object]) -> None:
+        self._known: BoundedTable[int, Message] = BoundedTable(LIMIT, evict=self._evict)
+        self._evicted = evict
+        self._at: dict[Key, Message] = {}
+
+    def all(self) -> Iterable[Message]:
+        """Those that are not forgotten."""
+        return self._known.values()
+
+    def find(self, *names: Key | None) -> Message | None:
+        """The message of the first of these names that is known; of several of that name the latest."""
+        return next((self._at[name] for name in names if name is not None and name in self._at), None)
+
+    def add(self, message: Message, *names: Key | None) -> None:
+        """A message, and what it is called."""
+        for name in names:
+            if name is not None and self._at.get(name) is not message:
+                self._at[name] = message
+                if len(message.names) < MOST_KEYS:
+                    message.names.append(name)
+                else:
+                    self._forget(message.names[-1], message)
+                    message.names[-1] = name
+        if id(message) not in self._known:
+            self._known[id(message)] = message
+
+    def _evict(self, message: Message) -> None:
+        for name in message.names:
+            self._forget(name, message)
+        self._evicted(message)
+
+    def _forget(self, name: Key, message: Message) -> None:
+        if self._at.get(name) is message:
+            del self._at[name]

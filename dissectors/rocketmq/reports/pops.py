@@ -1,0 +1,250 @@
+"""The report of pops: each message that a group popped, until when nobody else gets it, and what became of it.
+
+Facts (PopMessageProcessor, AckMessageProcessor, ChangeInvisibleTimeProcessor, PopReviveService). Who pops a message has
+it alone for the invisible time, from the pop time on, both by the broker's clock. Within it the consumer acknowledges
+it, by its receipt handle, or changes the time; the answer tells the new one, and with it a new handle. What is neither
+acknowledged nor changed in time is written to a topic of retries, and popped again, with one more in reconsumeTimes,
+under the same UNIQ_KEY; of a queue in order it is popped again from where it lies. Batches stored as one message are
+popped as one. A handle has the pop time in it; one of an earlier pop means nothing any more.
+
+An acknowledgement counts when it is answered without error; a broker says so, too, of one that came too late, so what
+came behind the time is `late`, by the capture's clock: an estimate, as `expired` is. A change by which the time
+is over sooner than before hands the message back, another one extends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request, keep_time
+from dissectors.report import REPORTED, Report, ReportRow, Row, column
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, header, on
+from dissectors.rocketmq.reports.handles import Receipt, handle_of, receipt, receipts
+from dissectors.rocketmq.reports.ids import MOST_IDS, id_of, properties, retry_topic
+from dissectors.slotted import slotted
+from dissectors.values import elapsed, number, struct, structs, text
+from dissectors.wire.amounts import count_text
+from dissectors.wire.times import lasting
+
+POPPED, ACKED, LATE, EXPIRED, AGAIN = "popped", "acked", "late", "expired", "popped again"
+
+_MS = 1_000_000
+_CHANGE = "CHANGE_MESSAGE_INVISIBLETIME"
+_TOLD = ("popTime", "invisibleTime", "reviveQid")
+_LONGEST = (1 << 63) // _MS // 4
+
+_Key = tuple[str | None, str | None, int, int, str]
+"""Group, topic (of retries, too), queue, offset there, and the broker's address."""
+
+
+class _Asked(NamedTuple):
+    """A POP until its answer comes."""
+
+    group: str | None
+    client: str
+
+
+@slotted(frozen=False, eq=False)
+class Pop(Row):
+    """One message of one pop. lies_in: the topic where it lies; time: the pop time, ms by the broker's clock; acked_at:
+    when it was acknowledged.
+    """
+
+    topic: str | None = column("text", "the topic that was popped from")
+    message: str | None = column("text", "its UNIQ_KEY, which the client gave it; else its offset id")
+    group: str | None = column("text", "the consumer group")
+    state: str = column(
+        "text",
+        "popped (its time is not over), acked, late (acked when it was over), expired, popped again (by anybody of "
+        "the group)",
+        POPPED,
+    )
+    retry_topic: str | None = column(
+        *("text", "the topic of retries in which it lies, where that is another"),
+        of=lambda pop: pop.lies_in if pop.lies_in != pop.topic else None,
+    )
+    queue: int = column("number", "the queue in which it lies", 0)
+    offset: int = column("number", "where in that queue", 0)
+    client: str = column("text", "the address that popped it", "")
+    broker: str = column("text", "the address of the broker", "")
+    popped: int = column("time", "when the answer with it came", of="first")
+    invisible_ns: int = column("duration", "for how long nobody else gets it, as it was popped", 0)
+    until: int = column("time", "when that is over, by the last change, counted from the answer that told it", 0)
+    revive_queue: int = column("number", "the queue of the broker's own topic in which it waits to be revived", 0)
+    again: int = column("number", "how often it was given back before, as the broker counts (reconsumeTimes)", 0)
+    extended: int = column("number", "changes by which it has more time", 0)
+    handed_back: int = column("number", "changes by which its time is over sooner", 0)
+    ack_ns: int | None = column(
+        *("duration", "from the answer with it to its acknowledgement"),
+        of=lambda pop: elapsed(pop.first, pop.acked_at),
+    )
+    handle: str | None = column("text", "the last receipt handle that was seen of it")
+    error: str | None = column("text", "the first error that an acknowledgement or change was answered with")
+    pop: int = column("message", "the answer with it", 0)
+    ack: int | None = column("message", "its acknowledgement")
+    lies_in: str | None = None
+    time: int = 0
+    acked_at: int | None = None
+
+
+class _Naming(NamedTuple):
+    """What names pops, until its answer comes. event: without values, which may be many."""
+
+    event: MessageEvent
+    found: list[Pop]
+
+
+def _weigh(kept: _Asked | _Naming) -> int:
+    return len(kept.found) if isinstance(kept, _Naming) else 1
+
+
+class Pops(Report[Pop]):
+    """See the module. One is over when it is popped again; what was acknowledged, too, may be so once more."""
+
+    name = "pops"
+    about = "each message that was popped: until when nobody else gets it, and whether it was acknowledged"
+    needs = ROCKETMQ
+    row = Pop
+
+    def _begin(self) -> None:
+        self.requests = WeighedTable(_weigh, 2 * LIMIT)
+        self.now = 0
+        self.named: BoundedTable[tuple[str | None, str], _Key] = BoundedTable(self.limit)
+        """By group and what it is called where a message was popped last."""
+
+    def close(self, row: Pop) -> None:
+        """See Report."""
+        if row.state == POPPED and self.now > row.until:
+            row.state = EXPIRED
+        super().close(row)
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """POP_MESSAGE."""
+        self.await_answer(event, _Asked(text(header(event.values), "consumerGroup"), event.client))
+
+    def receive_messages(self, asked: _Asked, event: MessageEvent) -> None:
+        """Its answer."""
+        for each in structs(struct(event.values, "body").get("messages")):
+            self.add(event, asked, header(event.values), each)
+
+    def add(self, event: MessageEvent, asked: _Asked, said: Mapping[str, Any], each: Mapping[str, Any]) -> None:
+        """One of its messages."""
+        own, group, topic = properties(each.get("properties")), asked.group, text(each, "topic")
+        queue, offset = number(each, "queueId"), number(each, "queueOffset")
+        invisible, revive = number(said, "invisibleTime"), number(said, "reviveQid")
+        handle = handle_of(text(own, "POP_CK"))
+        if handle is not None:
+            queue, offset, invisible, revive = handle.queue, handle.offset, handle.invisible, handle.revive
+        lies_in = retry_topic(topic, group, handle.kind if handle else "0")
+        key = group, lies_in, queue, offset, event.server
+        place = id_of((text(each, "storeHost") or "", number(each, "commitLogOffset"), 0))
+        called = text(own, "UNIQ_KEY") or place
+        self.pop_again(event, group, called, key)
+        wait = _wait(invisible)
+        pop = Pop(
+            event.time, event.time, topic=topic, message=called, group=group, queue=queue, offset=offset,
+            client=asked.client, broker=event.server, invisible_ns=wait, until=event.time + wait, revive_queue=revive,
+            again=number(each, "reconsumeTimes"), handle=handle.text if handle else None, pop=event.row,
+            lies_in=lies_in, time=number(said, "popTime"),
+        )  # fmt: skip
+        pop.note("popped", event)
+        self.rows[key] = pop
+        if called is not None:
+            self.named[group, called] = key
+
+    def pop_again(self, event: MessageEvent, group: str | None, called: str | None, key: _Key) -> None:
+        """What was popped before is over: what lies there, or has that name."""
+        older = {key, None if called is None else self.named.get((group, called))}
+        for each in older:
+            before = self.rows.pop(each)
+            if before is not None:
+                if before.state == POPPED:
+                    before.state = AGAIN
+                    before.note("popped again", event)
+                self.close(before)
+
+    def receive_ack(self, event: MessageEvent) -> None:
+        """ACK_MESSAGE or CHANGE_MESSAGE_INVISIBLETIME."""
+        self.name_pops([receipt(header(event.values))], event)
+
+    def receive_batch_ack(self, event: MessageEvent) -> None:
+        """BATCH_ACK_MESSAGE."""
+        self.name_pops(islice(receipts(struct(event.values, "body")), MOST_IDS), event)
+
+    def name_pops(self, receipts: Iterable[Receipt], event: MessageEvent) -> None:
+        """Some pops are named; what is done to them its answer says."""
+        shown, found = text(header(event.values), "extraInfo"), []
+        for each in receipts:
+            pop = self.rows.get((each.group, each.topic, each.queue, each.offset, event.server))
+            if pop is not None and each.time not in (None, pop.time):
+                pop.note("old handle", event)
+            elif pop is not None:
+                pop.handle = shown or pop.handle
+                found.append(pop)
+        self.await_answer(event, _Naming(event._replace(values={}), found))
+        if event.partner is None:
+            self.acknowledge(event, found)
+
+    def acknowledge(self, event: MessageEvent, found: Iterable[Pop]) -> None:
+        """They are acknowledged."""
+        for pop in found:
+            pop.note("acked", event)
+            if pop.acked_at is None:
+                pop.acked_at, pop.ack = event.time, event.row
+                pop.state = LATE if event.time > pop.until else ACKED
+
+    def receive_acked(self, naming: _Naming, event: MessageEvent) -> None:
+        """The answer to an acknowledgement."""
+        if event.error is None:
+            self.acknowledge(*naming)
+        _fail(event, naming.found)
+
+    def receive_changed(self, naming: _Naming, event: MessageEvent) -> None:
+        """The answer to a change."""
+        _fail(event, naming.found)
+        if event.error is not None:
+            return
+        said = header(event.values)
+        until = event.time + _wait(number(said, "invisibleTime"))
+        for pop in naming.found:
+            sooner = until < pop.until
+            pop.note("handed back" if sooner else "extended", event)
+            pop.handed_back += sooner
+            pop.extended += not sooner
+            pop.until, pop.revive_queue, pop.time = until, number(said, "reviveQid"), number(said, "popTime")
+
+    on = keep_time(
+        on(POPS, ASKS, receive_request, "consumerGroup")
+        | on(POPS, ANSWERS, for_request(receive_messages, _Asked), *_TOLD, ("body", "messages"))
+        | on(f"ACK_MESSAGE {_CHANGE}", ASKS, receive_ack, "consumerGroup", "topic", "queueId", "offset", "extraInfo")
+        | on("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"))
+        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Naming), REPORTED)
+        | on(_CHANGE, ANSWERS, for_request(receive_changed, _Naming), *_TOLD, REPORTED)
+    )
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        about = f" of {cells['topic']}" if cells["topic"] else ""
+        by = f" by {cells['group']}" if cells["group"] else ""
+        parts = [f"{word}: message {cells['message']}{about}{by}, {cells['state']}"]
+        parts += [f"after {lasting(cells['ack_ns'])}"] if cells["ack_ns"] is not None else []
+        parts += [f"it has {lasting(cells['invisible_ns'])}"]
+        parts += [f"extended {count_text(cells['extended'], 'time')}"] if cells["extended"] else []
+        parts += [cells["error"]] if cells["error"] else []
+        return ", ".join(parts)
+
+
+def _wait(milliseconds: int) -> int:
+    """How long nobody else gets a message, ns."""
+    return min(max(milliseconds, 0), _LONGEST) * _MS
+
+
+def _fail(event: MessageEvent, found: Iterable[Pop]) -> None:
+    """What an error is of."""
+    if event.error is not None:
+        for pop in found:
+            pop.error = pop.error or event.error[1]
+            pop.note("refused", event)

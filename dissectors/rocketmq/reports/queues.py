@@ -1,0 +1,199 @@
+"""The report of queues: how far each group has read them, who read, and what came of its pulls.
+
+Facts (PullMessageProcessor, PullRequestHoldService, PullSysFlag, PopMessageProcessor). A consumer of a queue pulls from
+queueOffset on and is told nextBeginOffset, where to go on, and the queue's minOffset and maxOffset, which is one beyond
+the last message. A pull may say how far the group has come (commitOffset, with a flag in sysFlag); else the client
+says so every 5 s (UPDATE_CONSUMER_OFFSET). A pull that finds nothing is held for up to suspendTimeoutMillis where its
+flag allows it: that is waiting for messages, not slowness. What is popped has no offset that a client keeps: the broker
+chooses the queue (-1), and restNum is how many messages it has left.
+
+Estimates. The lag is maxOffset of the latest answer less the offset that was committed last, or pulled to where none
+was; after that answer more may have come. An answer that was allowed to wait, and took longer than HELD, was held: from
+the store it takes a few milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dissectors.correlator import MessageEvent, for_request
+from dissectors.report import REPORTED, Report, ReportRow, add_name, column
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, Line, header, on
+from dissectors.slotted import slotted
+from dissectors.values import number, text
+from dissectors.wire.amounts import count_text
+
+HELD = 100_000_000
+"""Nanoseconds: see the module."""
+
+MAY_WAIT, COMMITS = 2, 1
+"""Of a pull's sysFlag (PullSysFlag)."""
+
+_COMMIT, _QUERY = "UPDATE_CONSUMER_OFFSET", "QUERY_CONSUMER_OFFSET"
+_EMPTY = {19: "empty", 20: "retry", 21: "moved", 209: "full", 210: "empty"}
+"""Response codes that say that there is nothing to be had now, and what is counted."""
+
+_QUEUE = ("consumerGroup", "topic", "queueId")
+
+_Key = tuple[str, str, str, int]
+"""Broker, group, topic, queue."""
+
+
+@slotted(frozen=False, eq=False)
+class Queue(Line):
+    """Offsets are None where nobody told them. client: who pulled last. rest: messages that a broker has left."""
+
+    topic: str = column("text", "the queue's", "")
+    queue: int = column("number", "its number; -1 where the broker chooses one, as it does for pops", -1)
+    group: str = column("text", "who reads it", "")
+    lag: int | None = column(
+        *("number", "messages that the group has not committed, or not pulled; of pops what the broker says"),
+        of=lambda row: row.behind,
+    )
+    committed: int | None = column("number", "the offset that was committed last, or that the broker said it knows")
+    pulled: int | None = column("number", "where the next pull begins, by the latest answer")
+    end: int | None = column("number", "maxOffset of the latest answer: one beyond the last message")
+    asked: int = column("number", "pulls and pops", 0)
+    found: int = column("number", "answers with messages", 0)
+    empty: int = column("number", "answers that there is nothing new (PULL_NOT_FOUND, POLLING_TIMEOUT)", 0)
+    held: int = column(
+        "number", "answers that the broker held until there was something, or time was up (an estimate)", 0
+    )
+    longest_held_ns: int | None = column("duration", "the longest of these")
+    slowest_ns: int | None = column("duration", "of the others")
+    waiting: int = column("number", "pulls and pops without an answer", 0)
+    retry: int = column("number", "answers to go on behind messages that nobody wants (PULL_RETRY_IMMEDIATELY)", 0)
+    moved: int = column("number", "answers that the offset is not there (PULL_OFFSET_MOVED)", 0)
+    full: int = column("number", "pops that the broker could not hold (POLLING_FULL)", 0)
+    failed: int = column("number", "answers with another error", 0)
+    error: str | None = column("text", "the latest of these")
+    commits: int = column("number", "how often an offset was committed", 0)
+    back: int = column("number", "of these to an earlier one", 0)
+    begin: int | None = column("number", "where the first pull began")
+    start: int | None = column("number", "minOffset of the latest answer")
+    turns: int = column("number", "how often another client pulled than before", 0)
+    clients: dict[str, None] = column("texts", "addresses that pulled", default_factory=dict)
+    server: str = column("text", "the broker's address", "")
+    rest: int | None = None
+    client: str | None = None
+
+    def commit(self, offset: int) -> None:
+        """The group has come so far."""
+        self.commits += 1
+        self.back += self.committed is not None and offset < self.committed
+        self.committed = offset
+
+    def time(self, took: int, *, may_wait: bool) -> None:
+        """How long an answer took."""
+        if may_wait and took > HELD:
+            self.held += 1
+            self.longest_held_ns = max(self.longest_held_ns or 0, took)
+        else:
+            self.slowest_ns = max(self.slowest_ns or 0, took)
+
+    @property
+    def behind(self) -> int | None:
+        """The lag; see the module."""
+        reached = self.pulled if self.committed is None else self.committed
+        if self.end is None or reached is None:
+            return self.rest
+        return max(self.end - reached, 0)
+
+
+class _Asked(NamedTuple):
+    """A request: its row, when it was, and whether it may be held."""
+
+    row: Queue
+    time: int
+    may_wait: bool
+
+
+class Queues(Report[Queue]):
+    """See the module."""
+
+    name = "queues"
+    about = "each queue that a group reads: how far it has come, who pulls, and what came of its pulls and pops"
+    needs = ROCKETMQ
+    row = Queue
+    key = ("server", "group", "topic", "queue")
+    unnamed = (_QUERY,)
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """A request."""
+        values, name = header(event.values), event.operation
+        group, topic = text(values, "consumerGroup"), text(values, "topic")
+        if group is None or topic is None:
+            return
+        row = self.find((event.server, group, topic, number(values, "queueId", -1)), event)
+        if name == _COMMIT:
+            row.note("commits", event)
+            row.commit(number(values, "commitOffset"))
+        elif name != _QUERY:
+            _pull(row, event.client, values, event)
+        may_wait = number(values, "sysFlag") & MAY_WAIT > 0 or number(values, "pollTime") > 0
+        self.await_answer(event, _Asked(row, event.time, may_wait))
+
+    def receive_offset(self, asked: _Asked, event: MessageEvent) -> None:
+        """The answer to a query."""
+        asked.row.hear(event)
+        offset = header(event.values).get("offset")
+        if event.error is None and isinstance(offset, int):
+            asked.row.committed = offset
+
+    def receive_messages(self, asked: _Asked, event: MessageEvent) -> None:
+        """The answer to a pull or pop."""
+        row, values = asked.row, header(event.values)
+        row.hear(event)
+        row.waiting -= 1
+        what = "found" if event.error is None else _EMPTY.get(event.error[0], "failed")
+        row.time(event.time - asked.time, may_wait=asked.may_wait and what != "failed")
+        setattr(row, what, getattr(row, what) + 1)
+        if what in ("moved", "failed"):
+            row.note(what, event)
+        if what == "failed" and event.error is not None:
+            row.error = event.error[1]
+            return
+        row.pulled = _known(values, "nextBeginOffset", row.pulled)
+        row.start, row.end = _known(values, "minOffset", row.start), _known(values, "maxOffset", row.end)
+        row.rest = _known(values, "restNum", row.rest)
+
+    on = (
+        on(PULLS, ASKS, receive_request, *_QUEUE, "queueOffset", "commitOffset", "sysFlag")
+        | on(
+            *(PULLS, ANSWERS, for_request(receive_messages), REPORTED, "nextBeginOffset", "minOffset", "maxOffset"),
+        )
+        | on(POPS, ASKS, receive_request, *_QUEUE, "pollTime")
+        | on(POPS, ANSWERS, for_request(receive_messages), REPORTED, "restNum")
+        | on(_COMMIT, ASKS, receive_request, *_QUEUE, "commitOffset")
+        | on(_QUERY, ASKS, receive_request, *_QUEUE)
+        | on(_QUERY, ANSWERS, for_request(receive_offset), REPORTED, "offset")
+    )
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        lag = "" if cells["lag"] is None else f", {count_text(cells['lag'], 'message')} behind"
+        committed = "" if cells["committed"] is None else f", committed up to {cells['committed']}"
+        turns = f", pulled by {count_text(len(cells['clients']), 'client')}" if cells["turns"] else ""
+        return f"{word} {cells['topic']}[{cells['queue']}] for group {cells['group']}{committed}{lag}{turns}"
+
+
+def _pull(row: Queue, client: str, values: Mapping[str, Any], event: MessageEvent) -> None:
+    """A pull or pop."""
+    if row.client != client:
+        row.turns += row.client is not None
+        row.client = client
+        add_name(row.clients, client)
+        row.note("pulls", event)
+    row.asked += 1
+    if row.begin is None and (event.operation or "") in PULLS.split():
+        row.begin = number(values, "queueOffset")
+    if number(values, "sysFlag") & COMMITS:
+        row.commit(number(values, "commitOffset"))
+    row.waiting += 1
+
+
+def _known(values: Mapping[str, Any], name: str, before: int | None) -> int | None:
+    found = values.get(name)
+    return found if isinstance(found, int) else before

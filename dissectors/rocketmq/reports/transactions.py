@@ -1,0 +1,200 @@
+"""The report of transactions: when each half message was sent, how often the broker checked it, and how it ended.
+
+Facts (TransactionMQProducer, EndTransactionProcessor, TransactionalMessageServiceImpl, BrokerConfig). A producer sends
+a half message, which the broker keeps in a topic of its own; then END_TRANSACTION commits it (8), rolls it back (12),
+or says that nobody knows yet (0); Java's wants no answer. Of a half message that has not ended after some time, six
+seconds by default, the broker asks a client of the producer's group (CHECK_TRANSACTION_STATE), which says
+END_TRANSACTION again, from a check; fifteen times by default, then it gives up without a word. Each check writes the
+half message anew, at another place; its transactionId, the UNIQ_KEY, stays. What is committed is a message like
+others, at yet another place, under that same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.correlator import MessageEvent, for_request
+from dissectors.message import Role
+from dissectors.report import REPORTED, Report, ReportRow, Row, column
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, header, on
+from dissectors.rocketmq.reports.ids import properties
+from dissectors.rocketmq.reports.sending import (
+    COMMITTED,
+    IS_STORED,
+    ROLLED_BACK,
+    SINGLE_SENDS,
+    is_half,
+    read_send,
+)
+from dissectors.slotted import slotted
+from dissectors.values import elapsed, number, struct, structs, text
+from dissectors.wire.amounts import count_text
+from dissectors.wire.times import lasting
+
+OPEN, UNKNOWN, REFUSED = "open", "unknown", "refused"
+
+_OUTCOMES = {COMMITTED: "committed", ROLLED_BACK: "rolled back"}
+_END, _CHECK = "END_TRANSACTION", "CHECK_TRANSACTION_STATE"
+
+
+@slotted(frozen=False, eq=False)
+class Transaction(Row):
+    """stored: when its half message was; ended: when it was committed or rolled back; checked, read: for the first
+    time.
+    """
+
+    transaction: str = column("text", "its id, the UNIQ_KEY of its message", "")
+    outcome: str = column(
+        "text",
+        "committed, rolled back, unknown (as was said last), refused (the half message), open (nobody said)",
+        OPEN,
+    )
+    by: str | None = column("text", "what ended it: the producer, or a check, which the producer's group answered")
+    topic: str | None = column("text", "of its message")
+    group: str | None = column("text", "the producer group")
+    client: str | None = column("text", "the address that sent the half message; else that ended it")
+    error: str | None = column("text", "the first error that anything in it was answered with")
+    sent: int | None = column("time", "when the half message's SEND came")
+    offset_id: str | None = column(
+        "text", "where the half message lies: the broker's address and the commit log's offset"
+    )
+    table_offset: int | None = column("number", "where it lies in the queue of half messages")
+    half_ns: int | None = column("duration", "from SEND to its answer", of=lambda row: elapsed(row.sent, row.stored))
+    took_ns: int | None = column(
+        *("duration", "from SEND to the END_TRANSACTION that ended it"), of=lambda row: elapsed(row.sent, row.ended)
+    )
+    checks: int = column("number", "how often the broker asked", 0)
+    check_ns: int | None = column(
+        "duration", "from SEND to the first time", of=lambda row: elapsed(row.sent, row.checked)
+    )
+    unknowns: int = column("number", "how often END_TRANSACTION said that nobody knows yet", 0)
+    delivered: int = column("number", "how often it was pulled or popped", 0)
+    delivery_ns: int | None = column(
+        *("duration", "from END_TRANSACTION to the first time"), of=lambda row: elapsed(row.ended, row.read)
+    )
+    send: int | None = column("message", "the half message's SEND")
+    end: int | None = column("message", "the END_TRANSACTION that ended it, or else the last")
+    stored: int | None = None
+    ended: int | None = None
+    checked: int | None = None
+    read: int | None = None
+
+
+class Transactions(Report[Transaction]):
+    """See the module. They are told when the capture ends: a check may come late, and a consumer later."""
+
+    name = "transactions"
+    about = "each RocketMQ transaction: its half message, the broker's checks, its outcome, and who got it"
+    needs = ROCKETMQ
+    row = Transaction
+    key = ("transaction",)
+
+    def ask(self, known: Transaction, word: str, event: MessageEvent) -> None:
+        """A request of one, whose answer is waited for."""
+        known.note(word, event)
+        self.await_answer(event, (word, known))
+
+    def receive_send(self, event: MessageEvent) -> None:
+        """A SEND, which may be of a half message."""
+        if not is_half(header(event.values)):
+            return
+        what = read_send(event)
+        name = text(what.each[0], "UNIQ_KEY")
+        if name is None:
+            return
+        known = self.find(name, event)
+        known.topic, known.group = known.topic or what.topic, known.group or what.group
+        if known.sent is None:
+            known.send, known.sent, known.client = event.row, event.time, event.client
+        if known.outcome == REFUSED:
+            known.outcome = OPEN
+        self.ask(known, "half", event)
+
+    def receive_answer(self, asked: tuple[str, Transaction], event: MessageEvent) -> None:
+        """The answer to a half message, or to an end."""
+        word, known = asked
+        failed = event.error is not None and event.error[0] not in IS_STORED
+        known.error = known.error or (event.error[1] if event.error is not None else None)
+        known.note(f"refuses {word}" if failed else f"{word} stored" if word == "half" else "answer", event)
+        if word != "half":
+            return
+        if failed:
+            known.outcome = REFUSED
+        elif known.stored is None:
+            said = header(event.values)
+            known.stored, known.offset_id = event.time, text(said, "msgId")
+            known.table_offset = number(said, "queueOffset") if "queueOffset" in said else None
+
+    def receive_end(self, event: MessageEvent) -> None:
+        """END_TRANSACTION."""
+        said = header(event.values)
+        name = text(said, "transactionId") or text(said, "msgId")
+        if name is None:
+            return
+        known, checked = self.find(name, event), said.get("fromTransactionCheck") is True
+        known.group = known.group or text(said, "producerGroup")
+        known.client = known.client or event.client
+        known.topic = known.topic or (None if checked else text(said, "topic"))
+        outcome = _OUTCOMES.get(number(said, "commitOrRollback"))
+        known.unknowns += outcome is None
+        if known.ended is None:
+            known.end, known.outcome = event.row, outcome or UNKNOWN
+            known.by = "check" if checked else "producer"
+            known.ended = None if outcome is None else event.time
+        self.ask(known, outcome or UNKNOWN, event)
+
+    def receive_check(self, event: MessageEvent) -> None:
+        """CHECK_TRANSACTION_STATE."""
+        said = header(event.values)
+        name = text(said, "transactionId") or text(said, "msgId")
+        if name is None:
+            return
+        known = self.find(name, event)
+        known.checks += 1
+        known.checked = event.time if known.checked is None else known.checked
+        for each in structs(struct(event.values, "body").get("messages"))[:1]:
+            known.topic = known.topic or text(each, "topic")
+            known.group = known.group or text(properties(each.get("properties")), "PGROUP")
+        known.note("check", event)
+
+    def receive_messages(self, event: MessageEvent) -> None:
+        """Messages are pulled or popped."""
+        if not len(self.rows):
+            return
+        for each in structs(struct(event.values, "body").get("messages")):
+            known = self.rows.get(text(properties(each.get("properties")), "UNIQ_KEY") or "")
+            if known is not None:
+                known.delivered += 1
+                known.read = event.time if known.read is None else known.read
+                known.note("delivered", event)
+
+    on = (
+        on(SINGLE_SENDS, ASKS, receive_send, "producerGroup", "topic", "sysFlag", "properties")
+        | on(SINGLE_SENDS, ANSWERS, for_request(receive_answer), "msgId", "queueOffset", "transactionId", REPORTED)
+        | on(
+            *(_END, ASKS, receive_end, "transactionId", "msgId", "topic", "producerGroup", "commitOrRollback"),
+            "fromTransactionCheck",
+        )
+        | on(_END, ANSWERS, for_request(receive_answer), REPORTED)
+        | on(
+            *(_CHECK, ASKS, receive_check, "transactionId", "msgId", "offsetMsgId", "tranStateTableOffset"),
+            ("body", "messages"),
+        )
+        | on("PULL_MESSAGE LITE_PULL_MESSAGE POP_MESSAGE", ANSWERS, receive_messages, ("body", "messages"))
+    )
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Few SENDs are of half messages; see Report."""
+        return operation in (_END, _CHECK) or role is Role.RESPONSE or is_half(header(values))
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        parts = [f"{word} of transaction {cells['transaction']}: {cells['outcome']}"]
+        parts[0] += f" by the {cells['by']}" if cells["by"] and cells["outcome"] in _OUTCOMES.values() else ""
+        parts += [cells["error"]] if cells["error"] else []
+        parts += [f"in {lasting(cells['took_ns'])}"] if cells["took_ns"] is not None else []
+        parts += [f"checked {count_text(cells['checks'], 'time')}"] if cells["checks"] else []
+        return ", ".join(parts)

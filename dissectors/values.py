@@ -1,0 +1,39 @@
+"""Fields of a message's values, whatever they hold: values may lack anything, and have anything in any place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def number(values: Mapping[str, Any], name: str, missing: int = 0) -> int:
+    """An integer field, or what stands for one that is not there."""
+    found = values.get(name)
+    return found if isinstance(found, int) else missing
+
+
+def text(values: Mapping[str, Any], name: str) -> str | None:
+    """A text; None where there is none, or one of no letters."""
+    found = values.get(name)
+    return found or None if isinstance(found, str) else None
+
+
+def struct(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A struct inside of another; one without fields where there is none."""
+    found = values.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def structs(value: object) -> list[Mapping[str, Any]]:
+    """The structs of an array; nothing of what is none, or was not read."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def elapsed(first: int | None, then: int | None) -> int | None:
+    """ns from one time to another, of clocks that may differ; None where one of them is unknown."""
+    return None if first is None or then is None else max(then - first, 0)
+
+
+def host_of(endpoint: str) -> str:
+    """An address without its port."""
+    return endpoint.rpartition(":")[0]

@@ -1,0 +1,101 @@
+"""Clients that nearly lose their session, and connections that end without a word.
+
+Facts (ClientCnxn). A client that has nothing to say sends a ping after a third of the session's timeout, and gives the
+connection up if two thirds of it bring no answer; the server closes the session where it hears nothing for all of it.
+Who is done says closeSession; a connection that ends without is lost, and its session stays until it expires or comes
+back, maybe on another server: then the old connection is closed on purpose.
+"""
+
+from __future__ import annotations
+
+from dissectors.check import Check
+from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request, subscribe
+from dissectors.message import Role
+from dissectors.slotted import slotted
+from dissectors.wire.times import lasting
+from dissectors.zookeeper.labels import names, numbers
+from dissectors.zookeeper.labels import session as session_name
+from dissectors.zookeeper.reports.fields import CLIENTS
+
+MOST = 100_000
+"""Connections, and sessions, that are remembered."""
+
+_MS = 1_000_000
+_CLOSE, _PING = (numbers("operation")[name] for name in ("closeSession", "ping"))
+
+
+@slotted(frozen=False, eq=False)
+class _Connection:
+    """heard: when its client last said something. timeout (ns) and session: as negotiated; closing: it says goodbye."""
+
+    heard: Moment
+    timeout: int = 0
+    session: int = 0
+    closing: bool = False
+
+
+class Clients(Check):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST)
+        self.given: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST)
+        """By session when it was last given, on which connection, by which server."""
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """A silence that was long ends, perhaps."""
+        known = self.connections.get(event.stream)
+        if known is None:
+            known = self.connections[event.stream] = _Connection(event.moment)
+        silent = known.heard.until(event)  # what the client said meanwhile may be among the bytes that are missing
+        if silent is not None and known.timeout and 3 * silent > 2 * known.timeout:
+            expires = f"its session expires after {lasting(known.timeout)}"
+            self.warn("late-ping", f"the client was silent for {lasting(silent)}, and {expires}")
+        known.heard = event.moment
+        known.closing |= event.context.code == _CLOSE
+        if event.context.code in (None, _PING):
+            self.await_answer(event, event.time)
+
+    def receive_pong(self, asked: int, event: MessageEvent) -> None:
+        """A ping was answered late, perhaps."""
+        known, took = self.connections.get(event.stream), event.time - asked
+        if known is not None and known.timeout and 3 * took > known.timeout:
+            expires = f"the session expires after {lasting(known.timeout)}"
+            self.warn("late-ping", f"the ping was answered after {lasting(took)}; {expires}")
+
+    def receive_connected(self, _: int, event: MessageEvent) -> None:
+        """A session is given, or not."""
+        known = self.connections.get(event.stream)
+        timeout, session = event.values.get("timeOut"), event.values.get("sessionId")
+        if known is not None and isinstance(timeout, int) and isinstance(session, int):
+            known.timeout, known.session = timeout * _MS, session
+            if session:
+                self.given[session] = event.time, event.stream, event.server
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """A session that was not closed."""
+        known = self.connections.pop(end.stream)
+        if known is None or known.closing or not known.session:
+            return
+        name = session_name(known.session)
+        by = f"{end.client}, its client," if end.by_client else f"the server, {end.server},"
+        since = f"{lasting(end.time - known.heard.time)} after the client's last message"
+        said = f"session {name}: {by} ended the connection without closeSession, {since}"
+        given, stream, server = self.given.get(known.session) or (0, end.stream, "")
+        if stream == end.stream:
+            self.warn("connection-lost", said)
+        elif given > end.time:
+            self.warn("connection-lost", f"{said}; {server} took it on {lasting(given - end.time)} later")
+        else:
+            self.note("connection-lost", f"{said}; {server} had taken it on before")
+
+    on = (
+        subscribe([(CLIENTS, code, Role.REQUEST) for code in (None, *names("operation"))], receive_request)
+        | subscribe([(CLIENTS, _PING, Role.RESPONSE)], for_request(receive_pong))
+        | subscribe([(CLIENTS, None, Role.RESPONSE)], for_request(receive_connected), {("timeOut",), ("sessionId",)})
+    )
+
+
+def checks() -> tuple[type[Clients], ...]:
+    """What is checked here."""
+    return (Clients,)

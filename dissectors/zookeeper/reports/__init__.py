@@ -1,0 +1,16 @@
+"""What whole captures of ZooKeeper tell, a module for each table, and for what several of them remember."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dissectors.report import ReportType
+from dissectors.zookeeper.reports.commits import Commits
+from dissectors.zookeeper.reports.elections import Elections
+from dissectors.zookeeper.reports.sessions import Sessions
+from dissectors.zookeeper.reports.watches import Watches
+
+
+def reports() -> Sequence[ReportType]:
+    """All of them."""
+    return Sessions, Watches, Commits, Elections

@@ -1,0 +1,85 @@
+"""Which write made an event: what was written, by path, by transaction, by who asked for it.
+
+Theory. A server sends an event before it answers the write, so at the event the write has no transaction id yet, but
+where the quorum's traffic is captured: a PROPOSAL has both, the id and who asked. From 3.9 on an event has the id, too.
+Where nothing tells it, the latest write to the node that did not fail is taken; of several that have no answer yet, the
+first, for a server takes them in turn.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from dissectors.correlator import BoundedTable
+from dissectors.slotted import slotted
+from dissectors.zookeeper.reports.fields import Write
+
+_LAST = 16
+"""Writes of a node that are remembered."""
+
+_CHILDREN = "NodeChildrenChanged"
+_VERBS = {"NodeCreated": "created", "NodeDeleted": "deleted", "NodeDataChanged": "set"}
+
+
+@slotted(frozen=False, eq=False)
+class Cause:
+    """A write. zxid: its transaction, as far as it is known; failed: it was refused."""
+
+    row: int
+    time: int
+    zxid: int | None = None
+    answered: bool = False
+    failed: bool = False
+
+
+class Causes:
+    """The latest writes."""
+
+    def __init__(self) -> None:
+        self._by_node: BoundedTable[tuple[str, str], deque[Cause]] = BoundedTable(make=lambda: deque(maxlen=_LAST))
+        self._by_zxid: BoundedTable[int, Cause] = BoundedTable()
+        self._by_call: BoundedTable[tuple[str, int], Cause] = BoundedTable()
+
+    def ask(self, call: tuple[str, int], cause: Cause, written: list[Write]) -> None:
+        """A client asks for a write; call: its session and xid."""
+        self._by_call[call] = cause
+        for write in written:
+            self.name(cause, write)
+
+    def name(self, cause: Cause, write: Write) -> None:
+        """A write is one of this node; a created or deleted one also changes the children above."""
+        nodes = [(write.verb, write.path)]
+        if write.verb != "set":
+            nodes.append((_CHILDREN, write.path.rpartition("/")[0] or "/"))
+        for node in nodes:
+            known = self._by_node.find(node)
+            if not known or known[-1] is not cause:
+                known.append(cause)
+
+    def answer(self, cause: Cause, zxid: int, *, failed: bool) -> None:
+        """The answer to a write."""
+        cause.answered, cause.failed = True, failed
+        if zxid >= 0 and not failed:
+            cause.zxid = zxid
+            self._by_zxid[zxid] = cause
+
+    def propose(self, call: tuple[str, int], zxid: int, row: int, time: int) -> None:
+        """A transaction is told among servers."""
+        if zxid not in self._by_zxid:
+            cause = self._by_call.get(call)
+            if cause is None or cause.zxid not in (None, zxid):
+                cause = Cause(row, time)
+            cause.zxid = zxid
+            self._by_zxid[zxid] = cause
+
+    def find(self, event: str, path: str, zxid: int) -> Cause | None:
+        """The write that an event tells of; zxid: the event's own, -1 where it has none."""
+        found = self._by_zxid.get(zxid)
+        if found is not None:
+            return found
+        node = _VERBS.get(event, _CHILDREN), path
+        known = [each for each in self._by_node.get(node) or () if not each.failed]
+        if zxid >= 0:  # a write with another id is not it
+            known = [each for each in known if each.zxid is None]
+        waiting = next((each for each in known if not each.answered), None)
+        return waiting or (known[-1] if known else None)

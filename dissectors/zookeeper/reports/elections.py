@@ -1,0 +1,118 @@
+"""The report of elections: who looked for a leader, who voted for whom, how long it took, who won.
+
+All is reported when the capture has been read: who a server is may be known only from what it says later (members.py);
+what belongs to one election, polls.py tells.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
+from dissectors.message import Role
+from dissectors.report import Report, ReportRow
+from dissectors.values import number
+from dissectors.wire.times import lasting
+from dissectors.zookeeper.reports.fields import ELECTION, content, on_quorum
+from dissectors.zookeeper.reports.members import Ensembles, Members
+from dissectors.zookeeper.reports.polls import LOOKING, Dropped, Event, Leads, Learner, Poll, Polls, Vote
+
+MOST = 200_000
+"""Notifications that are remembered."""
+
+_EPOCH = 32
+"""Bits of a zxid below its epoch."""
+
+_NOTIFICATION = ("sid", "addr", "state", "leader", "zxid", "electionEpoch", "peerEpoch", "config")
+
+
+class Elections(Report[Poll]):
+    """See the module."""
+
+    name = "elections"
+    about = "each election: who voted for whom, how long it took, who won; and servers that joined later"
+    needs = ELECTION
+    row = Poll
+
+    def _begin(self) -> None:
+        self.ensembles = Ensembles(self.ends)
+        self.events: deque[Event] = deque(maxlen=MOST)
+        self.spoke: set[int] = set()
+        """Election connections on which the server has said something."""
+
+    def receive_notification(self, event: MessageEvent) -> None:
+        """A notification, or who opens a connection."""
+        values, sid = event.values, event.values.get("sid")
+        if isinstance(sid, int):
+            self.ensembles.find(event.stream).connect(event.stream, sid, values.get("addr"))
+        elif isinstance(values.get("leader"), int):
+            members = self.ensembles.find(event.stream)
+            members.configure(values.get("config"))
+            if not event.from_client:
+                self.spoke.add(event.stream)
+            leader = values["leader"] if values["leader"] >= 0 else None
+            state, zxid, turn = (number(values, name) for name in ("state", "zxid", "electionEpoch"))
+            if state == LOOKING:
+                members.vote(event.stream, leader, from_client=event.from_client)
+            vote = Vote(state, leader, zxid, turn, number(values, "peerEpoch"))
+            self.events.append(Event(event.row, event.time, event.stream, event.from_client, vote))
+
+    def receive_learner(self, event: MessageEvent) -> None:
+        """FOLLOWERINFO or OBSERVERINFO."""
+        sid = number(content(event), "serverid", -1)
+        if event.operation == "OBSERVERINFO":
+            self.ensembles.find(event.stream).observers.add(sid)
+        self.events.append(Event(event.row, event.time, event.stream, True, Learner(sid)))
+
+    def receive_leader(self, event: MessageEvent) -> None:
+        """LEADERINFO."""
+        epoch = number(event.values, "zxid") >> _EPOCH
+        self.events.append(Event(event.row, event.time, event.stream, False, Leads(epoch)))
+
+    def configure(self, event: MessageEvent) -> None:
+        """NEWLEADER."""
+        self.ensembles.find(event.stream).configure(content(event).get("config"))
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """A server drops a connection of which it wants to be the one who opened it."""
+        if not end.by_client and end.stream not in self.spoke and self.ensembles.opener(end.stream) is not None:
+            self.events.append(Event(None, end.time, end.stream, False, Dropped("", "")))
+        self.spoke.discard(end.stream)
+
+    def finish(self) -> None:
+        """Nothing is known before the end."""
+        each: dict[Members, list[Event]] = {}
+        for event in self.events:
+            each.setdefault(self.ensembles.find(event.stream), []).append(event)
+        for members, events in each.items():
+            for poll in Polls(members).go(filter(None, (_known(members, event) for event in events))):
+                self.close(poll)
+
+    on = (
+        subscribe([(ELECTION, None, Role.ONEWAY)], receive_notification, ((name,) for name in _NOTIFICATION))
+        | on_quorum("FOLLOWERINFO OBSERVERINFO", receive_learner, "data")
+        | on_quorum("NEWLEADER", configure, "data")
+        | on_quorum("LEADERINFO", receive_leader, "zxid")
+    )
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        won = f"{cells['winner']} won" if cells["winner"] else "nobody won in this capture"
+        if cells["kind"] == "joining":
+            won = f"{', '.join(cells['servers'])} joined {cells['winner']}"
+        took = "" if cells["decided_ns"] is None else f" in {lasting(cells['decided_ns'])}"
+        voted = f"; {'; '.join(cells['votes'])}" if cells["votes"] else ""
+        return f"{word} in the {cells['kind']} of round {cells['round']}: {won}{took}{voted}"
+
+
+def _known(members: Members, event: Event) -> Event | None:
+    """An event with what is known by now; None for a connection that was dropped for another reason."""
+    if not isinstance(event.what, Dropped):
+        return event
+    opener, by = (members.find_side(event.stream, from_client=side) for side in (True, False))
+    if opener is None or by is None or opener >= by:
+        return None
+    return event._replace(what=Dropped(str(opener), str(by)))

@@ -1,0 +1,111 @@
+"""Which messages ZooKeeper's reports and checks want, by name, and what is alike in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.message import Role
+from dissectors.values import structs
+from dissectors.wire.embedded import Embedded
+from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.quorum.packets import code_of
+
+CLIENTS, QUORUM, ELECTION = "zookeeper", "zookeeper-quorum", "zookeeper-election"
+"""Protocols."""
+
+CONNECT, EVENT = "connect", 0
+NONODE, AUTHFAILED = -101, -115
+_CREATES = frozenset({"create", "create2", "createContainer", "createTTL"})
+_DELETES = frozenset({"delete", "deleteContainer"})
+_EPHEMERAL = frozenset({1, 3})
+
+WRITES = (*sorted(_CREATES), *sorted(_DELETES), "setData", "setACL", "reconfig", "multi", "closeSession")
+"""Operations that make a transaction."""
+
+CONFIG = "/zookeeper/config"
+"""The node that a reconfig writes."""
+
+
+def on_requests(names: Iterable[str], handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
+    """A handler of clients' requests of some operations, and the fields that it looks at."""
+    return _on_clients(names, Role.REQUEST, handle, paths)
+
+
+def on_answers(names: Iterable[str], handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
+    """The same of the answers to them."""
+    return _on_clients(names, Role.RESPONSE, handle, paths)
+
+
+def _on_clients(
+    names: Iterable[str], role: Role, handle: Handler, paths: Iterable[str]
+) -> dict[MessageKind, Subscription]:
+    found = numbers("operation")
+    return subscribe([(CLIENTS, found[name], role) for name in names], handle, ((path,) for path in paths))
+
+
+def on_quorum(names: str, handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
+    """A handler of packets (names with spaces between), whatever they are in their exchange, and their fields."""
+    roles = (Role.REQUEST, Role.RESPONSE, Role.ONEWAY)
+    kinds = [(QUORUM, code_of(name), role) for name in names.split() for role in roles]
+    return subscribe(kinds, handle, ((path,) for path in paths))
+
+
+def session_of(event: MessageEvent) -> str:
+    """The session of a message; where nobody told which it is, its connection stands for it."""
+    return event.client_name or f"stream {event.stream}"
+
+
+class Write(NamedTuple):
+    """What becomes of a node: it is created, deleted or set."""
+
+    verb: str
+    path: str
+    ephemeral: bool = False
+
+
+def writes(operation: str | None, values: Mapping[str, Any]) -> Iterator[Write | None]:
+    """What a request writes; of a multi one for each of its operations, None for one that writes nothing."""
+    if operation == "multi":
+        for each in structs(values.get("operations")):
+            yield next(writes(str(each.get("type")), each), None)
+        return
+    path = values.get("path")
+    if operation == "reconfig":
+        yield Write("set", CONFIG)
+    elif not isinstance(path, str):
+        return
+    elif operation in _CREATES:
+        yield Write("created", path, values.get("flags") in _EPHEMERAL)
+    elif operation in _DELETES:
+        yield Write("deleted", path)
+    elif operation == "setData":
+        yield Write("set", path)
+
+
+def done(operation: str | None, asked: list[Write | None], values: Mapping[str, Any]) -> Iterator[Write]:
+    """What was written, by the answer: nothing where it has an error; created nodes by the names that they got."""
+    if values.get("err"):
+        return
+    answers = structs(values.get("operations")) if operation == "multi" else [values]
+    for write, answer in zip(asked, answers, strict=False):
+        if write is not None and not answer.get("err") and answer.get("type") != "error":
+            path = answer.get("path")
+            yield write._replace(path=path) if isinstance(path, str) else write
+
+
+def listed(value: object) -> list[Any]:
+    """The items of an array; none of what is none."""
+    return value if isinstance(value, list) else []
+
+
+def content(event: MessageEvent) -> Mapping[str, Any]:
+    """What the data of a packet holds; nothing where that was not read."""
+    return inside(event.values.get("data"))
+
+
+def inside(data: object) -> Mapping[str, Any]:
+    """What bytes hold that are a record."""
+    held = data.value if isinstance(data, Embedded) else data
+    return held if isinstance(held, dict) else {}

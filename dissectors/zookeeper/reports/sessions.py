@@ -1,0 +1,289 @@
+"""The report of sessions: who had one, on which servers, how long, what it did, and how it ended.
+
+Facts (ClientCnxn, SessionTrackerImpl). A session outlives its connections: a client connects again, to any server, and
+names it. It ends by closeSession, or where nothing was heard of the client for the negotiated timeout: then the leader
+closes it with a transaction that nobody asked for (xid 0), and who names it later is answered by session 0. A client
+sends a ping where it has nothing to say for a third of the timeout.
+
+An ephemeral node lives as long as the session that created it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
+from dissectors.message import Role
+from dissectors.report import Report, ReportRow, Row, add_name, column
+from dissectors.slotted import field, slotted
+from dissectors.values import number
+from dissectors.wire.times import lasting
+from dissectors.zookeeper.labels import names, numbers
+from dissectors.zookeeper.labels import session as session_name
+from dissectors.zookeeper.reports.fields import (
+    AUTHFAILED,
+    CLIENTS,
+    CONNECT,
+    EVENT,
+    WRITES,
+    Write,
+    content,
+    done,
+    inside,
+    on_answers,
+    on_quorum,
+    on_requests,
+    session_of,
+    writes,
+)
+from dissectors.zookeeper.reports.standing import SET_AGAIN, Standing
+from dissectors.zookeeper.reports.watches import AGAIN, CLOSE, SETTERS, Call, watches_asked, watches_set
+
+MOST_NAMED = 32
+"""Servers, addresses and ephemeral nodes that a row names."""
+
+MOST_NODES = 100_000
+"""Ephemeral nodes that are remembered."""
+
+CLOSED, EXPIRED, LOST, REFUSED, OPEN = "closed", "expired", "lost", "refused", "open"
+
+_MS = 1_000_000
+PING = "ping"
+_CODES = tuple(names("operation"))
+_CLOSE_TYPE = numbers("operation")[CLOSE]
+
+
+@slotted(frozen=False, eq=False)
+class Session(Row):
+    """stream: the latest connection, heard: when its client last said something there. refused: it asked for a session,
+    or to be known, and has not got it. nodes: its ephemeral nodes.
+    """
+
+    session: str = column("text", "its id; a connection whose session is unknown stands for itself", "")
+    state: str = column(
+        "text", "closed, expired, lost (its connection ended), refused, open (at the capture's end)", OPEN
+    )
+    by: str | None = column("text", "who ended it, or its last connection: client, server or leader")
+    clients: dict[str, None] = column("texts", "addresses that it came from", default_factory=dict)
+    servers: list[str] = column("texts", "servers that it was on, in order", default_factory=list)
+    connections: int = column("number", "how often it connected", 0)
+    timeout_ns: int | None = column("duration", "after so long a silence it expires, as negotiated")
+    asked_ns: int | None = column("duration", "what the client had asked for")
+    opened: int | None = column("time", "when it was given; nothing where that is not in the capture")
+    ended: int | None = column("time", "when that was")
+    requests: int = column("number", "requests, without pings", 0)
+    errors: int = column("number", "answers with an error", 0)
+    pings: int = column("number", "pings", 0)
+    events: int = column("number", "notifications of watches", 0)
+    watches_set: int = column("number", "watches that were set", 0)
+    watches_fired: int = column("number", "of these, and of those before the capture, how many fired", 0)
+    watches_open: int = column("number", "watches that stand", 0)
+    ephemerals_created: int = column("number", "ephemeral nodes that it created", 0)
+    ephemerals: list[str] = column("texts", "those that are still there", of=lambda row: list(row.nodes)[:MOST_NAMED])
+    silence_ns: int | None = column("duration", "the longest time without a word of the client on one connection")
+    stream: int | None = None
+    heard: int | None = None
+    refused: bool = False
+    nodes: dict[str, None] = field(default_factory=dict)
+
+    most_rows = 32
+
+    def end(self, state: str, time: int | None, by: str | None = None) -> None:
+        """It is over, or seems so."""
+        self.state, self.ended, self.by = state, time, by
+
+
+class Sessions(Report[Session]):
+    """See the module. Nothing is over before the end: a session may come back."""
+
+    name = "sessions"
+    about = "each client's session: its connections, its timeout, what it did, how it ended"
+    needs = CLIENTS
+    row = Session
+    key = ("session",)
+
+    def _begin(self) -> None:
+        self.on_stream: dict[int, str] = {}
+        """By connection the session that is on it."""
+        self.standing = Standing()
+        self.owners: dict[str, Session] = {}
+        """By path who created an ephemeral node."""
+
+    def close(self, row: Session) -> None:
+        """See Report."""
+        row.watches_open = sum(not watch.broken for watch in self.standing.of_session(row.session))
+        super().close(row)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """Without a session on it, or with one that is over or elsewhere, a connection's end says nothing."""
+        known = self.rows.get(self.on_stream.pop(end.stream, None))
+        if known is None or known.stream != end.stream:
+            return
+        known.stream = known.heard = None
+        known.last = max(known.last, end.time)
+        self.standing.lose(known.session)
+        if known.state == OPEN:
+            known.end(REFUSED if known.refused else LOST, end.time, "client" if end.by_client else "server")
+
+    def find_session(self, event: MessageEvent) -> Session:
+        """The session that a message is of."""
+        name = session_of(event)
+        known = self.find(name, event)
+        if event.context.role is Role.REQUEST and self.on_stream.get(event.stream) != name:
+            known.stream, known.heard = event.stream, None
+            known.connections += 1
+            self.standing.lose(name)
+            add_name(known.clients, event.client, MOST_NAMED)
+            if not known.servers or known.servers[-1] != event.server:
+                known.servers = [*known.servers[: MOST_NAMED - 1], event.server]
+            self.on_stream[event.stream] = name
+        return known
+
+    def receive_connect(self, event: MessageEvent) -> None:
+        """A connect; other messages without an operation are words, which have no session."""
+        if event.operation != CONNECT:
+            return
+        known = self.find_session(event)
+        given, timeout = number(event.values, "sessionId"), event.values.get("timeOut")
+        known.note("connect", event)
+        known.asked_ns, known.heard, known.refused = _ns(timeout), event.time, True
+        if known.state == LOST:
+            known.end(OPEN, None)
+        self.await_answer(event, given)
+
+    def receive_connected(self, event: MessageEvent) -> None:
+        """The answer to a connect."""
+        if event.operation != CONNECT:
+            return
+        known = self.find_session(event)
+        given, timeout = number(event.values, "sessionId"), event.values.get("timeOut")
+        known.refused = not given
+        if given:
+            known.timeout_ns = _ns(timeout)
+            known.opened = event.time if self.take_request(event) == 0 else known.opened
+        else:
+            known.note("refused", event)
+            if known.state != CLOSED:
+                known.end(REFUSED if event.values.get("err") else EXPIRED, event.time, "server")
+                self.leave(known)
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """Any other request."""
+        known, name, values = self.find_session(event), event.operation or "", event.values
+        if known.stream == event.stream:
+            silence = max(known.silence_ns or 0, event.time - (known.heard or event.time))
+            known.silence_ns, known.heard = silence or None, event.time
+        if name == PING:
+            known.pings += 1
+            return
+        known.requests += 1
+        call = watches_asked(name, values)
+        if call is not None:
+            self.await_answer(event, call)
+        elif name == CLOSE:
+            known.note("close", event)
+        elif name in WRITES:
+            written = tuple(writes(name, values))
+            if any(write is not None and (write.ephemeral or write.path in self.owners) for write in written):
+                self.await_answer(event, Call(written=written))
+
+    def receive_answer(self, event: MessageEvent) -> None:
+        """The answer to one."""
+        known, error, name = self.find_session(event), event.values.get("err"), event.operation
+        known.errors += bool(error)
+        if name == CLOSE and not error:
+            known.end(CLOSED, event.time, "client")
+            self.leave(known)
+            return
+        if error == AUTHFAILED:
+            known.refused = True
+            return
+        call = self.take_request(event)
+        if not isinstance(call, Call) or event.partner is None:
+            return
+        for kind, path in watches_set(name, call.sets, error):
+            known.watches_set += self.standing.set(known.session, kind, path, event.partner, event.time)
+        if call.removes is not None and not error:
+            self.standing.remove(known.session, *call.removes)
+        self.write(known, done(name, list(call.written), event.values))
+
+    def write(self, known: Session, written: Iterable[Write]) -> None:
+        """Ephemeral nodes come, and any session takes them away."""
+        for write in written:
+            if write.verb == "deleted":
+                owner = self.owners.pop(write.path, None)
+                if owner is not None:
+                    owner.nodes.pop(write.path, None)
+            elif write.ephemeral:
+                known.ephemerals_created += 1
+                if len(self.owners) < MOST_NODES:
+                    known.nodes[write.path] = None
+                    self.owners[write.path] = known
+
+    def receive_event(self, event: MessageEvent) -> None:
+        """A notification."""
+        known, kind, path = self.find_session(event), event.values.get("type"), event.values.get("path")
+        known.events += 1
+        if isinstance(kind, str) and isinstance(path, str):
+            known.watches_fired += len(self.standing.fire(known.session, kind, path)) or 1
+
+    def receive_proposal(self, event: MessageEvent) -> None:
+        """The leader closes a session that it has not heard of."""
+        held = content(event)
+        if not _is_expiry(held):
+            return
+        known = self.rows.get(session_name(number(held["header"], "clientId")))
+        if known is not None and known.state not in (CLOSED, EXPIRED):
+            known.add("expired", event.row)
+            known.end(EXPIRED, event.time, "leader")
+            self.leave(known)
+
+    def leave(self, known: Session) -> None:
+        """With a session go its ephemeral nodes and its watches."""
+        for path in known.nodes:
+            self.owners.pop(path, None)
+        known.nodes.clear()
+        self.standing.close(known.session)
+
+    on = (
+        subscribe([(CLIENTS, code, Role.REQUEST) for code in _CODES], receive_request)
+        | subscribe([(CLIENTS, code, Role.RESPONSE) for code in _CODES], receive_answer, {("err",)})
+        | subscribe([(CLIENTS, None, Role.REQUEST)], receive_connect, {("timeOut",), ("sessionId",)})
+        | subscribe([(CLIENTS, None, Role.RESPONSE)], receive_connected, {("timeOut",), ("sessionId",), ("err",)})
+        | on_answers([PING], receive_answer)
+        | on_requests(SETTERS, receive_request, "path", "watch")
+        | on_requests(["addWatch"], receive_request, "path", "mode")
+        | on_requests(["removeWatches"], receive_request, "path", "type")
+        | on_requests(AGAIN, receive_request, *SET_AGAIN)
+        | on_requests(WRITES, receive_request, "path", "flags", "operations")
+        | on_answers(WRITES, receive_answer, "err", "path", "operations")
+        | subscribe([(CLIENTS, EVENT, Role.PUSH)], receive_event, {("type",), ("path",)})
+        | on_quorum("PROPOSAL INFORM", receive_proposal, "data")
+    )
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Rows name connects, and what ends a session; see Report."""
+        return operation in (CONNECT, CLOSE) or _is_expiry(inside(values.get("data")))
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """See Report."""
+        lasted = f" {lasting(cells['ended'] - entry.first)} after it was first seen" if cells["ended"] else ""
+        by = f" by the {cells['by']}" if cells["by"] else ""
+        many = f", {cells['connections']} connections" if cells["connections"] > 1 else ""
+        return f"{_VERBS[word]} session {cells['session']}: {cells['state']}{by}{lasted}{many}"
+
+
+_VERBS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
+
+
+def _is_expiry(held: Mapping[str, Any]) -> bool:
+    """Whether a transaction closes a session that nobody asked to close."""
+    header = held.get("header")
+    return isinstance(header, dict) and header.get("type") == _CLOSE_TYPE and not header.get("cxid")
+
+
+def _ns(milliseconds: object) -> int:
+    return milliseconds * _MS if isinstance(milliseconds, int) else 0

@@ -1,0 +1,163 @@
+"""What only several messages show to be wrong: messages, perhaps the end of their connection, and what is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dissectors.api import Context, Role
+from dissectors.check import Check
+from dissectors.correlator import MessageEvent
+from dissectors.zookeeper.checks.clients import Clients
+from dissectors.zookeeper.checks.election import Election
+from dissectors.zookeeper.checks.quorum import Quorum
+from dissectors.zookeeper.quorum.packets import code_of
+from tests.dissectors.checking import End, Step, end, see, show_anything, texts
+
+CLIENT, SERVER = "10.0.0.1:50000", "10.0.1.1:2181"
+PING, CLOSE, EXISTS = 11, -11, 3
+
+
+def seen(
+    values: dict[str, Any], role: Role, code: int | None, at: int, stream: int = 1, server: str = SERVER,
+    protocol: str = "zookeeper",
+) -> MessageEvent:  # fmt: skip
+    """A message at so many ms."""
+    return see(protocol, Context(role, code), values, stream, at, server=server, client=CLIENT)
+
+
+def asks(code: int | None, at: int, stream: int = 1, server: str = SERVER, **values: Any) -> MessageEvent:
+    return seen(values, Role.REQUEST, code, at, stream, server)
+
+
+def answers(code: int | None, at: int, stream: int = 1, server: str = SERVER, **values: Any) -> MessageEvent:
+    return seen(values, Role.RESPONSE, code, at, stream, server)
+
+
+def connect(at: int, stream: int = 1, server: str = SERVER, session: int = 0x10) -> list[Step]:
+    return [
+        asks(None, at, stream, server, timeOut=9000, sessionId=0),
+        answers(None, at, stream, server, timeOut=6000 if session else 0, sessionId=session),
+    ]
+
+
+def closed(at: int, *, by_client: bool = True, stream: int = 1) -> End:
+    return end(stream, at, by_client=by_client, client=CLIENT, server=SERVER)
+
+
+OTHER = "10.0.1.2:2181"
+LOST = "session 0x10: {}, ended the connection without closeSession, {} after the client's last message"
+BY_CLIENT, BY_SERVER = "10.0.0.1:50000, its client", "the server, 10.0.1.1:2181"
+
+PROPOSAL, ACK, COMMIT = (code_of(name) for name in ("PROPOSAL", "ACK", "COMMIT"))
+
+
+def proposal(at: int, stream: int = 1) -> MessageEvent:
+    return seen({"zxid": 7}, Role.REQUEST, PROPOSAL, at, stream, protocol="zookeeper-quorum")
+
+
+def acknowledged(at: int, stream: int = 1) -> MessageEvent:
+    return seen({"zxid": 7}, Role.RESPONSE, ACK, at, stream, protocol="zookeeper-quorum")
+
+
+def committed(at: int) -> MessageEvent:
+    return seen({"zxid": 7}, Role.ONEWAY, COMMIT, at, protocol="zookeeper-quorum")
+
+
+def says(values: dict[str, Any], stream: int, server: str) -> MessageEvent:
+    return seen(values, Role.ONEWAY, None, 0, stream, f"{server}:3888", "zookeeper-election")
+
+
+CONFIG = {"leader": 1, "config": "server.1=10.0.1.1:2888:3888\nserver.2=10.0.1.2:2888:3888:participant"}
+NUMBER = "server 2 dropped the connection of server 1, whose number is smaller: it connects itself"
+
+CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
+    "a ping in time": (Clients, [*connect(0), asks(PING, 2000), asks(PING, 6000)], []),
+    "a long silence": (
+        Clients,
+        [*connect(0), asks(PING, 4001)],
+        ["the client was silent for 4 s, and its session expires after 6 s"],
+    ),
+    "a silence in which bytes are missing": (Clients, [*connect(0), asks(PING, 4001)._replace(losses=1)], []),
+    "a silence after bytes were missing": (
+        Clients,
+        [*connect(0), asks(PING, 100)._replace(losses=1), asks(PING, 4101)._replace(losses=1)],
+        ["the client was silent for 4 s, and its session expires after 6 s"],
+    ),
+    "a silence of who has no session": (Clients, [*connect(0, session=0), asks(PING, 50_000)], []),
+    "a ping that is answered": (Clients, [*connect(0), asks(PING, 100), answers(PING, 2100)], []),
+    "late": (
+        Clients,
+        [*connect(0), asks(PING, 100), answers(PING, 2101)],
+        ["the ping was answered after 2 s; the session expires after 6 s"],
+    ),
+    "closed": (Clients, [*connect(0), asks(CLOSE, 5), closed(9)], []),
+    "lost by the client": (Clients, [*connect(0), asks(EXISTS, 5), closed(9)], [LOST.format(BY_CLIENT, "4 ms")]),
+    "lost by the server": (Clients, [*connect(0), closed(9, by_client=False)], [LOST.format(BY_SERVER, "9 ms")]),
+    "it had never a session": (Clients, [*connect(0, session=0), closed(9)], []),
+    "a word": (Clients, [asks(None, 0, text="ruok"), answers(None, 1, text="imok"), closed(9)], []),
+    "it went on later": (
+        Clients,
+        [*connect(0), *connect(50, 2, OTHER), closed(9)],
+        [LOST.format(BY_CLIENT, "9 ms") + "; 10.0.1.2:2181 took it on 41 ms later"],
+    ),
+    "it had gone on before": (
+        Clients,
+        [*connect(0), *connect(50, 2, OTHER), closed(90, by_client=False)],
+        [LOST.format(BY_SERVER, "90 ms") + "; 10.0.1.2:2181 had taken it on before"],
+    ),
+    "confirmed in time": (Quorum, [proposal(0), acknowledged(1000), committed(1000)], []),
+    "confirmed late": (
+        Quorum,
+        [proposal(0), acknowledged(1001)],
+        ["10.0.0.1:50000 acknowledged transaction 0x7 1 s after it was proposed"],
+    ),
+    "committed late, and told to several": (
+        Quorum,
+        [proposal(0), proposal(900, 2), committed(2500), committed(2600)],
+        ["10.0.1.1:2181 committed transaction 0x7 2.5 s after it was proposed"],
+    ),
+    "committed without a proposal": (Quorum, [committed(5000)], []),
+    "the smaller number": (
+        Election,
+        [says(CONFIG, 1, "h"), says({"sid": 1}, 2, "10.0.1.2"), closed(9, by_client=False, stream=2)],
+        [NUMBER],
+    ),
+    "by the address of an opening": (
+        Election,
+        [
+            says({"sid": 2, "addr": "10.0.1.2:3888"}, 1, "10.0.1.1"),
+            says({"sid": 1}, 2, "10.0.1.2"),
+            closed(9, by_client=False, stream=2),
+        ],
+        [NUMBER],
+    ),
+    "the larger number": (
+        Election,
+        [says(CONFIG, 1, "h"), says({"sid": 2}, 2, "10.0.1.1"), closed(9, by_client=False, stream=2)],
+        [],
+    ),
+    "closed by who opened it": (
+        Election,
+        [says(CONFIG, 1, "h"), says({"sid": 1}, 2, "10.0.1.2"), closed(9, stream=2)],
+        [],
+    ),
+    "it was in use": (
+        Election,
+        [says({"sid": 1}, 2, "10.0.1.2"), says(CONFIG, 2, "10.0.1.2"), closed(9, by_client=False, stream=2)],
+        [],
+    ),
+    "nobody knows who that is": (Election, [says({"sid": 1}, 2, "h"), closed(9, by_client=False, stream=2)], []),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_said(case: str) -> None:
+    kind, messages, expected = CASES[case]
+    assert texts(kind, messages) == expected
+
+
+@pytest.mark.parametrize("kind", [Clients, Quorum, Election])
+def test_nothing_is_raised_where_everything_is_missing(kind: type[Check]) -> None:
+    show_anything(kind, [(choice, {}, 0, 0) for choice in range(len(kind.on))])

@@ -1,0 +1,84 @@
+"""What happened, as views: a table for each report of the protocols, whose lines lead to their messages.
+
+Theory. The same lines as those of `report`, of all rows that there are by now, whatever a filter keeps: half of an
+exchange reports nothing. The tables come one after the other, for each is a reading of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analyzer.insight.reports import ReportReading, ReportTable, offered, reports_by_name
+from analyzer.render.reports_text import messages, shown, title
+from analyzer.session import Analysis
+from dissectors.report import Column as ReportColumn
+from tui.model.figures import clocks
+from tui.model.leads import Lead, Shows, To
+from tui.model.scope import Scope
+from tui.model.table import Column, Table
+from tui.model.views import Said, Tabled, View, Work
+
+NOT_YET = "being read ..."
+KEPT = 20_000
+"""Lines that can be looked at."""
+
+_ALWAYS = 5
+"""The first columns, which stay where there is not room for all."""
+
+_MILLISECONDS = 3
+
+
+def names(session: Analysis) -> Sequence[str]:
+    """What the views are called: first those of protocols that have messages by now."""
+    filled, others = offered(session)
+    return [*filled, *others]
+
+
+def report_views(session: Analysis, order: Sequence[str], scope: Scope, work: Work) -> Iterator[Sequence[View]]:
+    """All views in an order, more of them each time. Raises working.Stopped when nobody wants them any more."""
+    known = reports_by_name(session.engine.known.dissectors)
+    found: dict[str, View] = {name: Said(name, NOT_YET) for name in order}
+    for name in order:
+        work.what = name
+        reading = ReportReading(session, [known[name]], range(scope.first, scope.rows))
+        (table,) = reading.run(lambda row: work.looked(row, scope.rows))
+        said = "; ".join(finding.text for finding in reading.problems)
+        found[name] = _view(name, table, said) if table.entries else Said(name, said or _nothing(name, table))
+        work.check()
+        yield list(found.values())
+
+
+def _nothing(name: str, table: ReportTable) -> str:
+    return f"there is nothing to tell of {name}: no message of {table.report.needs} says anything of it"
+
+
+def _view(name: str, table: ReportTable, problem: str) -> Tabled:
+    entries = table.entries[:KEPT]
+    firsts = [entry.first for entry in entries]
+    times = dict(zip(firsts, clocks(firsts, _MILLISECONDS), strict=True))
+    columns = [Column("first", firsts, times.__getitem__)]
+    for place, column in enumerate(table.report.columns):
+        values = [entry.values[place] for entry in entries]
+        if any(shown(column, value) not in ("", "0") for value in values):
+            columns.append(_column(column, values, 0 if len(columns) < _ALWAYS else place))
+    columns.append(Column("messages", [messages(entry) for entry in entries], str, left=True, rank=1))
+    more = len(table.entries) - len(entries) + table.more
+    said = problem or (f"{more:,} more are not shown" if more else table.report.about)
+    return Tabled(
+        name, Table(columns), range(len(entries)), lambda row: _lead([at for _, at in entries[row].rows]), said
+    )
+
+
+def _column(column: ReportColumn, values: Sequence[object], rank: int) -> Column:
+    """Lists are sorted as the texts that they are shown as."""
+    if column.kind in ("text", "texts"):
+        texts = [None if value is None else shown(column, value) for value in values]
+        return Column(title(column), texts, str, left=True, rank=rank, style="")
+    return Column(title(column), values, lambda value: shown(column, value), rank=rank)
+
+
+def _lead(rows: Sequence[int]) -> Lead | None:
+    """The messages of a line, by their numbers."""
+    if len(set(rows)) <= 1:
+        return To(rows[0]) if rows else None
+    return Shows(f"number in {{{', '.join(str(row + 1) for row in sorted(set(rows)))}}}")
