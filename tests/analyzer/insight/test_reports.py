@@ -125,7 +125,7 @@ def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatc
 def test_fields_that_are_picked_are_those_that_are_decoded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     picked = {name: told(path, name) for name in reports_by_name(dissectors())}
     for dissector in dissectors():
-        monkeypatch.setattr(type(dissector), "picker", lambda self, context, paths: None)
+        monkeypatch.setattr(type(dissector), "projection", None)
     assert picked == {name: told(path, name) for name in reports_by_name(dissectors())}
 
 

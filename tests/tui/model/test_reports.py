@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tui.model.tabled import Tabled
-from tui.model.working import Stopped, Work
 
 from analyzer.insight.reports import reports_by_name
 from analyzer.query.filter import compiled
@@ -17,7 +15,7 @@ from tui.model import reports
 from tui.model.leads import Shows
 from tui.model.reports import names, report_views
 from tui.model.scope import Scope
-from tui.model.views import Said, State, View
+from tui.model.views import Said, State, Stopped, Tabled, View, Work
 
 WATCH = Path(__file__).parents[2] / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst"
 
