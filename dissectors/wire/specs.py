@@ -83,7 +83,7 @@ class UnknownTag(FieldSpec):
 
 COUNT = {kind: Layout("count", kind) for kind in ("int32", "uvarint", "int")}
 PRESENT = {kind: Layout("present", kind) for kind in ("int8", "uvarint")}
-LENGTH = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "int")}
+LENGTH = {kind: Layout("length", kind) for kind in ("int16", "int32", "uvarint", "int")}
 TAG = Layout("tag", "uvarint")
 NUM_TAGGED = Layout("numTaggedFields", "uvarint")
 UNDECODED = Layout("undecoded", "undecoded")
