@@ -86,7 +86,7 @@ def stored() -> list[Member]:
     """Of a stored message."""
     numbered = [*_of_specs([QUEUE_OFFSET]), *_items()]
     inner = Member("messages", "struct", True, members=lambda: numbered, about="of an inner batch")
-    return [*_of_plan(message_plan(True, False, False)), *_of_specs([CRC_VALID, UNCOMPRESSED]), inner]
+    return [*_of_plan(message_plan(True, 0)), *_of_specs([CRC_VALID, UNCOMPRESSED]), inner]
 
 
 def _messages(members: Callable[[], Sequence[Member]]) -> tuple[Member, ...]:

@@ -32,8 +32,10 @@ from dissectors.wire.times import timestamp
 MAGICS = {0xDAA3_20A7: False, 0xDAA3_20AB: True}
 """The magic of a stored message, and whether its topic's length has two bytes."""
 
-MINIMUM = 40
-"""Bytes of a stored message up to sysFlag, all of which say how it is laid out."""
+_HEAD = Struct(">4xI28xi")
+"""Of a stored message: its magic, and behind what is between them sysFlag."""
+
+MINIMUM = _HEAD.size
 
 _ITEM_HEAD = Struct(">iI")
 _ITEM_MINIMUM = 22
@@ -53,8 +55,7 @@ def properties(raw: bytes) -> dict[str, str]:
 
 def properties_in(text: str) -> dict[str, str]:
     """The same of a text, as headers have them."""
-    pairs = [item.partition(NAME_VALUE) for item in text.split(PROPERTY) if item]
-    return {name: value for name, _, value in pairs}
+    return {name: value for item in text.split(PROPERTY) if item for name, _, value in [item.partition(NAME_VALUE)]}
 
 
 @lru_cache(maxsize=4096)
@@ -130,9 +131,10 @@ ITEM = Plan(
 """The layout of a batch's item."""
 
 
-@lru_cache(maxsize=8)
-def message_plan(two_bytes: bool, born_v6: bool, store_v6: bool) -> Plan:
-    """The layout of a stored message in one of its eight forms."""
+@lru_cache(maxsize=32)
+def message_plan(two_bytes: bool, flag: int) -> Plan:
+    """The layout of a stored message in one of its forms, by those bits of its sysFlag that tell them."""
+    holds = (_Content(),) if flag & (COMPRESSED | INNER_BATCH) else ()
     steps = (
         _hidden("totalSize", INT32),
         _hidden("magicCode", UINT32),
@@ -143,24 +145,27 @@ def message_plan(two_bytes: bool, born_v6: bool, store_v6: bool) -> Plan:
         _leaf("commitLogOffset", INT64),
         _leaf("sysFlag", INT32, sys_flag),
         _leaf("bornTimestamp", INT64, timestamp),
-        _leaf("bornHost", _HOST[born_v6]),
+        _leaf("bornHost", _HOST[flag & BORN_V6 != 0]),
         _leaf("storeTimestamp", INT64, timestamp),
-        _leaf("storeHost", _HOST[store_v6]),
+        _leaf("storeHost", _HOST[flag & STORE_V6 != 0]),
         _leaf("reconsumeTimes", INT32),
         _leaf("preparedTransactionOffset", INT64),
-        _leaf("body", _BODY, None, Crc32(CRC_VALID, "bodyCRC", "body", 0x7FFF_FFFF), _Content()),
+        _leaf("body", _BODY, None, Crc32(CRC_VALID, "bodyCRC", "body", 0x7FFF_FFFF), *holds),
         _leaf("topic", _TOPIC[two_bytes]),
         _PROPERTIES,
     )
     return Plan("StoredMessage", 0, steps)
 
 
+_FORM = COMPRESSED | BORN_V6 | STORE_V6 | INNER_BATCH
+
+
 def message_at(data: bytes, at: int, path: Callable[[str], str]) -> Plan:
     """The layout of the stored message that begins there; a sysFlag that is cut off matters no more."""
-    magic, flag = int.from_bytes(data[at + 4 : at + 8]), int.from_bytes(data[at + MINIMUM - 4 : at + MINIMUM])
+    magic, flag = _HEAD.unpack_from(data.ljust(at + MINIMUM, b"\0"), at)
     if magic not in MAGICS:
         raise Malformed(path("magicCode"), at + 4, f"is {magic:#x}, which is none")
-    return message_plan(MAGICS[magic], flag & BORN_V6 != 0, flag & STORE_V6 != 0)
+    return message_plan(MAGICS[magic], flag & _FORM)
 
 
 _ITEMS = Many("messages", "array")

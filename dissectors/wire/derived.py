@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
+from zlib import crc32
 
 from dissectors.field import Field, FieldSpec
 from dissectors.slotted import slotted
@@ -25,13 +25,13 @@ class Crc32(Derived):
 
     def add(self, values: dict[str, Any], budget: Budget) -> None:
         """A wrong one is out of the ordinary."""
-        if zlib.crc32(values[self.of]) & self.mask != values[self.member]:
+        if crc32(values[self.of]) & self.mask != values[self.member]:
             raise Unfit
         values[self.valid.name] = True
 
     def show(self, reader: Reader) -> None:
         """A part of the checksum's leaf, and a Finding where it is wrong."""
-        node, computed = reader.node(self.member), zlib.crc32(reader.node(self.of).value) & self.mask
+        node, computed = reader.node(self.member), crc32(reader.node(self.of).value) & self.mask
         valid = node.value == computed
         node.children.append(Field(self.valid, valid, node.offset, node.length, node.source, bits=self.mask))
         if not valid:

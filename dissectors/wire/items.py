@@ -41,10 +41,11 @@ class Items:
     def decode(self, data: bytes, at: int, budget: Budget, first: int | None = None) -> list[dict[str, Any]]:
         """The values from `at` to the end, numbered from `first` on. Raises one of emit.FAILURES."""
         found: list[dict[str, Any]] = []
-        while at < len(data):
+        end, layout = len(data), self.layout
+        while at < end:
             size = _SIZE.unpack_from(data, at)[0]
-            values, stop = values_decoder(self.layout(data, at, str))(data, at, budget)
-            if stop != at + size or stop > len(data):
+            values, stop = values_decoder(layout(data, at, str))(data, at, budget)
+            if stop != at + size or stop > end:
                 raise Unfit
             found.append(values if first is None else {self.number.name: first + len(found), **values})
             at = stop
