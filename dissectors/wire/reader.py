@@ -15,9 +15,14 @@ from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
 from dissectors.wire.primitive import Fixed, Length
-from dissectors.wire.specs import UNDECODED, Layout, Many
+from dissectors.wire.specs import REST, UNDECODED, Layout, Many
 
 Read: TypeAlias = Callable[["Reader"], None]
+
+
+def trailing(size: int, behind: str, source: int, at: int) -> Finding:
+    """What is said of bytes that no part of a layout takes."""
+    return Finding(Severity.NOTE, "trailing-bytes", f"{size} bytes {behind}", source, at, size)
 
 
 class Reader:
@@ -160,6 +165,13 @@ class Reader:
     def warn(self, code: str, text: str, at: int, stop: int) -> None:
         """Adds a Finding of what the bytes from `at` to `stop` say."""
         self.tree.findings.append(Finding(Severity.WARNING, code, text, self.source, at, stop - at))
+
+    def rest(self, behind: str) -> None:
+        """Adds a leaf and a Finding for the bytes up to the end, if any are left; `behind` says behind what."""
+        size = self.end - self.at
+        if size > 0:
+            self.tree.findings.append(trailing(size, behind, self.source, self.at))
+            self.leaf(REST, self.data[self.at : self.end], self.end)
 
     def number(self, length: Length, at: int, name: str) -> tuple[int, int]:
         """A length, count or presence mark at an offset: the number, and the offset behind it."""

@@ -87,6 +87,7 @@ LENGTH = {kind: Layout("length", kind) for kind in ("int16", "int32", "uvarint",
 TAG = Layout("tag", "uvarint")
 NUM_TAGGED = Layout("numTaggedFields", "uvarint")
 UNDECODED = Layout("undecoded", "undecoded")
+REST = FieldSpec("_rest", "bytes")
 MORE = More("more", "elements", "{:,} more, not shown".format)
 MORE_SECRET = More("more", "elements", "{:,} more, not shown".format, secret=True)
 """The same where one of them may be a secret."""
