@@ -26,12 +26,12 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.emit import first_nonzero, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.hiding import HIDDEN, hide_broken
-from dissectors.wire.message import REST, Recipe, folded, framed, values_by
+from dissectors.wire.message import Recipe, folded, framed, values_by
 from dissectors.wire.plan import Plan, resolve
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Wrapping, members
+from dissectors.wire.specs import REST, Layout, Wrapping, members
 
 _HEADER = Wrapping("header", "struct")
 _BODY = Layout("body", "struct")

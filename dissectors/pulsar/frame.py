@@ -41,7 +41,7 @@ _FIELD = 2
 
 _MAGIC = Struct(">H")
 _UINT32 = Struct(">I")
-_CHECKSUM = Struct(">HI")
+_HALF, _WORD = _MAGIC.size, _UINT32.size
 
 
 def values(message: bytes) -> dict[str, Any]:
@@ -74,43 +74,51 @@ def part(d: bytes, p: int, end: int, message: MessageType, depth: int = DEPTH) -
     return decode(d, p, end, message, depth)
 
 
-def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:
-    """What stands behind the command, up to the end."""
+def parts_at(d: bytes, p: int) -> tuple[tuple[int, int] | None, int | None, tuple[int, int]]:
+    """Where the broker's metadata, the checksum and the metadata are in what stands behind a command, at p.
+
+    Of metadata the beginning behind its size, and the end, which may lie behind the frame's. Raises struct.error.
+    """
+    broker = checksum = None
     (magic,) = _MAGIC.unpack_from(d, p)
     if magic == BROKER_METADATA:
-        size = _UINT32.unpack_from(d, p + 2)[0]
-        p += 6
-        found["broker_entry_metadata"] = part(d, p, p + size, library().message("BrokerEntryMetadata"))
-        p += size
+        broker = _sized(d, p + _HALF)
+        p = broker[1]
         (magic,) = _MAGIC.unpack_from(d, p)
     if magic == CHECKSUM:
+        checksum = p + _HALF
+        p = checksum + _WORD
+    return broker, checksum, _sized(d, p)
+
+
+def _sized(d: bytes, p: int) -> tuple[int, int]:
+    """Where what says its size at p begins, and where it ends."""
+    size: int = _UINT32.unpack_from(d, p)[0]
+    return p + _WORD, p + _WORD + size
+
+
+def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:
+    """What stands behind the command, up to the end."""
+    broker, checksum, (begin, end) = parts_at(d, p)
+    if broker is not None:
+        found["broker_entry_metadata"] = part(d, *broker, library().message("BrokerEntryMetadata"))
+    if checksum is not None:
         from dissectors.wire.checksum import crc32c  # few frames have one
 
-        _, stored = _CHECKSUM.unpack_from(d, p)
-        p += 6
-        if crc32c(memoryview(d)[p:]) != stored:
+        (stored,) = _UINT32.unpack_from(d, checksum)
+        if crc32c(memoryview(d)[checksum + _WORD :]) != stored:
             raise Unfit
         found["checksum"] = {"value": stored, "valid": True}
-    size = _UINT32.unpack_from(d, p)[0]
-    p += 4
-    metadata = part(d, p, p + size, library().message("MessageMetadata"))
-    p += size
-    if p > len(d):
+    if end > len(d):
         raise Unfit
-    found["metadata"] = metadata
+    metadata = found["metadata"] = part(d, begin, end, library().message("MessageMetadata"))
     found.update(wrapping(metadata))
-    found["payload"] = d[p:] if is_opaque(metadata) else unwrapped(d, p, metadata)
+    found["payload"] = d[end:] if is_opaque(metadata) else unwrapped(d, end, metadata)
 
 
 def metadata_at(d: bytes) -> tuple[int, int]:
     """Where the metadata of a SEND or MESSAGE begins and ends, if all that is there. Raises struct.error."""
-    p = COMMAND_AT + int(_UINT32.unpack_from(d, SIZES.size - _UINT32.size)[0])
-    if _MAGIC.unpack_from(d, p)[0] == BROKER_METADATA:
-        p += _MAGIC.size + _UINT32.size + int(_UINT32.unpack_from(d, p + _MAGIC.size)[0])
-    if _MAGIC.unpack_from(d, p)[0] == CHECKSUM:
-        p += _CHECKSUM.size
-    begin = p + _UINT32.size
-    return begin, begin + int(_UINT32.unpack_from(d, p)[0])
+    return parts_at(d, _sized(d, _WORD)[1])[2]
 
 
 def is_opaque(metadata: dict[str, Any]) -> bool:

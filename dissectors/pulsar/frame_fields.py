@@ -42,7 +42,6 @@ _ENCRYPTED = FieldSpec("encrypted", "bool")
 _CHUNK = FieldSpec("chunk", "struct")
 _CHUNK_PARTS = {name: FieldSpec(name, kind) for name, kind in (("uuid", "string"), ("id", "int32"), ("total", "int32"))}
 _MESSAGES = Many("messages", "array")
-_REST = FieldSpec("_rest", "bytes")
 _PARTS = 2
 """Of a command: its type, and the body of that type."""
 
@@ -163,8 +162,7 @@ def _checksum(reader: Reader, whole: bool) -> None:
         reader.bits(_VALID, stored == computed, ALL_BITS)
         if stored != computed:
             text = f"the checksum of metadata and payload is {stored:#010x}, these bytes have {computed:#010x}"
-            place = reader.source, reader.at - UINT32.size, UINT32.size
-            reader.tree.findings.append(Finding(Severity.WARNING, "crc-mismatch", text, *place))
+            reader.warn("crc-mismatch", text, reader.at - UINT32.size, reader.at)
     reader.leave()
 
 
@@ -234,9 +232,4 @@ def _batch(reader: Reader, count: int) -> None:
         reader.leaf(_PAYLOAD, reader.data[reader.at : stop], stop)
         reader.leave()
     reader.leave()
-    if reader.at < reader.end:
-        text = f"{reader.end - reader.at} bytes behind the {count} messages of the batch"
-        reader.tree.findings.append(
-            Finding(Severity.NOTE, "trailing-bytes", text, reader.source, reader.at, reader.end - reader.at)
-        )
-        reader.leaf(_REST, reader.data[reader.at : reader.end], reader.end)
+    reader.rest(f"behind the {count} messages of the batch")

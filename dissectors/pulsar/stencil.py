@@ -15,7 +15,7 @@ from typing import Any
 from dissectors.api import Body, Context
 from dissectors.holes import UVARINT, Checksum, Extent, Integer, ReadMany, Shape, Shapeless, Stencil, Term, plain
 from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, markers
-from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, SIZES, batch, is_opaque, wrapping
+from dissectors.pulsar.frame import CODECS, SIZES, batch, is_opaque, parts_at, wrapping
 from dissectors.pulsar.header import COMMAND_AT
 from dissectors.pulsar.labels import error_of
 from dissectors.pulsar.notices import of_values
@@ -31,7 +31,7 @@ LARGE = 4 << 20
 """Bytes that a payload may be decompressed to before its message is decoded for itself, with its own bound."""
 
 _TYPE_AT = COMMAND_AT + 1
-_MAGIC_SIZE, _WORD = 2, 4
+_WORD = 4
 
 
 def stencil(message: bytes, context: Context, request: tuple[bytes, Context] | None) -> Stencil | None:
@@ -85,32 +85,27 @@ class _Frame:
     def _payload_part(self, at: int, found: dict[str, Any]) -> None:
         """What stands behind the command."""
         data = self._shape.data
-        if self._magic(at) == BROKER_METADATA:
-            at = self._part(at + _MAGIC_SIZE, "broker_entry_metadata", "BrokerEntryMetadata", found)
-        if self._magic(at) == CHECKSUM:
-            stored, behind = Term(at + _MAGIC_SIZE, _WORD, "I"), at + _MAGIC_SIZE + _WORD
+        broker, checksum, metadata = parts_at(data, at)
+        if broker is not None:
+            self._part(*broker, "broker_entry_metadata", "BrokerEntryMetadata", found)
+        if checksum is not None:
+            stored, behind = Term(checksum, _WORD, "I"), checksum + _WORD
             value = int.from_bytes(data[stored.at : behind])
             if crc32c(memoryview(data)[behind : self._end]) != value:
                 raise Shapeless
             found["checksum"] = {"value": self._shape.integer(stored, value), "valid": True}
             self._shape.checksums.append(Checksum(stored.at, behind, self._end))
-            at = behind
-        at = self._part(at, "metadata", "MessageMetadata", found)
+        self._part(*metadata, "metadata", "MessageMetadata", found)
         found.update(wrapping(found["metadata"]))
-        found["payload"] = self._payload(self._rest(at), found["metadata"])
+        found["payload"] = self._payload(self._rest(metadata[1]), found["metadata"])
 
-    def _magic(self, at: int) -> int:
-        return int.from_bytes(self._shape.data[at : at + _MAGIC_SIZE])
-
-    def _part(self, at: int, name: str, message: str, found: dict[str, Any]) -> int:
-        """A message behind its size of four bytes; gives where it ends."""
-        term, begin = Term(at, _WORD, "I"), at + _WORD
-        end = begin + int.from_bytes(self._shape.data[at:begin])
+    def _part(self, begin: int, end: int, name: str, message: str, found: dict[str, Any]) -> None:
+        """A message behind its size of four bytes."""
+        term = Term(begin - _WORD, _WORD, "I")
         if end > self._end:
             raise Shapeless
         found[name] = self._reader.part(term, begin, end, library().message(message))
         self._parts.append(term)
-        return end
 
     def _rest(self, at: int) -> Extent:
         """What is left from a place on."""

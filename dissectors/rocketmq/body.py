@@ -17,8 +17,7 @@ from dissectors.rocketmq.json_values import json_body
 from dissectors.rocketmq.labels import COMPRESSED
 from dissectors.rocketmq.registration import ZLIB, read_registration
 from dissectors.rocketmq.secrets import HINT, SECRETS, is_sensitive
-from dissectors.rocketmq.stored import batch_items, inflated, stored_messages
-from dissectors.rocketmq.stored_fields import can_be_item, can_be_stored, read_batch, read_messages, uncompressed
+from dissectors.rocketmq.stored import BATCH, MESSAGES, can_be_item, can_be_stored, inflated, uncompressed
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.json_strict import is_json
@@ -73,9 +72,9 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
     data = message[at:]
     kind = as_sent(kind, header, data)
     if kind == "messages":
-        return {"body": {"messages": stored_messages(message, at, Budget())}}
+        return {"body": {"messages": MESSAGES.decode(message, at, Budget())}}
     if kind == "batch":
-        return {"body": {"messages": batch_items(message, at, Budget())}}
+        return {"body": {"messages": BATCH.decode(message, at, Budget())}}
     if kind == "json" or (kind == "registration" and data[:1] != ZLIB):
         return {"body": json_body(data)}
     if kind == "text":
@@ -107,9 +106,9 @@ def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, 
     elif kind in ("json", "registration"):
         _read_json(reader)
     elif kind == "messages":
-        _read_items(reader, can_be_stored(reader, stop), read_messages, "stored message")
+        _read_items(reader, can_be_stored(reader, stop), MESSAGES.read, "stored message")
     elif kind == "batch":
-        _read_items(reader, can_be_item(reader, stop), read_batch, "batch")
+        _read_items(reader, can_be_item(reader, stop), BATCH.read, "batch")
     elif HINT.search(reader.data, reader.at, reader.end):
         reader.leaf(_SECRET_BYTES, Secret(reader.data[reader.at : reader.end]), reader.end)
     else:
@@ -136,9 +135,10 @@ def _read_items(reader: Reader, fits: bool, read: Read, what: str) -> None:
 
 
 def _read_payload(reader: Reader, header: Mapping[str, object]) -> None:
-    node, flag = _leaf(reader), header.get("sysFlag")
+    _leaf(reader)
+    flag = header.get("sysFlag")
     if type(flag) is int and flag & COMPRESSED:
-        uncompressed(reader, node, flag)
+        uncompressed(reader, flag)
 
 
 def _read_text(reader: Reader) -> None:

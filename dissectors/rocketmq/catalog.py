@@ -15,15 +15,14 @@ from dissectors.rocketmq.body import CHECKPOINT, UNDECLARED, body_kind
 from dissectors.rocketmq.codes import operations, response_names
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.message import KEYS
-from dissectors.rocketmq.stored import item_plan, message_plan
+from dissectors.rocketmq.stored import CRC_VALID, ITEM, QUEUE_OFFSET, UNCOMPRESSED, message_plan
 from dissectors.rocketmq.tables import table
 from dissectors.wire.plan import Leaf, Plan
 from dissectors.wire.shorts import aliases_of, shorts_of
 from dissectors.wire.specs import Layout as Hidden
 
 _TYPES = {"flag": "int", "version": "int"}
-_OFFSET, _UNCOMPRESSED = Member("queueOffset", "int64"), Member("bodyUncompressed", "bytes")
-_CRC_VALID, _REST = Member("crcValid", "bool"), Member("_rest", "bytes")
+_REST = Member("_rest", "bytes")
 
 
 class RocketMQCatalog(Catalog):
@@ -80,13 +79,14 @@ def _of_plan(plan: Plan) -> list[Member]:
 
 
 def _items() -> list[Member]:
-    return _of_plan(item_plan())
+    return _of_plan(ITEM)
 
 
 def stored() -> list[Member]:
     """Of a stored message."""
-    inner = Member("messages", "struct", True, members=lambda: [_OFFSET, *_items()], about="of an inner batch")
-    return [*_of_plan(message_plan(True, False, False)), _CRC_VALID, _UNCOMPRESSED, inner]
+    numbered = [*_of_specs([QUEUE_OFFSET]), *_items()]
+    inner = Member("messages", "struct", True, members=lambda: numbered, about="of an inner batch")
+    return [*_of_plan(message_plan(True, 0)), *_of_specs([CRC_VALID, UNCOMPRESSED]), inner]
 
 
 def _messages(members: Callable[[], Sequence[Member]]) -> tuple[Member, ...]:
@@ -98,7 +98,7 @@ _BODIES: Mapping[str | None, tuple[Member, ...]] = {
     None: (Member("body", "bytes"),),
     UNDECLARED: (Member("body", "bytes", open=True),),
     CHECKPOINT: (Member("body", "bytes"),),
-    "payload": (Member("body", "bytes"), _UNCOMPRESSED),
+    "payload": (Member("body", "bytes"), *_of_specs([UNCOMPRESSED])),
     "text": (Member("body", "string"),),
     "json": (Member("body", "json_object", open=True),),
     "registration": (Member("body", "json_object", open=True),),

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 from dissectors.errors import Malformed
 from dissectors.field import FieldSpec, Label
-from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.codes import language, operation_name, response_name, unwrapped, version_name
 from dissectors.rocketmq.command import BINARY, CODE, EXT, HEAD, JSON, OPAQUE, SERIALIZE
 from dissectors.rocketmq.extfields import HeaderField
@@ -98,9 +97,7 @@ def _pair(
         try:
             typed = field.convert(value)
         except Unfit:
-            said = f"{reader.path(name)} is no {field.spec.type}"
-            found = Finding(Severity.WARNING, "malformed-body", said, reader.source, at, stop - at)
-            reader.tree.findings.append(found)
+            reader.warn("malformed-body", f"{reader.path(name)} is no {field.spec.type}", at, stop)
     if field.is_told:
         reader.bits(field.spec, typed, ALL)
 
@@ -118,9 +115,7 @@ def _once(reader: Reader, pairs: Sequence[tuple[str, bytes]]) -> None:
     name = next((name for name, value in pairs if first.setdefault(name, value) != value), None)
     if name is not None:
         text = table("notices")["twice"].format(name=reader.path(name))
-        node = reader.open[-1]
-        found = Finding(Severity.WARNING, "duplicate-key", text, reader.source, node.offset, reader.at - node.offset)
-        reader.tree.findings.append(found)
+        reader.warn("duplicate-key", text, reader.open[-1].offset, reader.at)
 
 
 def _decoded(raw: bytes) -> str | bytes:
@@ -205,8 +200,7 @@ def _read_member(reader: Reader, name: str, at: int, response: bool) -> None:
     reader.leaf(_spec(name, kind, response, type(value) is int), value, stop, at - begin)
     if name in _NUMBERS and not (type(value) is int and _LOWEST <= value <= _HIGHEST):
         text = table("notices")["number"].format(name=reader.path(name))
-        found = Finding(Severity.WARNING, "malformed-body", text, reader.source, begin, reader.at - begin)
-        reader.tree.findings.append(found)
+        reader.warn("malformed-body", text, begin, reader.at)
 
 
 def _read_ext(reader: Reader, at: int, fields: HeaderClass) -> None:

@@ -26,7 +26,7 @@ from dissectors.rocketmq.extfields import HeaderField, header_class
 from dissectors.rocketmq.labels import COMPRESSED
 from dissectors.rocketmq.message import KEYS, assembled, decode
 from dissectors.rocketmq.secrets import SECRETS
-from dissectors.rocketmq.stored import NAME_VALUE, batch_items, inflated, stored_messages
+from dissectors.rocketmq.stored import BATCH, MESSAGES, NAME_VALUE, inflated
 from dissectors.runs import RUNNING, is_decimal, is_run, number_within, pieced, run
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
@@ -282,6 +282,6 @@ def _inflating(flag: int) -> ReadMany:
 
 
 _READ = {
-    "messages": _reader(lambda content, budget: stored_messages(content, 0, budget)),
-    "batch": _reader(lambda content, budget: batch_items(content, 0, budget)),
+    "messages": _reader(lambda content, budget: MESSAGES.decode(content, 0, budget)),
+    "batch": _reader(lambda content, budget: BATCH.decode(content, 0, budget)),
 }

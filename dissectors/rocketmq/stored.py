@@ -4,44 +4,49 @@ Facts. A stored message begins with its size and a magic, which says whether the
 two bits of sysFlag say whether its hosts have 4 or 16 bytes of address. A batch on its way to the broker has items of
 size, magic, crc (both 0), flag, body and properties; so have the bodies of inner batches (sysFlag INNER_BATCH), whose
 items count on from the message's queueOffset. The checksum is CRC-32 without its highest bit. Properties are one text.
-
-The layouts are plans, made once for each of the eight forms: this module has them, and reads them the fast way, where
-anything out of the ordinary raises one of emit.FAILURES; stored_fields.py makes nodes by the same plans.
+A body of which not even the first item makes sense stays bytes: brokers answer a query for a wrong offset with whatever
+lies there.
 """
 
 from __future__ import annotations
 
-import zlib
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from ipaddress import ip_address
 from struct import Struct
 from typing import Any
 
-from dissectors.errors import Malformed
-from dissectors.field import FieldSpec
+from dissectors.errors import DecodeError, Malformed
+from dissectors.field import FieldSpec, Label
 from dissectors.rocketmq.labels import BORN_V6, COMPRESSED, INNER_BATCH, STORE_V6, codec, sys_flag
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.derived import Crc32, Pairs
 from dissectors.wire.dialect import Primitive, Sized
-from dissectors.wire.emit import Decode, projection
-from dissectors.wire.plan import Leaf, Plan
+from dissectors.wire.items import Items
+from dissectors.wire.plan import Derived, Leaf, Plan
 from dissectors.wire.primitive import INT32, INT64, UINT32, Fixed, Length
-from dissectors.wire.specs import Layout
+from dissectors.wire.reader import Reader
+from dissectors.wire.specs import LENGTH, Layout, Many
 from dissectors.wire.times import timestamp
-from dissectors.wire.varint import Unfit
 
 MAGICS = {0xDAA3_20A7: False, 0xDAA3_20AB: True}
 """The magic of a stored message, and whether its topic's length has two bytes."""
 
-HEAD = Struct(">iI28xi")
-"""Of a stored message: size, magic, and behind what is between them sysFlag."""
+_HEAD = Struct(">4xI28xi")
+"""Of a stored message: its magic, and behind what is between them sysFlag."""
 
-ITEM_HEAD = Struct(">iI")
-ITEM_MINIMUM = 22
+MINIMUM = _HEAD.size
+
+_ITEM_HEAD = Struct(">iI")
+_ITEM_MINIMUM = 22
 
 NAME_VALUE, PROPERTY = "\x01", "\x02"
 """What stands behind the name of a property, and behind its value."""
-_BODY = Sized("bytes", Length("int32", "i"))
+
+QUEUE_OFFSET = FieldSpec("queueOffset", INT64.type)
+CRC_VALID = FieldSpec("crcValid", "bool")
+UNCOMPRESSED = FieldSpec("bodyUncompressed", "bytes")
 
 
 def properties(raw: bytes) -> dict[str, str]:
@@ -51,8 +56,7 @@ def properties(raw: bytes) -> dict[str, str]:
 
 def properties_in(text: str) -> dict[str, str]:
     """The same of a text, as headers have them."""
-    pairs = [item.partition(NAME_VALUE) for item in text.split(PROPERTY) if item]
-    return {name: value for name, _, value in pairs}
+    return {name: value for item in text.split(PROPERTY) if item for name, _, value in [item.partition(NAME_VALUE)]}
 
 
 @lru_cache(maxsize=4096)
@@ -62,79 +66,125 @@ def _host(raw: bytes) -> str:
     return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
 
-_PROPERTIES = Sized("properties", Length("int16", "h"), convert=properties)
+class _Content(Derived):
+    """What is in a body beside itself, as sysFlag says: what was compressed, a source of its own; an inner batch."""
+
+    __slots__ = ()
+
+    def add(self, values: dict[str, Any], budget: Budget) -> None:
+        """`bodyUncompressed` and `messages`."""
+        body, flag = values["body"], values["sysFlag"]
+        if flag & COMPRESSED and body:
+            body = values[UNCOMPRESSED.name] = inflated(flag, body, budget, 0)
+        if flag & INNER_BATCH:
+            values[BATCH.spec.name] = BATCH.decode(body, 0, budget, values["queueOffset"])
+
+    def show(self, reader: Reader) -> None:
+        """The same below the body's leaf."""
+        node, flag = reader.into[-1], reader.node("sysFlag").value
+        if not node.value:
+            return
+        first, inner = reader.node("queueOffset").value, reader
+        if flag & COMPRESSED:
+            below = uncompressed(reader, flag)
+            if below is None:
+                return
+            node, inner = below.into[-1], below
+        if flag & INNER_BATCH:
+            inner = inner.within(node)
+            if node.head:
+                inner.leaf(LENGTH["int32"], len(node.value), node.offset + node.head)
+            inner.guard(partial(BATCH.read, first=first), inner.end)
+
+
+def _leaf(name: str, primitive: Primitive, label: Label | None = None, *derived: Derived) -> Leaf:
+    return Leaf(FieldSpec(name, primitive.type, label), primitive, derived=derived)
+
+
+def _hidden(name: str, primitive: Primitive) -> Leaf:
+    return Leaf(Layout(name, primitive.type), primitive)
+
+
+_HOST = (Fixed("ipv4_port", "8s", _host), Fixed("ipv6_port", "20s", _host))
 _TOPIC = tuple(
     Sized("string", Length(kind, code), convert=bytes.decode) for kind, code in (("int8", "b"), ("int16", "h"))
 )
-_HOST = (Fixed("ipv4_port", "8s", _host), Fixed("ipv6_port", "20s", _host))
+_BODY = Sized("bytes", Length("int32", "i"))
+_PROPERTIES = _leaf(
+    "properties",
+    Sized("properties", Length("int16", "h"), convert=properties),
+    None,
+    Pairs("property", NAME_VALUE.encode(), PROPERTY.encode()),
+)
+
+ITEM = Plan(
+    "BatchItem",
+    0,
+    (
+        _hidden("totalSize", INT32),
+        _hidden("magicCode", INT32),
+        _hidden("bodyCRC", INT32),
+        _leaf("flag", INT32),
+        _leaf("body", _BODY),
+        _PROPERTIES,
+    ),
+)
+"""The layout of a batch's item."""
 
 
-def _plan(name: str, kept: dict[str, Primitive], layout: frozenset[str]) -> Plan:
-    labels = {"sysFlag": sys_flag, "bornTimestamp": timestamp, "storeTimestamp": timestamp}
-    specs = {each: (Layout if each in layout else FieldSpec) for each in kept}
-    steps = (Leaf(specs[each](each, kind.type, labels.get(each)), kind) for each, kind in kept.items())
-    return Plan(name, 0, tuple(steps))
+@lru_cache(maxsize=32)
+def message_plan(two_bytes: bool, flag: int) -> Plan:
+    """The layout of a stored message in one of its forms, by those bits of its sysFlag that tell them."""
+    holds = (_Content(),) if flag & (COMPRESSED | INNER_BATCH) else ()
+    steps = (
+        _hidden("totalSize", INT32),
+        _hidden("magicCode", UINT32),
+        _leaf("bodyCRC", INT32),
+        _leaf("queueId", INT32),
+        _leaf("flag", INT32),
+        _leaf("queueOffset", INT64),
+        _leaf("commitLogOffset", INT64),
+        _leaf("sysFlag", INT32, sys_flag),
+        _leaf("bornTimestamp", INT64, timestamp),
+        _leaf("bornHost", _HOST[flag & BORN_V6 != 0]),
+        _leaf("storeTimestamp", INT64, timestamp),
+        _leaf("storeHost", _HOST[flag & STORE_V6 != 0]),
+        _leaf("reconsumeTimes", INT32),
+        _leaf("preparedTransactionOffset", INT64),
+        _leaf("body", _BODY, None, Crc32(CRC_VALID, "bodyCRC", "body", 0x7FFF_FFFF), *holds),
+        _leaf("topic", _TOPIC[two_bytes]),
+        _PROPERTIES,
+    )
+    return Plan("StoredMessage", 0, steps)
 
 
-def _decoder(plan: Plan) -> Decode:
-    """What gives the values of a plan, without those that are there for the layout."""
-    assert all(isinstance(step, Leaf) for step in plan.steps)
-    kept = [step.spec.name for step in plan.steps if isinstance(step, Leaf) and not isinstance(step.spec, Layout)]
-    return projection(plan, frozenset((name,) for name in kept))
+_FORM = COMPRESSED | BORN_V6 | STORE_V6 | INNER_BATCH
 
 
-@lru_cache(maxsize=8)
-def message_plan(two_bytes: bool, born_v6: bool, store_v6: bool) -> Plan:
-    """The layout of a stored message in one of its forms."""
-    fields: dict[str, Primitive] = {
-        "totalSize": INT32,
-        "magicCode": UINT32,
-        "bodyCRC": INT32,
-        "queueId": INT32,
-        "flag": INT32,
-        "queueOffset": INT64,
-        "commitLogOffset": INT64,
-        "sysFlag": INT32,
-        "bornTimestamp": INT64,
-        "bornHost": _HOST[born_v6],
-        "storeTimestamp": INT64,
-        "storeHost": _HOST[store_v6],
-        "reconsumeTimes": INT32,
-        "preparedTransactionOffset": INT64,
-        "body": _BODY,
-        "topic": _TOPIC[two_bytes],
-        "properties": _PROPERTIES,
-    }
-    return _plan("StoredMessage", fields, frozenset({"totalSize", "magicCode"}))
+def message_at(data: bytes, at: int, path: Callable[[str], str]) -> Plan:
+    """The layout of the stored message that begins there; a sysFlag that is cut off matters no more."""
+    magic, flag = _HEAD.unpack_from(data.ljust(at + MINIMUM, b"\0"), at)
+    if magic not in MAGICS:
+        raise Malformed(path("magicCode"), at + 4, f"is {magic:#x}, which is none")
+    return message_plan(MAGICS[magic], flag & _FORM)
 
 
-@lru_cache(maxsize=1)
-def item_plan() -> Plan:
-    """The layout of a batch's item."""
-    fields: dict[str, Primitive] = {
-        "totalSize": INT32,
-        "magicCode": INT32,
-        "bodyCRC": INT32,
-        "flag": INT32,
-        "body": _BODY,
-        "properties": _PROPERTIES,
-    }
-    return _plan("BatchItem", fields, frozenset({"totalSize", "magicCode", "bodyCRC"}))
+_ITEMS = Many("messages", "array")
+MESSAGES = Items(_ITEMS, message_at, _ITEM_HEAD.size, _ITEM_MINIMUM, QUEUE_OFFSET)
+BATCH = Items(_ITEMS, lambda data, at, path: ITEM, _ITEM_HEAD.size, _ITEM_MINIMUM, QUEUE_OFFSET)
 
 
-@lru_cache(maxsize=8)
-def _message_decoder(two_bytes: bool, born_v6: bool, store_v6: bool) -> Decode:
-    return _decoder(message_plan(two_bytes, born_v6, store_v6))
+def can_be_stored(reader: Reader, stop: int) -> bool:
+    """Whether a stored message may begin here, in a body that ends at `stop` even if fewer bytes were captured."""
+    head = reader.data[reader.at : reader.at + 8]
+    size, magic = _ITEM_HEAD.unpack(head.ljust(8, b"\0"))
+    return MINIMUM <= size <= stop - reader.at and (len(head) < 8 or magic in MAGICS)
 
 
-@lru_cache(maxsize=1)
-def _item_decoder() -> Decode:
-    return _decoder(item_plan())
-
-
-def form(magic: int, flag: int) -> tuple[bool, bool, bool]:
-    """Which of the eight forms a stored message has. Raises KeyError for a magic that is none."""
-    return MAGICS[magic], flag & BORN_V6 != 0, flag & STORE_V6 != 0
+def can_be_item(reader: Reader, stop: int) -> bool:
+    """The same for an item of a batch."""
+    head = reader.data[reader.at : reader.at + 4]
+    return _ITEM_MINIMUM <= int.from_bytes(head, signed=True) <= stop - reader.at
 
 
 def inflated(flag: int, body: bytes, budget: Budget, at: int) -> bytes:
@@ -145,48 +195,14 @@ def inflated(flag: int, body: bytes, budget: Budget, at: int) -> bytes:
     return decompress(name, body, budget, "body", at)
 
 
-def checksum(body: bytes) -> int:
-    """What bodyCRC holds."""
-    return zlib.crc32(body) & 0x7FFF_FFFF
-
-
-def stored_messages(data: bytes, at: int, budget: Budget) -> list[dict[str, Any]]:
-    """The stored messages from `at` to the end of `data`."""
-    found = []
-    while at < len(data):
-        size, magic, flag = HEAD.unpack_from(data, at)
-        if magic not in MAGICS:
-            raise Unfit
-        values, stop = _message_decoder(*form(magic, flag))(data, at, budget)
-        if stop != at + size or stop > len(data):
-            raise Unfit
-        _complete(values, budget)
-        found.append(values)
-        at = stop
-    return found
-
-
-def _complete(values: dict[str, Any], budget: Budget) -> None:
-    """Adds what follows from a message's body."""
-    body, flag = values["body"], values["sysFlag"]
-    values["crcValid"] = checksum(body) == values["bodyCRC"]
-    if not values["crcValid"]:
-        raise Unfit
-    if flag & COMPRESSED and body:
-        body = values["bodyUncompressed"] = inflated(flag, body, budget, 0)
-    if flag & INNER_BATCH:
-        values["messages"] = batch_items(body, 0, budget, values["queueOffset"])
-
-
-def batch_items(data: bytes, at: int, budget: Budget, offset: int | None = None) -> list[dict[str, Any]]:
-    """The items of a batch from `at` to the end of `data`; in an inner batch they have offsets from `offset` on."""
-    found: list[dict[str, Any]] = []
-    decode = _item_decoder()
-    while at < len(data):
-        size = ITEM_HEAD.unpack_from(data, at)[0]
-        values, stop = decode(data, at, budget)
-        if stop != at + size or stop > len(data):
-            raise Unfit
-        found.append(values if offset is None else {"queueOffset": offset + len(found), **values})
-        at = stop
-    return found
+def uncompressed(reader: Reader, flag: int) -> Reader | None:
+    """Adds what the body added last holds, as a source of its own; None where it can't be decompressed."""
+    node = reader.into[-1]
+    try:
+        plain = inflated(flag, node.value, reader.budget, node.offset + node.head)
+    except DecodeError as error:
+        reader.find(error)
+        return None
+    inner = reader.below(node, f"{reader.path(node.spec.name)}, {codec(flag)}", plain)
+    inner.leaf(UNCOMPRESSED, plain, len(plain))
+    return inner

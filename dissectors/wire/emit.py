@@ -30,9 +30,10 @@ from typing import Any, TypeAlias
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Rest, Scanned, Sized, Varint
-from dissectors.wire.plan import Array, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
+from dissectors.wire.plan import Array, Derived, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
 from dissectors.wire.primitive import Fixed, Length
 from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Layout
 from dissectors.wire.varint import Unfit, uvarint
 
 FAILURES = (struct.error, IndexError, UnicodeDecodeError, Unfit, DecodeError)
@@ -185,10 +186,14 @@ class _Writer:
                 self.when(step, read, begun, wanted, keep)
             else:
                 parts += self.member(step, wanted, keep, asked, read)
-        if begun is None or not keep:
-            expression = "{" + ", ".join(parts) + "}"
-        else:
+        leaves = [step for step in steps if isinstance(step, Leaf) and keep and not wanted]
+        derived = [each for leaf in leaves for each in leaf.derived if type(each).add is not Derived.add]
+        if derived or (begun is not None and keep):
             expression = self.written(parts, begun, keep)
+            for each in derived:
+                self.line(f"{self.constant('f', each.add)}({expression}, budget)")
+        else:
+            expression = "{" + ", ".join(parts) + "}"
         return expression if tags is None else self.tags(tags, expression, wanted, keep)
 
     def member(
@@ -197,7 +202,7 @@ class _Writer:
         """Reads a member; returns it as items of a dict. `read` gets the values that other members ask for."""
         name = step.spec.name
         bits = step.bits if isinstance(step, Leaf) else ()
-        kept = keep and (not wanted or name in wanted)
+        kept = keep and (not wanted or name in wanted) and not isinstance(step.spec, Layout)
         needed = kept or name in asked or any(each.spec.name in asked or each.spec.name in wanted for each in bits)
         value = self.step(step, wanted.get(name, {}), needed)
         if name in asked:

@@ -75,6 +75,8 @@ def _member(reader: Reader, step: Leaf | Struct | Array, at: int) -> None:
         _leaf(reader, spec, step.primitive, at)
         for bits in step.bits:
             reader.bits(bits.spec, bits.read(reader.into[-1].value), bits.mask)
+        for derived in step.derived:
+            derived.show(reader)
     elif isinstance(step, Array):
         _array(reader, step, at)
     else:

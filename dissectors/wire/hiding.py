@@ -9,9 +9,8 @@ up to the cut: there what was not read is hidden, and nothing else.
 from __future__ import annotations
 
 from dissectors.field import Field, FieldSpec, Tree
-from dissectors.wire.message import REST
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import UNDECODED, Layout
+from dissectors.wire.specs import REST, UNDECODED, Layout
 
 HIDDEN = FieldSpec("payload", "undecoded", secret=True)
 """All of a body, or of a frame, that may hold a secret."""

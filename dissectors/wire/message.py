@@ -15,18 +15,16 @@ from typing import Any, TypeAlias
 
 from dissectors.api import Body, Context
 from dissectors.errors import Truncated
-from dissectors.field import Field, FieldSpec, Tree
-from dissectors.finding import Finding, Severity
+from dissectors.field import Field, Tree
+from dissectors.finding import Finding
 from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES, Decode, First
 from dissectors.wire.primitive import Fixed
-from dissectors.wire.reader import Read, Reader
-from dissectors.wire.specs import Wrapping, members
+from dissectors.wire.reader import Read, Reader, trailing
+from dissectors.wire.specs import REST, Wrapping, members
 from dissectors.wire.varint import Unfit
-
-REST = FieldSpec("_rest", "bytes")
 
 ErrorName: TypeAlias = Callable[[int], str | None]
 """The label function of a protocol's error codes; a field whose spec has it is one that reports an error."""
@@ -57,9 +55,8 @@ def _read(message: bytes, read: Read, findings: Iterable[Finding], budget: Budge
     reader, end = Reader.start(message, budget or Budget()), len(message)
     reader.tree.findings.extend(findings)
     whole = reader.guard(read, end)
-    if whole and reader.at < end:
-        reader.tree.findings.append(_trailing(reader.at, end))
-        reader.leaf(REST, message[reader.at :], end)
+    if whole:
+        reader.rest("behind the body")
     return reader, whole
 
 
@@ -71,10 +68,6 @@ def _framed(reader: Reader, length: Fixed, read: Read) -> None:
 @lru_cache(maxsize=64)
 def _prefix(kind: str) -> Wrapping:
     return Wrapping("length", kind)
-
-
-def _trailing(stop: int, end: int) -> Finding:
-    return Finding(Severity.NOTE, "trailing-bytes", f"{end - stop} bytes behind the body", 0, stop, end - stop)
 
 
 def folded(tree: Tree, error_name: ErrorName | None = None) -> Body:
@@ -138,8 +131,8 @@ def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[
     if not stop:  # behind the handler: an exception keeps what was decompressed when it was raised
         return folded(recipe.tree(message, context), recipe.error_name)
     if stop < end:
-        values["_rest"] = message[stop:]
-        findings += (_trailing(stop, end),)
+        values[REST.name] = message[stop:]
+        findings += (trailing(end - stop, "behind the body", 0, stop),)
     if recipe.notices is not None:
         findings += recipe.notices(values)
     code = recipe.first_error(values)

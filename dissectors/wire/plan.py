@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissectors.field import FieldSpec
 from dissectors.slotted import slotted
@@ -17,6 +17,10 @@ from dissectors.wire.primitive import LENGTHS, Length
 from dissectors.wire.schema import MORE, FieldSchema, Schema
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Many
+
+if TYPE_CHECKING:
+    from dissectors.wire.budget import Budget
+    from dissectors.wire.reader import Reader
 
 
 @slotted(eq=False)
@@ -50,15 +54,31 @@ class Bits:
         return bool(found) if self.spec.type == "bool" else found
 
 
+class Derived:
+    """What follows from a leaf, read together with it: derived.py has those that any protocol may use."""
+
+    __slots__ = ()
+
+    def add(self, values: dict[str, Any], budget: Budget) -> None:
+        """Adds to the values of the struct, when all of them are read. Raises one of emit.FAILURES."""
+
+    def show(self, reader: Reader) -> None:
+        """Adds nodes and Findings, when the leaf was added."""
+
+
 @slotted(eq=False)
 class Leaf:
-    """A primitive value. secret_by: it is secret only where another member says so; bits: what it is made of."""
+    """A primitive value. secret_by: it is secret only where another member says so; bits: what it is made of.
+
+    The values of the struct do not have a leaf whose spec is a Layout.
+    """
 
     spec: FieldSpec
     primitive: Primitive
     enum: str | None = None
     secret_by: SecretBy | None = None
     bits: tuple[Bits, ...] = ()
+    derived: tuple[Derived, ...] = ()
 
     @property
     def minimum(self) -> int:

@@ -15,9 +15,14 @@ from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
 from dissectors.wire.primitive import Fixed, Length
-from dissectors.wire.specs import UNDECODED, Layout, Many
+from dissectors.wire.specs import REST, UNDECODED, Layout, Many
 
 Read: TypeAlias = Callable[["Reader"], None]
+
+
+def trailing(size: int, behind: str, source: int, at: int) -> Finding:
+    """What is said of bytes that no part of a layout takes."""
+    return Finding(Severity.NOTE, "trailing-bytes", f"{size} bytes {behind}", source, at, size)
 
 
 class Reader:
@@ -56,6 +61,13 @@ class Reader:
         self.tree.sources.append(source)
         return Reader(self.tree, source, node.children, above, self.budget)
 
+    def within(self, node: Field) -> Reader:
+        """A reader of what a leaf covers, a child added here: what it reads are parts of that leaf."""
+        above = (*self.above, *self.open, node)
+        inner = Reader(self.tree, self.tree.sources[self.source], node.children, above, self.budget)
+        inner.at, inner.end = node.offset, node.offset + node.length
+        return inner
+
     def path(self, name: str = "") -> str:
         """Where we are, for people: `topics[2].name`."""
         names = [node.spec.name for node in (*self.above, *self.open) if not isinstance(node.spec, Layout)]
@@ -89,6 +101,10 @@ class Reader:
             value = primitive.convert(value)
         self.leaf(spec, value, stop)
         return value
+
+    def node(self, name: str) -> Field:
+        """The node of a member of the open container, which was read before."""
+        return next(node for node in self.into if node.spec.name == name)
 
     def bits(self, spec: FieldSpec, value: object, mask: int) -> None:
         """Adds what some bits of the leaf added last mean."""
@@ -145,6 +161,17 @@ class Reader:
         """Makes an error a Finding at its place."""
         severity = Severity.WARNING if isinstance(error, TooLarge) else Severity.ERROR
         self.tree.findings.append(Finding(severity, error.code, error.text, self.source, error.offset))
+
+    def warn(self, code: str, text: str, at: int, stop: int) -> None:
+        """Adds a Finding of what the bytes from `at` to `stop` say."""
+        self.tree.findings.append(Finding(Severity.WARNING, code, text, self.source, at, stop - at))
+
+    def rest(self, behind: str) -> None:
+        """Adds a leaf and a Finding for the bytes up to the end, if any are left; `behind` says behind what."""
+        size = self.end - self.at
+        if size > 0:
+            self.tree.findings.append(trailing(size, behind, self.source, self.at))
+            self.leaf(REST, self.data[self.at : self.end], self.end)
 
     def number(self, length: Length, at: int, name: str) -> tuple[int, int]:
         """A length, count or presence mark at an offset: the number, and the offset behind it."""

@@ -82,10 +82,11 @@ class UnknownTag(FieldSpec):
 
 COUNT = {kind: Layout("count", kind) for kind in ("int32", "uvarint", "int")}
 PRESENT = {kind: Layout("present", kind) for kind in ("int8", "uvarint")}
-LENGTH = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "int")}
+LENGTH = {kind: Layout("length", kind) for kind in ("int16", "int32", "uvarint", "int")}
 TAG = Layout("tag", "uvarint")
 NUM_TAGGED = Layout("numTaggedFields", "uvarint")
 UNDECODED = Layout("undecoded", "undecoded")
+REST = FieldSpec("_rest", "bytes")
 MORE = More("more", "elements", "{:,} more, not shown".format)
 MORE_SECRET = More("more", "elements", "{:,} more, not shown".format, secret=True)
 """The same where one of them may be a secret."""

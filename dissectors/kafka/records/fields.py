@@ -13,7 +13,6 @@ from functools import partial
 
 from dissectors.errors import Malformed, TooLarge
 from dissectors.field import Field, FieldSpec
-from dissectors.finding import Finding, Severity
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.records.batches.plain import RECORD_MINIMUM
 from dissectors.kafka.records.values import (
@@ -125,8 +124,7 @@ def _crc(reader: Reader, start: int, checksum: Callable[[bytes], int]) -> None:
     reader.bits(_CRC_VALID, stored == computed, 0xFFFF_FFFF)
     if stored != computed:
         text = f"{reader.path('crc')} is {stored:#010x}, the bytes have {computed:#010x}"
-        at, size = reader.at - UINT32.size, UINT32.size
-        reader.tree.findings.append(Finding(Severity.WARNING, "crc-mismatch", text, reader.source, at, size))
+        reader.warn("crc-mismatch", text, reader.at - UINT32.size, reader.at)
 
 
 def _codec_bits(reader: Reader, attributes: int) -> None:

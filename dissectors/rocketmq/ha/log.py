@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from dissectors.errors import Malformed
 from dissectors.field import FieldSpec
-from dissectors.rocketmq.stored import HEAD, MAGICS
+from dissectors.rocketmq.stored import MAGICS, MESSAGES, MINIMUM
 from dissectors.wire.reader import Reader
 
 BLANK = 0xCBD4_3194
@@ -69,7 +69,7 @@ def spans(data: bytes, start: int, stop: int, base: int) -> Iterator[Span]:
             yield Span(_BLANK, at, begin)
             at = begin
             continue
-        if magic not in MAGICS or not HEAD.size <= size <= MAXIMUM:
+        if magic not in MAGICS or not MINIMUM <= size <= MAXIMUM:
             break
         if size > stop - at:
             break
@@ -104,19 +104,17 @@ def _may_go_on(data: bytes, at: int, stop: int) -> bool:
     """Whether a message that ends behind `stop` may begin there."""
     head = data[at : min(at + _WORDS.size, stop)]
     size = int.from_bytes(head[:_MAGIC_AT])
-    if len(head) >= _MAGIC_AT and not (HEAD.size <= size <= MAXIMUM and size > stop - at):
+    if len(head) >= _MAGIC_AT and not (MINIMUM <= size <= MAXIMUM and size > stop - at):
         return False
     return any(magic.to_bytes(4).startswith(head[_MAGIC_AT:]) for magic in MAGICS)
 
 
 def read_log(reader: Reader, base: int) -> None:
     """Reads a piece of a log up to the reader's end; its first byte stands at `base`. Raises Malformed."""
-    from dissectors.rocketmq.stored_fields import read_messages  # who only looks for messages makes no nodes
-
     data, end = reader.data, reader.end
     for span in spans(data, reader.at, end, base):
         if span.spec is None:
-            reader.guard(read_messages, span.stop)
+            reader.guard(MESSAGES.read, span.stop)
         else:
             reader.leaf(span.spec, data[span.start : span.stop], span.stop)
     if reader.at < end:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 
 from dissectors.errors import TooLarge
@@ -21,11 +21,11 @@ from dissectors.rocketmq.ha.forms import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRA
 from dissectors.rocketmq.ha.info import counted, of_topics
 from dissectors.rocketmq.ha.known import Seen, seen
 from dissectors.rocketmq.ha.log import CONTINUED, CONTINUES, size_of, spans
-from dissectors.rocketmq.stored import HEAD, form, message_plan
-from dissectors.rocketmq.stored_fields import read_messages
+from dissectors.rocketmq.stored import MESSAGES, message_at
 from dissectors.wire.budget import USUAL, Budget, allowed
-from dissectors.wire.emit import FAILURES, Decode, projection
+from dissectors.wire.emit import FAILURES, projection
 from dissectors.wire.message import unframed
+from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many, element
 
@@ -38,6 +38,7 @@ _BYTES_A_FRAME, _SHARE = 4096, 8
 """A tree has so many frames that each may take a page, and of the bytes an eighth of what it may grow to."""
 
 _NAME = "RocketMQ HA"
+_TOPIC = frozenset({("topic",)})
 _FRAMES = Many("frames", "array")
 
 
@@ -126,17 +127,11 @@ def _stretches(data: bytes, met: list[Link]) -> Iterator[tuple[int, bytes]]:
 def _topics(log: bytes, at: int, stop: int) -> Iterator[str | bytes | None]:
     budget = Budget()
     while at < stop:
-        size, magic, flag = HEAD.unpack_from(log, at)
         try:
-            yield _topic_decoder(*form(magic, flag))(log, at, budget)[0]["topic"]
+            yield projection(message_at(log, at, str), _TOPIC)(log, at, budget)[0]["topic"]
         except FAILURES:
             yield None
-        at += size
-
-
-@lru_cache(maxsize=8)
-def _topic_decoder(two_bytes: bool, born_v6: bool, store_v6: bool) -> Decode:
-    return projection(message_plan(two_bytes, born_v6, store_v6), frozenset({("topic",)}))
+        at += int.from_bytes(log[at : at + INT32.size])
 
 
 def _read(reader: Reader, from_slave: bool, found: Seen) -> None:
@@ -162,7 +157,7 @@ def _whole(reader: Reader, cut: bytes) -> bytes:
     if end is not None and cut:
         cut += end.value
         if len(cut) == size_of(cut):
-            reader.below(end, "a message of several blocks", cut).guard(read_messages, len(cut))
+            reader.below(end, "a message of several blocks", cut).guard(MESSAGES.read, len(cut))
         elif len(cut) < size_of(cut):
             return cut
     return b"" if begin is None else begin.value

@@ -11,12 +11,10 @@ from typing import Any
 
 from dissectors.errors import Truncated
 from dissectors.field import FieldSpec
-from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import values_decoder
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import REST
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LENGTH, Many, element
 from dissectors.wire.varint import Unfit
@@ -88,11 +86,7 @@ def data_fields(reader: Reader, parts: tuple[str, ...], name: str | None) -> Non
 
 def _whole_parts(reader: Reader, parts: tuple[str, ...]) -> None:
     _parts(reader, parts)
-    if reader.at < reader.end:
-        text = f"{reader.end - reader.at} bytes behind what the data of this packet holds"
-        size = reader.end - reader.at
-        reader.tree.findings.append(Finding(Severity.NOTE, "trailing-bytes", text, 0, reader.at, size))
-        reader.leaf(REST, reader.data[reader.at : reader.end], reader.end)
+    reader.rest("behind what the data of this packet holds")
 
 
 def _parts(reader: Reader, parts: tuple[str, ...]) -> None:

@@ -6,13 +6,11 @@ from functools import partial
 
 from dissectors.errors import Malformed
 from dissectors.field import Tree
-from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import REST
 from dissectors.wire.plan import Array, Leaf, Step, Struct
-from dissectors.wire.reader import Reader
-from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, Layout, Many, element
+from dissectors.wire.reader import Reader, trailing
+from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, Layout, Many, element
 from dissectors.zookeeper.jute import LENGTH
 from dissectors.zookeeper.quorum.snapshot_shown import ROOT, Shown
 from dissectors.zookeeper.schemas import plan_of
@@ -41,8 +39,7 @@ def _fields(reader: Reader, shown: Shown) -> None:
     _signature(reader, shown)
     if reader.at < reader.end:
         left = reader.end - reader.at
-        text = f"{left} bytes behind the snapshot"
-        reader.tree.findings.append(Finding(Severity.NOTE, "trailing-bytes", text, 0, reader.at, left))
+        reader.tree.findings.append(trailing(left, "behind the snapshot", 0, reader.at))
         reader.leaf(REST, shown.message.read(reader.at, left), reader.end)
 
 

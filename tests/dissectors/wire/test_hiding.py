@@ -6,9 +6,8 @@ import pytest
 
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.wire.hiding import HIDDEN, hide_broken
-from dissectors.wire.message import REST
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import UNDECODED
+from dissectors.wire.specs import REST, UNDECODED
 from tests.dissectors.trees import assert_tiles
 
 LENGTH, BODY, NAME = FieldSpec("length", "int"), FieldSpec("body", "struct"), FieldSpec("name", "string")
