@@ -101,7 +101,8 @@ def dissector_of(data: bytes, protocol: str | None, response_told: bool) -> tupl
             raise UserError(error.args[0]) from None
     found = pasted.recognise_any(data, response_told)
     other = foreign(data)
-    if other is not None:
+    is_plugin = found.dissector.name not in registry.BUILT_IN  # who installs one for a foreign protocol wants it read
+    if other is not None and not (found.fits and is_plugin):
         return found.dissector, f"no protocol fits: {other.text}"
     if found.fits:
         return found.dissector, None

@@ -282,3 +282,9 @@ def test_names_columns_and_pages(tmp_path: Path) -> None:
     assert b"GET" in run("protocols", "resp", "commands").stdout
     assert b"attributes" in run("protocols", "resp", "types").stdout
     assert b"types" in run("protocols", "resp").stdout + run("protocols", "resp").stderr
+
+
+def test_hex_is_read_by_the_plugin_although_the_protocol_is_known_as_foreign() -> None:
+    shown = run("decode", ask("GET", "user:1").hex())
+    assert shown.returncode == 0
+    assert b"resp GET request" in shown.stdout
