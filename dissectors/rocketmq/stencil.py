@@ -144,7 +144,7 @@ class _Frame:
             raise Shapeless
         remark = self._text(Extent(Term(at - _SIZE, _SIZE, "i"), 0, at, at + size)) or None
         at += size + _SIZE
-        if at > stop:
+        if at + int.from_bytes(shape.data[at - _SIZE : at], signed=True) != stop:
             raise Shapeless
         shape.encloses(Term(at - _SIZE, _SIZE, "i"), 0, at, stop)
         ext: dict[str, Any] = {}
