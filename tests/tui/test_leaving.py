@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analyzer.decode.content import read_cell
 from analyzer.decode.rows import Rows
 from analyzer.messages.eviction import Eviction
 from analyzer.query.filter import compiled
@@ -134,7 +135,7 @@ def test_a_filter_forgets_them(text: str, capture: Path, whole: Session, monkeyp
         await found.filtered()
         rows = range(first(found), found.main.timeline.timeline.rows)
         kept = compiled(text).rows(Rows(whole), rows).tolist()
-        alone = [row for row in kept if (whole.cell("partner", row) or row) < rows.start]  # no latency any more
+        alone = [row for row in kept if (read_cell(whole, "partner", row) or row) < rows.start]  # no latency any more
         assert set(kept) - set(found.rows()) <= set(alone)
         assert set(found.rows()) <= set(kept)
 
