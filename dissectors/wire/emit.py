@@ -31,7 +31,7 @@ from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Rest, Scanned, Sized, Varint
 from dissectors.wire.plan import Array, Derived, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
-from dissectors.wire.primitive import Fixed, Length
+from dissectors.wire.primitive import LENGTHS, Fixed, Length
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Layout
 from dissectors.wire.varint import Unfit, uvarint
@@ -41,7 +41,6 @@ FAILURES = (struct.error, IndexError, UnicodeDecodeError, Unfit, DecodeError)
 
 Decode: TypeAlias = Callable[[bytes, int, Budget], tuple[dict[str, Any], int]]
 First: TypeAlias = Callable[[dict[str, Any]], int]
-_UVARINT = Length("uvarint", None)
 _FREE = 8
 """Elements of an array that are not counted: most have no more."""
 
@@ -317,7 +316,7 @@ class _Writer:
             self.line(f"{name}, p = {self.constant('f', primitive.scan)}(d, p)")
             return f"Secret({name})" if step.spec.secret else name
         if isinstance(primitive, Varint):
-            return self.number(_UVARINT)
+            return self.number(LENGTHS["uvarint"])
         if isinstance(primitive, Rest):
             self.flush()
             name = self.variable("v")

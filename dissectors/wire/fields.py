@@ -8,7 +8,6 @@ cannot read is read again here. tests/dissectors/wire hold the two equal.
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 from itertools import count as counting
 from typing import Any
 
@@ -20,7 +19,7 @@ from dissectors.wire.plan import Array, Keyed, Leaf, SecretBy, Step, Struct, Tag
 from dissectors.wire.primitive import Fixed, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Layout, Many, Repeated, element, unknown_tag
+from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Many, Repeated, element, unknown_tag
 
 
 def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
@@ -178,7 +177,7 @@ def _struct(reader: Reader, step: Struct, spec: FieldSpec, at: int) -> None:
 def _part(reader: Reader, step: Struct, length: Length) -> None:
     """The length of a struct, and its members, which must take just so many bytes; one that is cut as far as it is."""
     size, at = reader.number(length, reader.at, "length")
-    reader.leaf(_length(length.type), size, at)
+    reader.leaf(LENGTH[length.type], size, at)
     before, stop = reader.end, at + size
     available = before - at
     reader.end = min(stop, before)
@@ -190,11 +189,6 @@ def _part(reader: Reader, step: Struct, length: Length) -> None:
         raise Truncated(reader.path(), at, size, available)
     if reader.at != stop:
         raise Malformed(reader.path(), at, f"takes {reader.at - at} of the {size} bytes that it has")
-
-
-@lru_cache(maxsize=64)
-def _length(kind: str) -> Layout:
-    return Layout("length", kind)
 
 
 def _keyed(reader: Reader, step: Keyed) -> None:

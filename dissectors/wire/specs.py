@@ -16,6 +16,7 @@ from dissectors.field import Field, FieldSpec, Label
 from dissectors.slotted import slotted
 from dissectors.wire.cut import Cut
 from dissectors.wire.embedded import Holder, embedded
+from dissectors.wire.primitive import LENGTHS
 
 
 class Layout(FieldSpec):
@@ -82,7 +83,7 @@ class UnknownTag(FieldSpec):
 
 COUNT = {kind: Layout("count", kind) for kind in ("int32", "uvarint", "int")}
 PRESENT = {kind: Layout("present", kind) for kind in ("int8", "uvarint")}
-LENGTH = {kind: Layout("length", kind) for kind in ("int16", "int32", "uvarint", "int")}
+LENGTH = {kind: Layout("length", kind) for kind in (*LENGTHS, "int")}
 TAG = Layout("tag", "uvarint")
 NUM_TAGGED = Layout("numTaggedFields", "uvarint")
 UNDECODED = Layout("undecoded", "undecoded")
