@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from dissectors.finding import Finding, Severity
-from dissectors.holes import below, derived
 from dissectors.kafka.embedded.rules import RECORDS, RecordSite
 from dissectors.kafka.tables import table
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.condition import first_of, number_of
 
 _MOST = 3
 """Findings about batches of one message."""
@@ -26,20 +25,16 @@ _BATCHES_FROM = 3
 """The version of Produce that took record batches in the place of older messages."""
 
 _TOPIC, _PARTITION = ("topic", "name", "topicId"), ("partitionIndex", "partition", "index")
-_MARKERS = frozenset({0, 1})
-"""Control records that end a transaction; others are a controller's."""
 
-_PROBLEMS = ("magic2", "magic01", "zstd", "count", "timestamp", "sequence", "control")
-"""Names of sentences in the table, by the number of the problem, from 1 on."""
-
-
-class Rules(NamedTuple):
-    """What a message may carry. unfit: a beginning of a batch alone is worth a finding."""
-
-    batches: bool
-    messages: bool
-    zstd: bool
-    unfit: bool
+_ALWAYS: Mapping[str, str] = {
+    "count": "lastOffsetDelta < count - 1",
+    "timestamp": "maxTimestamp < 0 and count != 0 and not deleteHorizon and baseTimestamp >= 0",
+    "sequence": "producerId < 0 and baseSequence > 0",
+    "control": "control and not transactional and records.0.key.type in [0, 1]",
+}
+"""By the name of its sentence, when a batch contradicts itself. A delete horizon stands in the place of the first time;
+control records of other types than 0 and 1 do not end a transaction, but are a controller's.
+"""
 
 
 def batch_check(key: int, version: int, response: bool) -> Callable[[Mapping[str, Any]], Iterable[Finding]]:
@@ -47,23 +42,23 @@ def batch_check(key: int, version: int, response: bool) -> Callable[[Mapping[str
     content, site = table("notices"), RECORDS[key, response]
     codec = content["zstd"].get(str(key))
     produce = key == _PRODUCE
-    rules = Rules(
-        not produce or version >= _BATCHES_FROM,
-        not produce or version < _BATCHES_FROM,
-        codec is None or version >= codec[0],
-        key == _FETCH,
-    )
+    batches = not produce or version >= _BATCHES_FROM
+    problems = {"magic01": "magic != 2"} if produce and batches else {} if batches else {"magic2": "magic == 2"}
+    if codec is not None and version < codec[0]:
+        problems["zstd"] = 'magic == 2 and compression == "zstd"'
+    problems.update(_ALWAYS)
+    problem = first_of(tuple(problems.values()))
     sentences = dict(content["batches"])
     if codec is not None:
         sentences["zstd"] = sentences["zstd"].format(version=codec[0], api=codec[1])
-    texts = [sentences[name] for name in _PROBLEMS]
+    texts = [sentences[name] for name in problems]
 
     def verdict(entries: Any) -> int:
-        return _verdict(entries, rules) if isinstance(entries, list) else 0
+        return _verdict(entries, problem, key == _FETCH) if isinstance(entries, list) else 0
 
     def found(values: Mapping[str, Any]) -> Iterator[Finding]:
         for place, entries in _fields(values, site):
-            number = derived(verdict, entries)
+            number = number_of(verdict, entries)
             if number:
                 yield _finding(place, int(number), texts)
 
@@ -101,41 +96,14 @@ class _Place:
         return f"{topic}-{next((self.partition[name] for name in _PARTITION if name in self.partition), '?')}"
 
 
-def _verdict(entries: Sequence[Mapping[str, Any]], rules: Rules) -> int:
-    """The number of the first problem, 0 for none; of a beginning of a batch alone its bytes, negative."""
+def _verdict(entries: Sequence[Mapping[str, Any]], problem: Callable[[Mapping[str, Any]], int], unfit: bool) -> int:
+    """The number of the first problem, 0 for none; of a beginning of a batch alone its bytes, negative, if that is
+    `unfit`.
+    """
     for entry in entries:
         if "partial" in entry:
-            return -entry["length"] if rules.unfit and len(entries) == 1 else 0
-        number = _problem(entry, rules)
+            return -entry["length"] if unfit and len(entries) == 1 else 0
+        number = problem(entry)
         if number:
             return number
     return 0
-
-
-def _problem(entry: Mapping[str, Any], rules: Rules) -> int:
-    if entry.get("magic") != 2:
-        return 0 if rules.messages or "magic" not in entry else 2
-    if not rules.batches:
-        return 1
-    if entry.get("compression") == "zstd" and not rules.zstd:
-        return 3
-    if "count" not in entry:
-        return 0
-    if below(entry["lastOffsetDelta"], entry["count"] + -1):
-        return 4
-    if entry["maxTimestamp"] < 0 and _has_times(entry):
-        return 5
-    if entry["producerId"] < 0 < entry["baseSequence"]:
-        return 6
-    return 7 if entry["control"] and not entry["transactional"] and _is_marker(entry) else 0
-
-
-def _has_times(batch: Mapping[str, Any]) -> bool:
-    """Whether its records have times; a delete horizon stands in the place of the first one."""
-    return bool(batch["count"] and not batch["deleteHorizon"] and batch["baseTimestamp"] >= 0)
-
-
-def _is_marker(batch: Mapping[str, Any]) -> bool:
-    records = batch.get("records")
-    key = records[0]["key"] if records else None
-    return isinstance(key, Embedded) and isinstance(key.value, dict) and key.value.get("type") in _MARKERS

@@ -2,95 +2,52 @@
 themselves.
 
 Theory. An operator should be told such things without having to know where to look. They are read from decoded values,
-so they are the same for values and for a tree, and only what is certain from the message alone is said. Which checks a
-kind of message needs is known before; most need one comparison. Values may be holes (dissectors.holes): a comparison is
-then a condition, so a check compares, and looks into records through derived() alone. tables/notices.json has the
-sentences.
+so they are the same for values and for a tree, and only what is certain from the message alone is said. Which notices a
+kind of message needs is known before; most need one comparison. tables/notices.json has conditions and sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from dissectors.finding import Finding, Severity
 from dissectors.kafka.embedded.rules import RECORDS
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis
 from dissectors.kafka.tables import table
+from dissectors.wire.notice import Notice, Notices, notice
 from dissectors.wire.schema import Versions
+from dissectors.wire.summary import Summaries
 
-Values: TypeAlias = Mapping[str, Any]
-Notices: TypeAlias = Callable[[Values], tuple[Finding, ...]]
-"""The findings of a decoded body, of which any field may be missing."""
 
-_Check: TypeAlias = Callable[[Values], Iterable[Finding]]
+def _session_lost(code: Any, _: str) -> str | None:
+    text: str | None = table("notices")["sessions"].get(error_name(int(code)))
+    return text
 
-_FETCH, _API_VERSIONS = 1, 18
-_SESSIONS = frozenset({_FETCH, 78, 79})
-"""APIs whose requests belong to a session that the broker keeps."""
 
-_FINAL = -1
-_UNSUPPORTED_VERSION = 35
+_SUMMARIES = Summaries(verbs={"session": _session_lost})
 
 
 @lru_cache(maxsize=1024)
 def notices(key: int, version: int, response: bool) -> Notices | None:
-    """What to check in the bodies of an API's version and direction; None where there is nothing."""
-    checks = tuple(_checks(key, version, response))
-    if len(checks) < 2:
-        return None if not checks else lambda values: tuple(checks[0](values))
-    return lambda values: tuple([finding for check in checks for finding in check(values)])
+    """What to look for in the bodies of an API's version and direction; None where there is nothing."""
+    found = tuple(_notices(key, version, response))
+    return Notices(found) if found else None
 
 
-def _checks(key: int, version: int, response: bool) -> Iterator[_Check]:
-    if response:
-        yield _throttled
-        if key in _SESSIONS:
-            yield _session_lost
-        if key == _API_VERSIONS:
-            yield _refused
-    else:
-        dropped = _dropped(key, version)
-        if dropped is not None:
-            yield lambda values: (dropped,)
-        if key == _FETCH:
-            yield _session_asked
+def _notices(key: int, version: int, response: bool) -> Iterator[Notice]:
+    rows = table("notices")["responses" if response else "requests"]
+    for row in (*rows.get("all", ()), *rows.get(apis()[key].name, ())):
+        yield notice(_SUMMARIES, row)
+    dropped = None if response else _dropped(key, version)
+    if dropped is not None:
+        yield Notice("", lambda _: (dropped,), sentence=True)
     if (key, response) in RECORDS:
         from dissectors.kafka.batch_notices import batch_check  # a message without records does not pay for them
 
-        yield batch_check(key, version, response)
-
-
-def _throttled(values: Values) -> Iterable[Finding]:
-    time = values.get("throttleTimeMs")
-    if isinstance(time, int) and time > 0:
-        return (Finding(Severity.NOTE, "throttled", f"the broker throttles this client for {time} ms"),)
-    return ()
-
-
-def _session_lost(values: Values) -> Iterable[Finding]:
-    code = values.get("errorCode")
-    if code:
-        text = table("notices")["sessions"].get(error_name(int(code)))
-        if text is not None:
-            yield Finding(Severity.NOTE, "fetch-session", text)
-
-
-def _session_asked(values: Values) -> Iterable[Finding]:
-    session, epoch = values.get("sessionId"), values.get("sessionEpoch")
-    if not isinstance(session, int) or not isinstance(epoch, int):
-        return
-    if epoch < _FINAL:
-        yield Finding(Severity.WARNING, "fetch-session", f"{epoch} is no epoch of a fetch session")
-    elif epoch > 0 and session == 0:
-        yield Finding(Severity.WARNING, "fetch-session", f"epoch {epoch} of a fetch session that has no id")
-
-
-def _refused(values: Values) -> Iterable[Finding]:
-    if values.get("errorCode") == _UNSUPPORTED_VERSION:
-        yield Finding(Severity.NOTE, "version-refused", table("notices")["refused"])
+        yield Notice("", batch_check(key, version, response), sentence=True)
 
 
 # ---- versions that newer brokers refuse

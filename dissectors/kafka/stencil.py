@@ -47,7 +47,7 @@ def stencil(message: bytes, context: Context, request: object = None) -> Stencil
             shape.pin(8, 10)  # the error, which may mean another layout
         if cursor.at != len(message) or _may_unfold(values, key, response):
             return None
-        findings = recipe.notices(values) if recipe.notices is not None else ()
+        findings = recipe.notices.symbolic(values) if recipe.notices is not None else ()
         return Stencil(shape, Body(values, error_of(recipe.first_error(values), recipe.error_name), findings))
     except (Shapeless, *FAILURES):
         return None

@@ -1,7 +1,7 @@
 """What Kafka's phrases make of a value beside printing it: records, and the meaning of special numbers.
 
-Theory. A number that differs from message to message is made a text by holes.made, so that messages stay alike; what
-has a meaning of its own (an epoch of -1, say) is asked for by comparison, which only tells those few messages apart.
+Theory. What has a meaning of its own (an epoch of -1, say) is asked for by comparison; a number that differs from
+message to message is given to a function by text_of, and what is counted in records by number_of.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dissectors.holes import Nested, below, derived, made
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.labels import error_name, labels
 from dissectors.wire.amounts import count_text
+from dissectors.wire.condition import condition, number_of
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
-from dissectors.wire.summary import Summaries, Verb, length_of
+from dissectors.wire.summary import Summaries, Verb, has_items, length_of, text_of, wire_size
 
 OF_NONE: Mapping[str, tuple[str, bool]] = {
     "all": ("all topics", True),
@@ -47,7 +47,7 @@ def _time(value: Any, _: str) -> str | None:
     if not isinstance(value, int) or value < 0:
         return None
     label = labels("timestamp")
-    return made(lambda time: (label and label(time)) or f"{time}", value)
+    return text_of(lambda time: (label and label(time)) or f"{time}", value)
 
 
 def _when(value: Any, _: str) -> str | None:
@@ -70,12 +70,15 @@ def _leader(value: Any, _: str) -> str | None:
     return f"leader {value}" if value >= 0 else "no leader"
 
 
+_ONE = condition("firstOffset <= lastOffset and lastOffset <= firstOffset")
+
+
 def _span(value: Any, _: str) -> str | None:
     """The offsets that a struct names, the first and the last, where these are two."""
     first, last = value.get("firstOffset"), value.get("lastOffset")
     if first is None or last is None:
         return None
-    return f"{first}-{last}" if below(first, last) or below(last, first) else f"{first}"
+    return f"{first}" if _ONE(value) else f"{first}-{last}"
 
 
 def _alive(value: Any, _: str) -> str | None:
@@ -145,15 +148,12 @@ def _recorded(value: Any, fetched: bool) -> str | None:
 
     The bytes are those on the wire, as a plain number: hardly two fields take as many, and each would be a text.
     """
-    if isinstance(value, Nested):
-        size: Any = value.size
-    elif isinstance(value, list) and value:
-        size = sum(map(_taken, value))
-    else:
+    if not has_items(value):
         return None
-    count = count_text(derived(_count, value), "record")
-    beginning = f" from {derived(_first, value)}" if fetched else ""
-    return f"{count}{beginning}, {size} bytes{made(_codec_text, derived(_kind, value))}"
+    size = wire_size(lambda entries: sum(map(_taken, entries)), value)
+    count = count_text(number_of(_count, value), "record")
+    beginning = f" from {number_of(_first, value)}" if fetched else ""
+    return f"{count}{beginning}, {size} bytes{text_of(_codec_text, number_of(_kind, value))}"
 
 
 def _count(entries: Sequence[Mapping[str, Any]]) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from dissectors.api import Body, Context
 from dissectors.errors import Truncated
@@ -21,6 +21,7 @@ from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES, Decode, First
+from dissectors.wire.notice import Notices
 from dissectors.wire.primitive import Fixed
 from dissectors.wire.reader import Read, Reader, trailing
 from dissectors.wire.specs import REST, Wrapping, members
@@ -110,7 +111,7 @@ class Recipe:
     first_error: First
     error_name: ErrorName
     tree: Callable[[bytes, Context], Tree]
-    notices: Callable[[dict[str, Any]], tuple[Finding, ...]] | None = None
+    notices: Notices | None = None
 
 
 def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[Finding, ...] = ()) -> Body:

@@ -22,9 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from dissectors.field import Label
-from dissectors.holes import made
+from dissectors.holes import Nested, made
 from dissectors.slotted import field, slotted
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
+from dissectors.wire.condition import walk
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
@@ -41,6 +42,7 @@ Verb: TypeAlias = Callable[[Any, str], str | None]
 
 _NOTHING = (None, "", -1)
 _TOKEN = re.compile(r"[^{}()]+|[{}()]")
+_WORDS = re.compile(r"[^{}]+|[{}]")
 _PLACE = re.compile(r"([\w.|]+)([!=+#~?%:]?)(.*)")
 _BRACKETS = re.compile(r"\[.*\]")
 
@@ -69,19 +71,23 @@ class Summaries:
         """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
         return _joined(self._parts(_TOKEN.findall(text)))
 
+    def sentence(self, text: str) -> Say:
+        """The function of a phrase in which parentheses are nothing but that."""
+        return _joined(self._parts(_WORDS.findall(text)))
+
     def _parts(self, tokens: Sequence[str]) -> list[str | Say]:
         """What stands in a phrase, in order: texts as they are, places and optional parts as functions."""
         parts: list[str | Say] = []
         at = 0
         while at < len(tokens):
             token = tokens[at]
-            stop = _closing(tokens, at) if token in "{(" else at
+            stop = _closing(tokens, at) if token in ("{", "(") else at
             inside = "".join(tokens[at + 1 : stop])
             if token == "{":
                 parts.append(self._place(inside))
             elif token == "(":
                 parts.append(_optional(self.phrase(inside)))
-            elif token in "})":
+            elif token in ("}", ")"):
                 raise ValueError(f"{''.join(tokens)!r} closes what it has not opened")
             else:
                 parts.append(token)
@@ -128,7 +134,7 @@ class Summaries:
             return lambda item: item
         steps = path.split(".")
         if len(steps) > 1:
-            return lambda struct: _walk(struct, steps)
+            return lambda struct: walk(struct, steps)
         if path not in self.nothing:
             return lambda struct: struct.get(path)
         none = self.nothing[path]
@@ -205,19 +211,6 @@ def _joined(parts: Sequence[str | Say]) -> Say:
 
 def _optional(say: Say) -> Say:
     return lambda struct, told: say(struct, told) or ""
-
-
-def _walk(struct: Any, steps: Sequence[str]) -> Any:
-    for step in steps:
-        if isinstance(struct, Embedded):
-            struct = struct.value
-        if step.isdecimal() and isinstance(struct, list):
-            struct = struct[int(step)] if int(step) < len(struct) else None
-        elif isinstance(struct, dict):
-            struct = struct.get(step)
-        else:
-            return None
-    return struct
 
 
 # ---- places
@@ -299,15 +292,33 @@ _KINDS: dict[str, Callable[[Get, str], Say]] = {
 }
 
 
+# ---- what verbs are made of
+
+
+def text_of(function: Callable[[int], str], number: Any) -> str:
+    """function(number), for a number that differs from message to message; the function is given plain numbers."""
+    return made(function, number)
+
+
+def has_items(value: Any) -> bool:
+    """Whether a value is a list with something in it; one that is read later has (holes.Nested)."""
+    return type(value) is Nested or (isinstance(value, list) and bool(value))
+
+
+def wire_size(function: Callable[[Any], int], value: Any) -> Any:
+    """function(value): how many bytes a value with an inner structure takes in the message, as a number to print."""
+    return value.size if type(value) is Nested else function(value)
+
+
 # ---- verbs
 
 
 def _duration(value: Any, _: str) -> str | None:
-    return made(duration_text, value) if isinstance(value, int) and value > 0 else None
+    return text_of(duration_text, value) if isinstance(value, int) and value > 0 else None
 
 
 def _size(value: Any, _: str) -> str | None:
-    return made(size_text, value) if isinstance(value, int) and value > 0 else None
+    return text_of(size_text, value) if isinstance(value, int) and value > 0 else None
 
 
 def _many(value: Any, noun: str) -> str | None:

@@ -1,0 +1,115 @@
+"""Conditions on decoded values, written as texts in the tables: `sessionEpoch > 0 and sessionId == 0`.
+
+Theory. A condition is a row of clauses, all of which must hold. It becomes Python source once, because it is asked of
+every message. Fields may be missing in a body that breaks, so a comparison with what is not there, or is of another
+type, does not hold. Values may be symbolic (dissectors.holes): these are only compared, which notes the outcome.
+
+    path                  is there, and not false, 0 or empty
+    not path              the opposite
+    has path              is there, and not null
+    path == LITERAL       also != in starts; the literal is JSON: a number, true, "text", [1, 2]
+    path < LITERAL        also <= > >=, of numbers
+    path < path           also with a number behind it: lastOffsetDelta < count - 1
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+from dissectors.holes import below, derived
+from dissectors.wire.embedded import Embedded
+
+Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
+
+_CLAUSE = re.compile(r"(?:(not|has) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
+_PATH = re.compile(r"([A-Za-z_][\w.]*)(?: ([+-]) (\d+))?")
+_WORDS = frozenset(("true", "false", "null"))
+
+
+@cache
+def condition(text: str) -> Condition:
+    """The function of a condition; an empty one always holds. Raises ValueError for what is none."""
+    return _compiled(f"lambda values: bool({_source(text)})")  # type: ignore[no-any-return]
+
+
+def first_of(texts: Sequence[str]) -> Callable[[Mapping[str, Any]], int]:
+    """Which of some conditions is the first that holds, counted from 1; 0 if none does."""
+    branches = " else ".join(f"{number} if {_source(text)}" for number, text in enumerate(texts, 1))
+    return _compiled(f"lambda values: {branches} else 0")  # type: ignore[no-any-return]
+
+
+def number_of(function: Callable[[Any], int], value: Any) -> int:
+    """function(value), to be compared or printed; the function itself is only given plain values."""
+    return derived(function, value)  # type: ignore[no-any-return]
+
+
+def walk(values: Any, steps: Sequence[str]) -> Any:
+    """What a path leads to, through structs, lists and embedded structures; None where there is nothing."""
+    for step in steps:
+        if isinstance(values, Embedded):
+            values = values.value
+        if step.isdecimal() and isinstance(values, list):
+            values = values[int(step)] if int(step) < len(values) else None
+        elif isinstance(values, dict):
+            values = values.get(step)
+        else:
+            return None
+    return values
+
+
+def _compiled(source: str) -> Any:
+    return eval(source, {"walk": walk, "below": below})  # noqa: S307 # made of the tables of protocols alone
+
+
+def _source(text: str) -> str:
+    return (
+        " and ".join(_clause(clause, number) for number, clause in enumerate(text.split(" and "))) if text else "True"
+    )
+
+
+def _clause(text: str, number: int) -> str:
+    found = _CLAUSE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no condition")
+    word, path, operator, right = found.groups()
+    value, name = _value(path), f"v{number}"
+    if operator is None:
+        return {"not": f"not {value}", "has": f"{value} is not None"}.get(word, value)
+    if word is not None:
+        raise ValueError(f"{text!r} compares behind {word!r}")
+    other = _PATH.fullmatch(right)
+    if other is None or right in _WORDS:
+        return _compared(f"({name} := {value})", name, operator, json.loads(right))
+    return _paths(name, value, operator, *other.groups())
+
+
+def _value(path: str) -> str:
+    steps = path.split(".")
+    return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {steps!r})"
+
+
+def _compared(value: str, name: str, operator: str, literal: object) -> str:
+    if operator == "in":
+        if not isinstance(literal, list):
+            raise ValueError(f"{literal!r} is no list")
+        return f"{value} in {tuple(literal)!r}"
+    if operator == "starts":
+        return f"isinstance({value}, str) and {name}.startswith({literal!r})"
+    if operator in ("==", "!="):
+        return f"{value} is not None and {name} {operator} {literal!r}"
+    return f"isinstance({value}, (int, float)) and {name} {operator} {literal!r}"
+
+
+def _paths(name: str, left: str, operator: str, path: str, sign: str | None, number: str | None) -> str:
+    """Two fields compared. Of symbolic values that is a condition on both (holes.below)."""
+    right = f"{name}r" if sign is None else f"{name}r + {int(f'{sign}{number}')}"
+    ordered = {"<": f"below({name}, {right})", ">": f"below({right}, {name})"}
+    ordered |= {">=": f"not {ordered['<']}", "<=": f"not {ordered['>']}"}
+    if operator not in ordered:
+        raise ValueError(f"two fields are compared by {', '.join(ordered)}, not by {operator!r}")
+    there = f"isinstance({name} := {left}, int) and isinstance({name}r := {_value(path)}, int)"
+    return f"{there} and {ordered[operator]}"
