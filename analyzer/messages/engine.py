@@ -331,6 +331,8 @@ class Engine:
         fast_path.settle(block, taken, parts, cutting)
         for work, count in taken:
             work.at += count
+            if work.repeats is not None:
+                self.stream_findings.of(work.connection, [])
 
     def _append(self, chunk: Chunk) -> range:
         asked, rows = chunk.append_to(self.rows, self.pieces, self._learn)

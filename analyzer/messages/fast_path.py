@@ -14,6 +14,7 @@ The plain twin is analyzer.messages.slow_path; tests/analyzer/messages/test_engi
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -38,12 +39,16 @@ WORTH_A_LOOK = 16
 
 @slotted(frozen=False)
 class Work:
-    """Packets of one connection in this block: `packets[at:]` are still to do, `patience` of them one by one."""
+    """Packets of one connection in this block: `packets[at:]` are still to do, `patience` of them one by one.
+
+    repeats: of those that are clean, the packets that only bring what has come before.
+    """
 
     connection: Connection
     packets: Ints
     at: int = 0
     patience: int = 0
+    repeats: Ints | None = None
 
     @property
     def left(self) -> int:
@@ -80,7 +85,8 @@ class Messages(NamedTuple):
 def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
     """For each work how many packets from its `at` on are dull: in order, complete, without SYN, FIN or RST.
 
-    Nor may one with payload acknowledge more of the other side than has come, if all before it is clean.
+    Nor may one with payload acknowledge more of the other side than has come, if all before it is clean. What has come
+    before is dull, too, and left in the work's `repeats`.
     """
     counts = np.array([work.left for work in works], np.int64)
     start = np.cumsum(counts) - counts
@@ -103,7 +109,43 @@ def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
     places = np.append(np.flatnonzero(bad), len(packets))
     first_bad = places[np.searchsorted(places, start)]
     clean: list[int] = np.minimum(first_bad - start, counts).tolist()
+    for index, (work, count) in enumerate(zip(works, clean, strict=True)):
+        work.repeats = None
+        if count < work.left:
+            at = int(start[index]) + count
+            behind = int(block.seq[packets[at]]) - int(own[at]) & MASK
+            if behind > WINDOW and length[at]:
+                clean[index], work.repeats = _with_repeats(block, work)
     return clean
+
+
+def _with_repeats(block: PacketBlock, work: Work) -> tuple[int, Ints]:
+    """How many packets of a work are dull, and which of them only bring what has come before."""
+    packets = work.packets[work.at :]
+    length = block.length[packets].astype(np.int64)
+    bad = block.flags[packets] & (SYN | FIN | RST) != 0
+    bad |= block.captured[packets] < length
+    again = np.zeros(len(packets), bool)
+    came = np.zeros((2, len(packets) + 1), np.int64)
+    for side in (0, 1):
+        sent = np.flatnonzero((block.direction[packets] == side) & (length > 0))
+        offset = _unwrapped(block.seq[packets[sent]], _next_seq(work.connection, side))
+        end = np.maximum.accumulate(np.append(0, offset + length[sent]))
+        again[sent] = offset + length[sent] <= end[:-1]
+        bad[sent] |= (offset != end[:-1]) & ~again[sent]
+        came[side] = end[np.searchsorted(sent, np.arange(len(packets) + 1))]
+    other = (block.direction[packets] == 0).astype(np.int64)
+    expected = np.array([_next_seq(work.connection, side) for side in (0, 1)], np.int64)[other]
+    ahead = block.ack[packets] - ((expected + came[other, np.arange(len(packets))]) & MASK).astype(np.uint32)
+    bad |= (length > 0) & (block.flags[packets] & ACK != 0) & (ahead > 0) & (ahead <= WINDOW)
+    count = int(bad.argmax()) if bad.any() else len(packets)
+    return count, packets[:count][again[:count]]
+
+
+def _unwrapped(seq: Array, expected: int) -> Ints:
+    """Sequence numbers as offsets from the one that is expected; neighbours are less than half of them all apart."""
+    steps: Ints = np.diff(seq, prepend=np.uint32(expected)).view(np.int32).astype(np.int64)
+    return np.cumsum(steps)
 
 
 def _next_seq(connection: Connection, side: int) -> int:
@@ -117,6 +159,8 @@ def segments(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> Segments:
     packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
     owner = np.repeat(np.arange(len(taken)), [count for _, count in taken])
     filled = block.length[packets] > 0
+    if repeats := [work.repeats for work, _ in taken if work.repeats is not None]:
+        filled &= ~np.isin(packets, np.concatenate(repeats))
     packets, owner = packets[filled], owner[filled]
     held = [
         (2 * index + side, *piece)
@@ -323,8 +367,11 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
     newest = _pieces(parts, np.maximum(begin, np.array(end) - REMEMBERED), end)
     left = _pieces(parts, rest, end)
     for half, (new, pieces) in enumerate(zip(newest, left, strict=True)):
-        connection, side = taken[half // 2][0].connection, half % 2
+        work, side = taken[half // 2][0], half % 2
+        connection = work.connection
         stream = connection.halves[side]
+        if work.repeats is not None:
+            _remember_repeats(block, work, side, _pieces_in(parts, begin[half], end[half]))
         if new:
             stream.recent.extend(new if new[0].offset >= stream.next else [p for p in new if p.offset >= stream.next])
             stream.next = new[-1].end
@@ -337,6 +384,24 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
                 framer.pieces[0] = pieces[0].cut(pieces[0].offset + inside, pieces[0].end)
                 framer.wanted = framer.position
         stream.acknowledged = max(stream.acknowledged, acknowledged[half])
+
+
+def _remember_repeats(block: PacketBlock, work: Work, side: int, new: Sequence[Piece]) -> None:
+    """Holds what came again in one direction against what had come until then; `new`: all that came in this round."""
+    assert work.repeats is not None
+    stream = work.connection.halves[side]
+    expected, fresh = _next_seq(work.connection, side), [piece for piece in new if piece.offset >= stream.next]
+    known, taken = deque(stream.recent, stream.recent.maxlen), 0
+    for index in work.repeats[block.direction[work.repeats] == side].tolist():
+        number, length = int(block.number[index]), int(block.length[index])
+        while taken < len(fresh) and fresh[taken].packet < number:
+            known.append(fresh[taken])
+            taken += 1
+        come = fresh[taken - 1].end if taken else stream.next
+        offset = come - (expected + come - stream.next - int(block.seq[index]) & MASK)
+        if offset == come - 1 and length == 1:
+            continue  # a keep-alive, as in HalfStream.accept
+        stream.repeat(Piece(offset, int(block.at[index]), length, number, int(block.time[index])), known)
 
 
 def _claimed(parts: Segments, cutting: Messages, begin: list[int]) -> tuple[Ints, Ints]:
@@ -371,6 +436,11 @@ def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list
         found.append(np.where(highest == NOTHING, -1, here + highest))
     both: list[int] = np.column_stack(found).reshape(-1).tolist()
     return both
+
+
+def _pieces_in(parts: Segments, begin: int, end: int) -> list[Piece]:
+    """The segments from `begin` to before `end`."""
+    return next(_pieces(parts, [begin], [end]))
 
 
 def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | Ints) -> Iterator[list[Piece]]:

@@ -177,7 +177,7 @@ class HalfStream:
             self.recent.append(piece)
             return [piece]
         if piece.offset < self.next:
-            self._remember_repeat(piece.cut(piece.offset, min(piece.end, self.next)), self.recent)
+            self.repeat(piece.cut(piece.offset, min(piece.end, self.next)), self.recent)
             if piece.end <= self.next:
                 return []
             piece = piece.cut(self.next, piece.end)
@@ -196,7 +196,7 @@ class HalfStream:
             old = self.waiting[index] if index < len(self.waiting) else None
             if old is not None and old.offset <= begin:
                 end = min(old.end, piece.end)
-                self._remember_repeat(piece.cut(begin, end), (old,))
+                self.repeat(piece.cut(begin, end), (old,))
             else:
                 end = piece.end if old is None else min(old.offset, piece.end)
                 self.waiting.insert(index, piece.cut(begin, end))
@@ -225,7 +225,8 @@ class HalfStream:
         self.gaps.append(gap)
         return [gap, *self._drain()]
 
-    def _remember_repeat(self, new: Piece, known: deque[Piece] | tuple[Piece, ...]) -> None:
+    def repeat(self, new: Piece, known: deque[Piece] | tuple[Piece, ...]) -> None:
+        """Notes bytes that came again, beside those of `known` that came first."""
         begin = new.offset
         for old in known:
             end = min(new.end, old.end)
