@@ -135,3 +135,33 @@ def told(path: Path, **arguments: Any) -> tuple[list[Row], list[tuple[int, ...]]
         columns = (repeats.column(name).tolist() for name in ("packet", "side", "offset", "length"))
         findings = [finding.text for finding in session.engine.stream_findings.findings]
         return rows_of(session), sorted(zip(*columns, strict=True)), findings
+
+
+@pytest.mark.parametrize("beginning", ["handshake", "middle"])
+@pytest.mark.parametrize("late", [False, True], ids=["one direction", "both later"])
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_captures_of_one_direction(
+    tmp_path: Path, side: int, late: bool, beginning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(7)
+    exchanges = ((request(number, random.randint(0, 90)), response(number, 20)) for number in range(3 * COUNT))
+    talk = Talk(tuple(part for asked, said in exchanges for part in ((CLIENT, asked), (SERVER, said))))
+    every = segments(talk)
+    if beginning == "middle":
+        every = every[40:]
+    latest = len(every) * 2 // 3 if late else len(every)
+    seen = [each for index, each in enumerate(every) if each.side == side or index >= latest]
+    path = capture(tmp_path / "a.pcap", seen, talk)
+    plain = told(path, use_bulk=False)
+    walked: list[int] = []
+    walk = SlowPath.packet
+
+    def counted(self: SlowPath, connection: Connection, packet: Packet) -> list[Plain]:
+        walked.append(packet.number)
+        return walk(self, connection, packet)
+
+    monkeypatch.setattr(SlowPath, "packet", counted)
+    for block in (3, 50, 4000):
+        walked.clear()
+        assert told(path, block=block) == plain
+    assert len(walked) < len(seen) // 2
