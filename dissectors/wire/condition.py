@@ -7,6 +7,7 @@ type, does not hold. Values may be symbolic (dissectors.holes): these are only c
     path                  is there, and not false, 0 or empty
     not path              the opposite
     has path              is there, and not null
+    with path             is there, perhaps as null; without path: is not
     path == LITERAL       also != in starts; the literal is JSON: a number, true, "text", [1, 2]
     path < LITERAL        also <= > >=, of numbers
     path < path           also with a number behind it: lastOffsetDelta < count - 1
@@ -25,7 +26,7 @@ from dissectors.wire.embedded import Embedded
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-_CLAUSE = re.compile(r"(?:(not|has) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
+_CLAUSE = re.compile(r"(?:(not|has|with|without) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
 _PATH = re.compile(r"([A-Za-z_][\w.]*)(?: ([+-]) (\d+))?")
 _WORDS = frozenset(("true", "false", "null"))
 
@@ -61,8 +62,19 @@ def walk(values: Any, steps: Sequence[str]) -> Any:
     return values
 
 
+def leads(values: Any, steps: Sequence[str]) -> bool:
+    """Whether there is something at a path, null also."""
+    *before, last = steps
+    around = walk(values, before)
+    if isinstance(around, Embedded):
+        around = around.value
+    if isinstance(around, list):
+        return last.isdecimal() and int(last) < len(around)
+    return isinstance(around, dict) and last in around
+
+
 def _compiled(source: str) -> Any:
-    return eval(source, {"walk": walk, "below": below})  # noqa: S307 # made of the tables of protocols alone
+    return eval(source, {"walk": walk, "leads": leads, "below": below})  # noqa: S307 # made of the tables of protocols alone
 
 
 def _source(text: str) -> str:
@@ -78,7 +90,9 @@ def _clause(text: str, number: int) -> str:
     word, path, operator, right = found.groups()
     value, name = _value(path), f"v{number}"
     if operator is None:
-        return {"not": f"not {value}", "has": f"{value} is not None"}.get(word, value)
+        there = f"leads(values, {path.split('.')!r})"
+        words = {"not": f"not {value}", "has": f"{value} is not None", "with": there, "without": f"not {there}"}
+        return words.get(word, value)
     if word is not None:
         raise ValueError(f"{text!r} compares behind {word!r}")
     other = _PATH.fullmatch(right)
