@@ -90,7 +90,7 @@ def _clause(text: str, number: int) -> str:
     word, path, operator, right = found.groups()
     value, name = _value(path), f"v{number}"
     if operator is None:
-        there = f"leads(values, {path.split('.')!r})"
+        there = _there(path)
         words = {"not": f"not {value}", "has": f"{value} is not None", "with": there, "without": f"not {there}"}
         return words.get(word, value)
     if word is not None:
@@ -102,8 +102,13 @@ def _clause(text: str, number: int) -> str:
 
 
 def _value(path: str) -> str:
-    steps = path.split(".")
+    steps = tuple(path.split("."))
     return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {steps!r})"
+
+
+def _there(path: str) -> str:
+    steps = tuple(path.split("."))
+    return f"({path!r} in values)" if len(steps) == 1 else f"leads(values, {steps!r})"
 
 
 def _compared(value: str, name: str, operator: str, literal: object) -> str:

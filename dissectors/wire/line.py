@@ -9,7 +9,7 @@ A row is a phrase (wire.summary), or
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from dissectors.wire.condition import condition
@@ -32,11 +32,14 @@ def line(summaries: Summaries, rows: Sequence[Row]) -> Line:
 
 def line_by_field(summaries: Summaries, rows: Mapping[str, Sequence[Row]]) -> Line:
     """The line of rows about fields, by the fields' names: those count that a struct has."""
-    says = {name: [_row(summaries, row) for row in about] for name, about in rows.items()}
+
+    @cache
+    def about(name: str) -> list[Say]:  # when first asked for: most messages need few of them
+        return [_row(summaries, row) for row in rows[name]]
 
     @lru_cache(maxsize=_KINDS_OF_STRUCTS)
     def known(names: tuple[str, ...]) -> list[Say]:
-        return [say for name in says if name in names for say in says[name]]
+        return [say for name in rows if name in names for say in about(name)]
 
     return lambda struct, told: [text for say in known(tuple(struct)) if (text := say(struct, told))]
 

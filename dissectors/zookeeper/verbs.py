@@ -13,7 +13,6 @@ from dissectors.zookeeper.labels import error_name, labels, names, owner, sessio
 from dissectors.zookeeper.metrics import metrics
 from dissectors.zookeeper.tables import table
 
-_BY_FIELD = "record"
 _COUNTER = 0xFFFF_FFFF
 
 
@@ -26,7 +25,7 @@ def say(name: str, struct: Mapping[str, Any]) -> list[str]:
 def _line(name: str) -> Line:
     """The line of this name; there are few, so the cache is bounded."""
     rows = table("lines")[name]
-    return line_by_field(SUMMARIES, rows) if name == _BY_FIELD else line(SUMMARIES, rows)
+    return line_by_field(SUMMARIES, rows) if isinstance(rows, dict) else line(SUMMARIES, rows)
 
 
 def named(value: Any, words: str) -> str | None:

@@ -7,10 +7,8 @@ servers, sessions and epochs.
 from __future__ import annotations
 
 from dissectors.api import Body, Context
-from dissectors.wire.condition import walk
+from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.verbs import say
-
-_RECORDS = (("data", "txn"), ("data", "request"))
 
 
 def info_line(body: Body, context: Context) -> str:
@@ -20,7 +18,12 @@ def info_line(body: Body, context: Context) -> str:
         return ", ".join(say("snapshot", values))
     if "token" in values:
         return ", ".join(say("authentication", values))
-    record = next((found for path in _RECORDS if isinstance(found := walk(values, path), dict)), {})
-    about = say("record", record)
-    operation = " ".join([*say("operation", values), *about[:1]])
-    return ", ".join([*([operation] if operation else []), *about[1:], *say("packet", values)])
+    data = values.get("data")
+    if not isinstance(data, Embedded) or not isinstance(data.value, dict):
+        return ", ".join(say("packet", values))
+    inside = data.value
+    record = inside.get("txn", inside.get("request")) or {}
+    about = [*say("carried", record), *say("record", record)]
+    operation = " ".join([*say("operation", inside), *about[:1]])
+    parts = [*([operation] if operation else []), *about[1:], *say("data", inside)]
+    return ", ".join([*parts, *say("packet", values), *say("whose", inside)])
