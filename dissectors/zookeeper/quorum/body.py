@@ -6,18 +6,16 @@ is data.py's. A message without a code is a SASL packet or a snapshot.
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from dissectors.api import Body, Context, Role, Window
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
-from dissectors.wire.embedded import embedded
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import folded, unframed
-from dissectors.wire.plan import Plan
 from dissectors.wire.reader import Reader
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper import sasl
@@ -25,8 +23,9 @@ from dissectors.zookeeper.inside.hidden import hide_unframed, names_scheme
 from dissectors.zookeeper.inside.opened import open_tree
 from dissectors.zookeeper.jute import named_int
 from dissectors.zookeeper.quorum import snapshot
-from dissectors.zookeeper.quorum.data import data_fields, data_values
+from dissectors.zookeeper.quorum.data import data_fields
 from dissectors.zookeeper.quorum.header import HEAD
+from dissectors.zookeeper.quorum.layouts import layout_of
 from dissectors.zookeeper.quorum.packets import Packet, packets
 from dissectors.zookeeper.schemas import plan_of
 
@@ -66,26 +65,14 @@ def read(message: bytes, context: Context) -> Tree:
     return open_tree(tree)
 
 
-@cache
-def _tail() -> Plan:
-    """What stands behind a packet's data."""
-    return Plan("authinfo", 0, plan_of("QuorumPacket").steps[3:])
-
-
 def _values(message: bytes, context: Context) -> dict[str, Any]:
-    code, zxid, size = HEAD.unpack_from(message)
-    packet = packets().get(code)
-    if packet is None or size < -1:
+    layout = layout_of(message, context)
+    if layout is None:
         raise Unfit
-    end = HEAD.size + max(size, 0)
-    data: Any = None if size < 0 else message[HEAD.size : end]
-    rest, stop = values_decoder(_tail())(message, end, Budget())
+    values, stop = values_decoder(layout.plan)(message, 0, Budget())
     if stop != len(message):
         raise Unfit
-    parts = packet.parts(context.role is Role.RESPONSE)
-    if parts and data is not None:
-        data = embedded(data, data_values(parts, data), _record_name(packet))
-    return {"type": packet.name, "zxid": zxid, "data": data, **rest}
+    return values
 
 
 def _record_name(packet: Packet) -> str | None:

@@ -1,69 +1,27 @@
 """What the data of a packet holds: parts that stand one after the other and end with it.
 
 Theory. A part is a record, or one of four that no record describes: a transaction (txn.py), the request of the opcode
-that stands before it, sessions up to the end, the text of a configuration. Both decoders walk the same list of parts.
+that stands before it, sessions up to the end, the text of a configuration. What is usual has a
+layout (layouts.py); here all of it is read into a tree, also what breaks.
 """
 
 from __future__ import annotations
 
-from struct import Struct
-from typing import Any
-
 from dissectors.errors import Truncated
 from dissectors.field import FieldSpec
-from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
-from dissectors.wire.emit import values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LENGTH, Many, element
-from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.forms import form
-from dissectors.zookeeper.inside import OPENED
-from dissectors.zookeeper.inside.opened import open_values
 from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
-from dissectors.zookeeper.quorum.txn import txn_fields, txn_values
+from dissectors.zookeeper.quorum.txn import txn_fields
 from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
 
 _CONFIG = FieldSpec("config", "string")
 _SESSIONS = Many("sessions", "array")
 _REQUEST = FieldSpec("request", "struct")
 _UNKNOWN_REQUEST = FieldSpec("request", "bytes")
-_SESSION = Struct(">qi")
-
-
-def data_values(parts: tuple[str, ...], data: bytes) -> dict[str, Any]:
-    """The values of all parts. Raises one of emit.FAILURES where they do not fit exactly."""
-    values: dict[str, Any] = {}
-    at, end = 0, len(data)
-    for part in parts:
-        if part == "txn":
-            values |= txn_values(data, at)
-            at = end
-        elif part == "sessions":
-            values["sessions"] = _session_values(data)
-            at = end
-        elif part == "config":
-            values["config"], at = data.decode(), end
-        elif part == "request":
-            operation = operations().get(values["opcode"])
-            if operation is None:
-                raise Unfit
-            values["request"], at = form(operation.request).read(data, at, Budget())
-            if operation.code in OPENED:
-                open_values(values["request"])
-        else:
-            members, at = values_decoder(plan_by_size(part, end - at))(data, at, Budget())
-            values |= members
-    if at != end:
-        raise Unfit
-    return values
-
-
-def _session_values(data: bytes) -> list[dict[str, int]]:
-    if len(data) % _SESSION.size:
-        raise Unfit
-    return [{"sessionId": number, "timeout": timeout} for number, timeout in _SESSION.iter_unpack(data)]
 
 
 def data_fields(reader: Reader, parts: tuple[str, ...], name: str | None) -> None:

@@ -9,19 +9,19 @@ digest. A multi holds transactions of other types, each in a buffer of its own.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dissectors.field import FieldSpec
 from dissectors.wire.budget import Budget
-from dissectors.wire.embedded import Holder, embedded
+from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import COUNT, LENGTH, Many, element
-from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
 from dissectors.zookeeper.labels import labels
+from dissectors.zookeeper.quorum.layouts import MULTI
 from dissectors.zookeeper.schemas import operations, plan_of, width
 
 _TXN = FieldSpec("txn", "struct")
@@ -31,15 +31,12 @@ _DIGEST = FieldSpec("digest", "struct")
 _TXNS = Many("txns", "array")
 _TYPE = FieldSpec("type", "int", labels("operation"))
 _DATA = FieldSpec("data", "buffer")
-_MULTI = "MultiTxn"
 
 
 class Fit(NamedTuple):
-    """How a transaction's bytes are read: its record (None: none), that record's values, and where it ends."""
+    """How a transaction's bytes are read: by this record, or none."""
 
     record: str | None
-    values: dict[str, Any] | None
-    stop: int
 
 
 def fit(data: bytes, at: int, code: int, digest: bool = True) -> Fit | None:
@@ -49,14 +46,14 @@ def fit(data: bytes, at: int, code: int, digest: bool = True) -> Fit | None:
     for name in () if operation is None else operation.txn:
         if name is None:
             if at in ends:
-                return Fit(None, None, at)
+                return Fit(None)
             continue
         try:
-            values, stop = values_decoder(plan_of(name))(data, at, Budget())
+            _, stop = values_decoder(plan_of(name))(data, at, Budget())
         except FAILURES:
             continue
         if stop in ends:
-            return Fit(name, values, stop)
+            return Fit(name)
     return None
 
 
@@ -65,38 +62,16 @@ def _digest_size() -> int:
     return width(plan_of("TxnDigest"))
 
 
-def txn_values(data: bytes, at: int) -> dict[str, Any]:
-    """Header, transaction and digest, from `at` to the end. Raises one of emit.FAILURES where they do not fit."""
-    header, at = values_decoder(plan_of("TxnHeader"))(data, at, Budget())
-    found = fit(data, at, header["type"])
-    if found is None:
-        raise Unfit
-    values = {"header": header, "txn": _content(found)}
-    if found.stop < len(data):
-        values["digest"], _ = values_decoder(plan_of("TxnDigest"))(data, found.stop, Budget())
-    return values
-
-
-def _content(found: Fit) -> dict[str, Any] | None:
-    """The values of a transaction; those in a multi are unfolded."""
-    if found.record == _MULTI and found.values is not None:
-        for each in found.values["txns"] or ():
-            inner = fit_in_multi(each["data"], each["type"])
-            if inner is not None:
-                each["data"] = embedded(each["data"], inner.values, inner.record)
-    return found.values
-
-
 def fit_in_multi(data: bytes | None, code: int) -> Fit | None:
     """The record of a transaction in a multi; None for one that stays bytes. A multi holds no other."""
     if data is None:
         return None
     found = fit(data, 0, code, digest=False)
-    return None if found is None or found.record in (None, _MULTI) else found
+    return None if found is None or found.record in (None, MULTI) else found
 
 
 def txn_fields(reader: Reader) -> None:
-    """The same annotated: header, transaction and digest, up to the reader's end."""
+    """Header, transaction and digest, up to the reader's end."""
     reader.enter(_HEADER)
     read_members(reader, plan_of("TxnHeader").steps)
     code = reader.into[-1].value
@@ -130,7 +105,7 @@ def _unfit(reader: Reader, code: int) -> None:
 
 
 def _record_fields(reader: Reader, name: str) -> None:
-    if name != _MULTI:
+    if name != MULTI:
         read_members(reader, plan_of(name).steps)
         return
     count, at = reader.number(INT_LENGTH, reader.at, "txns")
