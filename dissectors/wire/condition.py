@@ -1,8 +1,9 @@
 """Conditions on decoded values, written as texts in the tables: `sessionEpoch > 0 and sessionId == 0`.
 
-Theory. A condition is a row of clauses, all of which must hold. It becomes Python source once, because it is asked of
-every message. Fields may be missing in a body that breaks, so a comparison with what is not there, or is of another
-type, does not hold. Values may be symbolic (dissectors.holes): these are only compared, which notes the outcome.
+Theory. A condition is a row of clauses, all of which must hold, or several such rows with `or` between them. It becomes
+Python source once, because it is asked of every message. Fields may be missing in a body that breaks, so a comparison
+with what is not there, or is of another type, does not hold. Values may be symbolic (dissectors.holes): these are only
+compared, which notes the outcome.
 
     path                  is there, and not false, 0 or empty
     not path              the opposite
@@ -78,9 +79,11 @@ def _compiled(source: str) -> Any:
 
 
 def _source(text: str) -> str:
-    return (
-        " and ".join(_clause(clause, number) for number, clause in enumerate(text.split(" and "))) if text else "True"
-    )
+    return " or ".join(map(_all, text.split(" or "))) if text else "True"
+
+
+def _all(text: str) -> str:
+    return " and ".join(_clause(clause, number) for number, clause in enumerate(text.split(" and ")))
 
 
 def _clause(text: str, number: int) -> str:

@@ -34,6 +34,8 @@ VALUES: dict[str, Any] = {
         ("not three", False),
         ("has zero", True),
         ("has null", False),
+        ("zero or three == 3 and not four or missing", False),
+        ("zero or three == 3 and four", True),
         ("with null", True),
         ("with missing", False),
         ("without missing", True),
