@@ -6,16 +6,18 @@ is data.py's. A message without a code is a SASL packet or a snapshot.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from dissectors.api import Body, Context, Role, Window
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
+from dissectors.wire.embedded import embedded
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import folded, unframed
+from dissectors.wire.plan import Plan
 from dissectors.wire.reader import Reader
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper import sasl
@@ -23,7 +25,7 @@ from dissectors.zookeeper.inside.hidden import hide_unframed, names_scheme
 from dissectors.zookeeper.inside.opened import open_tree
 from dissectors.zookeeper.jute import named_int
 from dissectors.zookeeper.quorum import snapshot
-from dissectors.zookeeper.quorum.data import data_fields
+from dissectors.zookeeper.quorum.data import data_fields, data_values
 from dissectors.zookeeper.quorum.header import HEAD
 from dissectors.zookeeper.quorum.layouts import layout_of
 from dissectors.zookeeper.quorum.packets import Packet, packets
@@ -67,12 +69,34 @@ def read(message: bytes, context: Context) -> Tree:
 
 def _values(message: bytes, context: Context) -> dict[str, Any]:
     layout = layout_of(message, context)
-    if layout is None:
+    if layout is not None:
+        try:
+            values, stop = values_decoder(layout.plan)(message, 0, Budget())
+        except FAILURES:
+            stop = -1
+        if stop == len(message):
+            return values
+    return _unusual_values(message, context)
+
+
+def _unusual_values(message: bytes, context: Context) -> dict[str, Any]:
+    code, zxid, size = HEAD.unpack_from(message)
+    packet = packets().get(code)
+    parts = () if packet is None else packet.parts(context.role is Role.RESPONSE)
+    end = HEAD.size + size
+    if packet is None or not parts or size < 0:
         raise Unfit
-    values, stop = values_decoder(layout.plan)(message, 0, Budget())
+    data = message[HEAD.size : end]
+    rest, stop = values_decoder(_tail())(message, end, Budget())
     if stop != len(message):
         raise Unfit
-    return values
+    return {"type": packet.name, "zxid": zxid, "data": embedded(data, data_values(parts, data)), **rest}
+
+
+@cache
+def _tail() -> Plan:
+    """What stands behind a packet's data."""
+    return Plan("authinfo", 0, plan_of("QuorumPacket").steps[3:])
 
 
 def _record_name(packet: Packet) -> str | None:

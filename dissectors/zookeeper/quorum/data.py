@@ -2,26 +2,58 @@
 
 Theory. A part is a record, or one of four that no record describes: a transaction (txn.py), the request of the opcode
 that stands before it, sessions up to the end, the text of a configuration. What is usual has a
-layout (layouts.py); here all of it is read into a tree, also what breaks.
+layout (layouts.py), which is as fast for values as it can be; here stand the tree of all data, also of what breaks, and
+the values of the rest: multis, older records, fields with content of their own.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from dissectors.errors import Truncated
 from dissectors.field import FieldSpec
+from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
+from dissectors.wire.emit import values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LENGTH, Many, element
+from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.forms import form
+from dissectors.zookeeper.inside import OPENED
+from dissectors.zookeeper.inside.opened import open_values
 from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
-from dissectors.zookeeper.quorum.txn import txn_fields
+from dissectors.zookeeper.quorum.txn import txn_fields, txn_values
 from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
 
 _CONFIG = FieldSpec("config", "string")
 _SESSIONS = Many("sessions", "array")
 _REQUEST = FieldSpec("request", "struct")
 _UNKNOWN_REQUEST = FieldSpec("request", "bytes")
+
+
+def data_values(parts: tuple[str, ...], data: bytes) -> dict[str, Any]:
+    """The values of data that ends with a transaction or a request and has no layout.
+
+    Raises one of emit.FAILURES where they do not fit exactly, or where the data ends otherwise.
+    """
+    *records, last = parts
+    values: dict[str, Any] = {}
+    at = 0
+    for name in records:
+        members, at = values_decoder(plan_of(name))(data, at, Budget())
+        values |= members
+    if last == "txn":
+        return values | txn_values(data, at)
+    operation = operations().get(values["opcode"]) if last == "request" else None
+    if operation is None:
+        raise Unfit
+    values["request"], at = form(operation.request).read(data, at, Budget())
+    if operation.code in OPENED:
+        open_values(values["request"])
+    if at != len(data):
+        raise Unfit
+    return values
 
 
 def data_fields(reader: Reader, parts: tuple[str, ...], name: str | None) -> None:

@@ -9,15 +9,16 @@ digest. A multi holds transactions of other types, each in a buffer of its own.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dissectors.field import FieldSpec
 from dissectors.wire.budget import Budget
-from dissectors.wire.embedded import Holder
+from dissectors.wire.embedded import Holder, embedded
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import COUNT, LENGTH, Many, element
+from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
 from dissectors.zookeeper.labels import labels
@@ -34,9 +35,11 @@ _DATA = FieldSpec("data", "buffer")
 
 
 class Fit(NamedTuple):
-    """How a transaction's bytes are read: by this record, or none."""
+    """How a transaction's bytes are read: its record (None: none), that record's values, and where it ends."""
 
     record: str | None
+    values: dict[str, Any] | None
+    stop: int
 
 
 def fit(data: bytes, at: int, code: int, digest: bool = True) -> Fit | None:
@@ -46,20 +49,42 @@ def fit(data: bytes, at: int, code: int, digest: bool = True) -> Fit | None:
     for name in () if operation is None else operation.txn:
         if name is None:
             if at in ends:
-                return Fit(None)
+                return Fit(None, None, at)
             continue
         try:
-            _, stop = values_decoder(plan_of(name))(data, at, Budget())
+            values, stop = values_decoder(plan_of(name))(data, at, Budget())
         except FAILURES:
             continue
         if stop in ends:
-            return Fit(name)
+            return Fit(name, values, stop)
     return None
 
 
 @cache
 def _digest_size() -> int:
     return width(plan_of("TxnDigest"))
+
+
+def txn_values(data: bytes, at: int) -> dict[str, Any]:
+    """Header, transaction and digest, from `at` to the end. Raises one of emit.FAILURES where they do not fit."""
+    header, at = values_decoder(plan_of("TxnHeader"))(data, at, Budget())
+    found = fit(data, at, header["type"])
+    if found is None:
+        raise Unfit
+    values = {"header": header, "txn": _content(found)}
+    if found.stop < len(data):
+        values["digest"], _ = values_decoder(plan_of("TxnDigest"))(data, found.stop, Budget())
+    return values
+
+
+def _content(found: Fit) -> dict[str, Any] | None:
+    """The values of a transaction; those in a multi are unfolded."""
+    if found.record == MULTI and found.values is not None:
+        for each in found.values["txns"] or ():
+            inner = fit_in_multi(each["data"], each["type"])
+            if inner is not None:
+                each["data"] = embedded(each["data"], inner.values, inner.record)
+    return found.values
 
 
 def fit_in_multi(data: bytes | None, code: int) -> Fit | None:
@@ -71,7 +96,7 @@ def fit_in_multi(data: bytes | None, code: int) -> Fit | None:
 
 
 def txn_fields(reader: Reader) -> None:
-    """Header, transaction and digest, up to the reader's end."""
+    """The same annotated: header, transaction and digest, up to the reader's end."""
     reader.enter(_HEADER)
     read_members(reader, plan_of("TxnHeader").steps)
     code = reader.into[-1].value
