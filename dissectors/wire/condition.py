@@ -1,12 +1,14 @@
 """Conditions on decoded values, written as texts in the tables: `sessionEpoch > 0 and sessionId == 0`.
 
-Theory. A condition is a row of clauses, all of which must hold. It becomes Python source once, because it is asked of
-every message. Fields may be missing in a body that breaks, so a comparison with what is not there, or is of another
-type, does not hold. Values may be symbolic (dissectors.holes): these are only compared, which notes the outcome.
+Theory. A condition is a row of clauses, all of which must hold, or several such rows with `or` between them. It becomes
+Python source once, because it is asked of every message. Fields may be missing in a body that breaks, so a comparison
+with what is not there, or is of another type, does not hold. Values may be symbolic (dissectors.holes): these are only
+compared, which notes the outcome.
 
     path                  is there, and not false, 0 or empty
     not path              the opposite
     has path              is there, and not null
+    with path             is there, perhaps as null; without path: is not
     path == LITERAL       also != in starts; the literal is JSON: a number, true, "text", [1, 2]
     path < LITERAL        also <= > >=, of numbers
     path < path           also with a number behind it: lastOffsetDelta < count - 1
@@ -25,7 +27,7 @@ from dissectors.wire.embedded import Embedded
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-_CLAUSE = re.compile(r"(?:(not|has) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
+_CLAUSE = re.compile(r"(?:(not|has|with|without) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
 _PATH = re.compile(r"([A-Za-z_][\w.]*)(?: ([+-]) (\d+))?")
 _WORDS = frozenset(("true", "false", "null"))
 
@@ -61,14 +63,27 @@ def walk(values: Any, steps: Sequence[str]) -> Any:
     return values
 
 
+def leads(values: Any, steps: Sequence[str]) -> bool:
+    """Whether there is something at a path, null also."""
+    *before, last = steps
+    around = walk(values, before)
+    if isinstance(around, Embedded):
+        around = around.value
+    if isinstance(around, list):
+        return last.isdecimal() and int(last) < len(around)
+    return isinstance(around, dict) and last in around
+
+
 def _compiled(source: str) -> Any:
-    return eval(source, {"walk": walk, "below": below})  # noqa: S307 # made of the tables of protocols alone
+    return eval(source, {"walk": walk, "leads": leads, "below": below})  # noqa: S307 # made of the tables of protocols alone
 
 
 def _source(text: str) -> str:
-    return (
-        " and ".join(_clause(clause, number) for number, clause in enumerate(text.split(" and "))) if text else "True"
-    )
+    return " or ".join(map(_all, text.split(" or "))) if text else "True"
+
+
+def _all(text: str) -> str:
+    return " and ".join(_clause(clause, number) for number, clause in enumerate(text.split(" and ")))
 
 
 def _clause(text: str, number: int) -> str:
@@ -78,7 +93,9 @@ def _clause(text: str, number: int) -> str:
     word, path, operator, right = found.groups()
     value, name = _value(path), f"v{number}"
     if operator is None:
-        return {"not": f"not {value}", "has": f"{value} is not None"}.get(word, value)
+        there = _there(path)
+        words = {"not": f"not {value}", "has": f"{value} is not None", "with": there, "without": f"not {there}"}
+        return words.get(word, value)
     if word is not None:
         raise ValueError(f"{text!r} compares behind {word!r}")
     other = _PATH.fullmatch(right)
@@ -88,8 +105,13 @@ def _clause(text: str, number: int) -> str:
 
 
 def _value(path: str) -> str:
-    steps = path.split(".")
+    steps = tuple(path.split("."))
     return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {steps!r})"
+
+
+def _there(path: str) -> str:
+    steps = tuple(path.split("."))
+    return f"({path!r} in values)" if len(steps) == 1 else f"leads(values, {steps!r})"
 
 
 def _compared(value: str, name: str, operator: str, literal: object) -> str:

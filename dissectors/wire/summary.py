@@ -10,7 +10,7 @@ A place is a path, or several with `|` between them for the first that says some
 
     {name}        a number or a text       {name=}          the same, also -1 and an empty text
     {size+}       a number above 0         {code!}          the name of an error; nothing for 0
-    {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns
+    {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns (amounts.count_text)
     {flag?yes/no} one of two words         {items: phrase}  the phrase for each of some; the rest is counted
     {time%verb}   what a verb makes of it: ms, size, length, many NOUN, texts, or one of the protocol's own
 """
@@ -26,6 +26,7 @@ from dissectors.holes import Nested, made
 from dissectors.slotted import field, slotted
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.condition import walk
+from dissectors.wire.cut import length_of as all_of
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
@@ -55,9 +56,10 @@ def _no_labels(enum: str) -> Label | None:
 class Summaries:
     """What the phrases of one protocol may name.
 
-    labels: the label function of an enum, by its name. error_name: of an error code. verbs: the protocol's own. nulls:
-    verbs about a list that is null: what that means, and whether the same is meant by an empty one. several: verbs that
-    say several things, with commas between them. nothing: by field, a value that stands for none.
+    labels: the label function of an enum, by its name. error_name: of an error code. verbs: the protocol's own.
+    numbers: those of them that make a text of a number, which are given plain numbers. nulls: verbs about a list that
+    is null: what that means, and whether the same is meant by an empty one. several: verbs that say several things,
+    with commas between them. nothing: by field, a value that stands for none.
     """
 
     labels: Callable[[str], Label | None] = _no_labels
@@ -66,6 +68,7 @@ class Summaries:
     nulls: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     several: frozenset[str] = frozenset()
     nothing: Mapping[str, object] = field(default_factory=dict)
+    numbers: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
 
     def phrase(self, text: str) -> Say:
         """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
@@ -111,6 +114,8 @@ class Summaries:
             return _KINDS[kind](get, rest)
         if word in self.nulls:
             return _of_null(path, f"{self.nulls[word][0]} {noun}".rstrip(), self.nulls[word][1])
+        if word in self.numbers:
+            return _numbered(get, self.numbers[word])
         return _measured(get, self.verbs.get(word) or VERBS[word], noun)
 
     def _getter(self, path: str) -> Get:
@@ -250,7 +255,8 @@ def _text(value: Any) -> str | None:
 def _counted(get: Get, noun: str) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         items = get(struct)
-        return count_text(len(items), noun) if isinstance(items, list) and items else None
+        number = all_of(items) if isinstance(items, list) else 0
+        return count_text(number, noun) if number else None
 
     return say
 
@@ -269,6 +275,14 @@ def _measured(get: Get, verb: Verb, words: str) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
         return None if value is None else verb(value, words)
+
+    return say
+
+
+def _numbered(get: Get, function: Callable[[int], str]) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return text_of(function, value) if isinstance(value, int) else None
 
     return say
 
