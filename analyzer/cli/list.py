@@ -9,6 +9,7 @@ import click
 
 from analyzer.capture.packets import Reader
 from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress
+from analyzer.cli.jobs import jobs_option
 from analyzer.cli.memory import memory_option
 from analyzer.cli.notes import tell_findings
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
@@ -19,7 +20,8 @@ from analyzer.cli.terminal import wide_option
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import Told
-from analyzer.query.selection import Selection
+from analyzer.query.selection import FIRST, Selection
+from analyzer.render.jobs import WINDOW, Deferred, print_together, usual_jobs
 from analyzer.render.printer import Printer
 from analyzer.session import Session, grow_within
 
@@ -31,6 +33,7 @@ from analyzer.session import Session, grow_within
 @wide_option()
 @decode_as_option
 @memory_option()
+@jobs_option()
 def command(
     files: tuple[str, ...],
     decode_as: Told,
@@ -38,6 +41,7 @@ def command(
     printer: Printer,
     selection: Selection,
     memory: int | None,
+    jobs: int | None,
 ) -> None:
     """List the messages of captures, all files as one timeline.
 
@@ -57,7 +61,7 @@ def command(
             tell_findings(session)
     elif selection.count is None:
         with loaded(files, decode_as, reader) as session:
-            _print_read(session, printer, selection, len(session.rows))
+            _print_read(session, printer, selection, len(session.rows), jobs)
     else:
         with open_session(files, decode_as, reader) as session:
             count = sum(len(rows) for rows in selection.read(progress(session)))
@@ -66,19 +70,49 @@ def command(
             tell_unread(session)
 
 
-def _print_read(session: Session, printer: Printer, selection: Selection, count: int) -> None:
-    """Rows that have been read; where the input goes on, they know no more than a stream up to there."""
+def _print_read(session: Session, printer: Printer, selection: Selection, count: int, jobs: int | None = 1) -> None:
+    """Rows that have been read; where the input goes on, they know no more than a stream up to there.
+
+    jobs: how many processes print them; None: as many as are worth it.
+    """
     printer.head()
     asked, printed = (
         Rows(session, streaming=not session.ended, hindsight=late) for late in (False, printer.for_people)
     )
-    passing = 0
-    for rows in selection.of(asked, count):
-        printer.rows(printed, rows)
-        passing += len(rows)
+    if jobs is None:
+        jobs = usual_jobs(int(session.rows.column("length").sum(dtype="int64")))
+    if jobs > 1 and selection.divisible and printer.divisible and printer.out_is_standard:
+        passing = _print_together(printer, selection, asked, printed, count, jobs)
+    else:
+        passing = 0
+        for rows in selection.of(asked, count):
+            printer.rows(printed, rows)
+            passing += len(rows)
     printer.end()
     if selection.wanted is not None:
         tell_nothing_passes(passing, count)
+
+
+def _print_together(printer: Printer, selection: Selection, asked: Rows, printed: Rows, count: int, jobs: int) -> int:
+    """The same by several processes, but for the first rows, by which columns are as wide as they are."""
+    first, passing = 0, 0
+    while first < count and not passing:
+        window = range(first, min(first + FIRST, count))
+        rows = selection.passing(asked, window)
+        printer.rows(printed, rows)
+        first, passing = window.stop, passing + len(rows)
+
+    def work(window: range, out: Deferred) -> int:
+        printer.redirect(out)
+        rows = selection.passing(asked, window)
+        printer.rows(printed, rows)
+        return len(rows)
+
+    windows = [range(at, min(at + WINDOW, count)) for at in range(first, count, WINDOW)]
+    if windows:
+        passing = print_together(windows, jobs, work, passing)
+        printer.redirect(sys.stdout.buffer)
+    return passing
 
 
 def _print_growing(session: Session, printer: Printer, selection: Selection, memory: int | None) -> None:

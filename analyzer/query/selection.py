@@ -63,6 +63,16 @@ class Selection:
             size = FIRST if self.head is not None else LARGEST
             yield from self.as_they_come(reader, _windows(count, size, reader.session.rows.first))
 
+    @property
+    def divisible(self) -> bool:
+        """Whether windows of rows can be looked at apart from one another: there is no order, head or tail."""
+        return not self.order and self.head is None and self.tail is None
+
+    def passing(self, reader: Rows, rows: range) -> Ints:
+        """Those of a window of rows that pass the filter."""
+        numbers = np.arange(rows.start, rows.stop)
+        return numbers if self.wanted is None else self.wanted.rows(reader, numbers)
+
     def as_they_come(self, reader: Rows, growth: Iterable[range]) -> Iterator[Ints]:
         """The same while rows close; ends when no further ones will be printed."""
         if not self.order and self.tail is None:
@@ -75,7 +85,7 @@ class Selection:
         some = self.tail if not self.order and self.head is None else None
         found, count = deque[Ints](), 0
         for rows in growth:
-            if len(mine := self._passing(reader, rows)):
+            if len(mine := self.passing(reader, rows)):
                 found.append(mine)
                 count += len(mine)
             while found and (
@@ -90,7 +100,7 @@ class Selection:
         if left == 0:
             return
         for rows in growth:
-            found = self._passing(reader, rows)
+            found = self.passing(reader, rows)
             if left is not None:
                 found = found[:left]
                 left -= len(found)
@@ -103,16 +113,12 @@ class Selection:
         found: list[Ints] = []
         left, first = self.tail, reader.session.rows.first
         for rows in _windows(count - first, FIRST) if left else ():
-            mine = self._passing(reader, range(max(count - rows.stop, first), max(count - rows.start, first)))
+            mine = self.passing(reader, range(max(count - rows.stop, first), max(count - rows.start, first)))
             found.append(mine[max(len(mine) - left, 0) :])
             left -= len(found[-1])
             if not left:
                 break
         return _joined(reversed(found))
-
-    def _passing(self, reader: Rows, rows: range) -> Ints:
-        numbers = np.arange(rows.start, rows.stop)
-        return numbers if self.wanted is None else self.wanted.rows(reader, numbers)
 
     def _cut(self, reader: Rows, rows: Ints) -> Ints:
         if self.order:

@@ -78,9 +78,14 @@ class Clock:
         self._last: int | None = None
         self._rows = self._deltas = _NONE
 
+    @property
+    def is_delta(self) -> bool:
+        """Whether a row's time counts from the row that was printed before it."""
+        return self._form == "delta"
+
     def turn(self, reader: Rows, rows: Ints) -> None:
         """These rows are printed next, in this order, each of them once."""
-        if self._form != "delta" or not len(rows):
+        if not self.is_delta or not len(rows):
             return
         times = reader.take("time", rows).astype(np.int64)
         deltas = np.diff(times, prepend=times[0] if self._last is None else self._last)
@@ -90,7 +95,7 @@ class Clock:
 
     def column(self, reader: Rows, rows: Ints) -> Column:
         """The times of rows; of delta, of those that turn() was told of last."""
-        if self._form == "delta":
+        if self.is_delta:
             return Seconds(self._deltas[np.searchsorted(self._rows, rows)])
         times = reader.take("time", rows).astype(np.int64)
         return Seconds(times - began(reader.session) if self._form == "relative" else times)

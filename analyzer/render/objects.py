@@ -25,10 +25,13 @@ class Out(Protocol):
 
 
 class JsonArray:
-    """Writes lines of JSON, each an object, as the items of one array. `end` writes what follows the last one."""
+    """Writes lines of JSON, each an object, as the items of one array. `end` writes what follows the last one.
 
-    def __init__(self, out: Out) -> None:
-        self._out, self._begun = out, False
+    begun: whether some have been written.
+    """
+
+    def __init__(self, out: Out, *, begun: bool = False) -> None:
+        self._out, self._begun = out, begun
 
     def write(self, data: bytes, /) -> None:
         """One or more whole lines."""

@@ -58,14 +58,10 @@ class Printer:
         self.for_people = form == "table" and (bool(sets) or not chosen)
         if self.for_people and time is None:
             time = config().time_format
-        self.out: Out = sys.stdout.buffer if out is None else out
-        self._array = JsonArray(self.out) if form == "json" else None
-        if self._array is not None:
-            self.out = self._array
-        if self.for_people and width is not None:
-            from analyzer.render.fitting import CutLines  # pipes do without
-
-            self.out = CutLines(self.out, width, mark)
+        self._is_standard, self._is_array = out is None, form == "json"
+        self._array: JsonArray | None = None
+        self._cut = (width, mark) if self.for_people and width is not None else None
+        self.out: Out = self._wrapped(sys.stdout.buffer if out is None else out)
         is_json = form in ("ndjson", "json")
         self.limits, self._paths = limits, keys.paths
         self._shape: Shape = Listed() if is_json else Joined(limits, labels=self.for_people)
@@ -85,6 +81,32 @@ class Printer:
         self._lines: Lines | None = None
         self._base: Rows | None = None
         self._asked: Rows | None = None
+
+    def _wrapped(self, out: Out) -> Out:
+        if self._is_array:
+            out = self._array = JsonArray(out, begun=self._array is not None)
+        if self._cut is not None:
+            from analyzer.render.fitting import CutLines  # pipes do without
+
+            out = CutLines(out, *self._cut)
+        return out
+
+    @property
+    def divisible(self) -> bool:
+        """Whether rows may be printed by several processes: none depends on the one before."""
+        return self._clock is None or not self._clock.is_delta
+
+    @property
+    def out_is_standard(self) -> bool:
+        """Whether standard output is what is printed to, and other processes may write to it, too."""
+        try:
+            return self._is_standard and sys.stdout.fileno() == 1
+        except (OSError, ValueError):
+            return False
+
+    def redirect(self, out: Out) -> None:
+        """What is printed from now on, of which there was some before, goes to another place."""
+        self.out = self._wrapped(out)
 
     def head(self) -> None:
         """The line of names, where the form has one; columns that are as wide as their rows wait for these."""

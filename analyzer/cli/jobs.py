@@ -1,0 +1,23 @@
+"""--jobs: how many processes share the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from analyzer.cli.values import Whole
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def jobs_option() -> Callable[[_Command], _Command]:
+    """Adds --jobs; the command gets `jobs`, None for as many as are worth it."""
+    return click.option(
+        "--jobs",
+        type=Whole(min=1, max=256),
+        default=None,
+        metavar="N",
+        help="Processes that share the work; by default as many as there are processors, one for a small capture.",
+    )
