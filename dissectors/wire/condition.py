@@ -7,6 +7,7 @@ type, does not hold. Values may be symbolic (dissectors.holes): these are only c
     path                  is there, and not false, 0 or empty
     not path              the opposite
     has path              is there, and not null
+    lacks path            is not there, not even as null
     path == LITERAL       also != in starts; the literal is JSON: a number, true, "text", [1, 2]
     path < LITERAL        also <= > >=, of numbers
     path < path           also with a number behind it: lastOffsetDelta < count - 1
@@ -25,7 +26,7 @@ from dissectors.wire.embedded import Embedded
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-_CLAUSE = re.compile(r"(?:(not|has) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
+_CLAUSE = re.compile(r"(?:(not|has|lacks) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
 _PATH = re.compile(r"([A-Za-z_][\w.]*)(?: ([+-]) (\d+))?")
 _WORDS = frozenset(("true", "false", "null"))
 
@@ -61,8 +62,20 @@ def walk(values: Any, steps: Sequence[str]) -> Any:
     return values
 
 
+def lacks(values: Any, steps: Sequence[str]) -> bool:
+    """Whether a path leads nowhere; null is somewhere."""
+    *before, last = steps
+    around = walk(values, before)
+    if isinstance(around, Embedded):
+        around = around.value
+    if isinstance(around, list):
+        return not last.isdecimal() or int(last) >= len(around)
+    return not isinstance(around, dict) or last not in around
+
+
 def _compiled(source: str) -> Any:
-    return eval(source, {"walk": walk, "below": below})  # noqa: S307 # made of the tables of protocols alone
+    names = {"walk": walk, "lacks": lacks, "below": below}
+    return eval(source, names)  # noqa: S307 # made of the tables of protocols alone
 
 
 def _source(text: str) -> str:
@@ -78,7 +91,8 @@ def _clause(text: str, number: int) -> str:
     word, path, operator, right = found.groups()
     value, name = _value(path), f"v{number}"
     if operator is None:
-        return {"not": f"not {value}", "has": f"{value} is not None"}.get(word, value)
+        missing = f"lacks(values, {path.split('.')!r})"
+        return {"not": f"not {value}", "has": f"{value} is not None", "lacks": missing}.get(word, value)
     if word is not None:
         raise ValueError(f"{text!r} compares behind {word!r}")
     other = _PATH.fullmatch(right)
