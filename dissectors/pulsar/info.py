@@ -52,15 +52,16 @@ def _deeds() -> Mapping[int, str]:
 
 @cache
 def _lines() -> tuple[tuple[frozenset[str], tuple[Say, ...]], ...]:
-    """The table: which fields ask for which phrases."""
+    """The table: which fields ask for which phrases, those of the metadata by their whole path."""
     rows = table("lines")["line"].items()
     return tuple((frozenset(names.split("|")), tuple(map(SUMMARIES.phrase, phrases))) for names, phrases in rows)
 
 
 @lru_cache(maxsize=1024)
-def _says(names: tuple[str, ...]) -> tuple[Say, ...]:
+def _says(names: tuple[str, ...], metadata: tuple[str, ...]) -> tuple[Say, ...]:
     """What has something to say of these fields: there are few kinds of messages, and many of each."""
-    return tuple(say for fields, says in _lines() if not fields.isdisjoint(names) for say in says)
+    paths = {*names, *(f"metadata.{name}" for name in metadata)}
+    return tuple(say for fields, says in _lines() if not fields.isdisjoint(paths) for say in says)
 
 
 def recalled(context: Context) -> frozenset[Path]:
@@ -77,6 +78,7 @@ def info_line(body: Body, context: Context) -> str:
         head = [kind.deeds[body.asked]]
     if asked or kind.meant:
         values = {**kind.meant, **asked, **values, "request": asked}
-    told: list[int] = []
-    said = [text for say in _says(tuple(values)) if (text := say(values, told)) is not None]
+    metadata, told = values.get("metadata"), list[int]()
+    says = _says(tuple(values), tuple(metadata) if isinstance(metadata, dict) else ())
+    said = [text for say in says if (text := say(values, told)) is not None]
     return ", ".join([" ".join([*head, *said[:1]]), *said[1:]] if head else said)

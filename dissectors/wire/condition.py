@@ -53,10 +53,10 @@ def walk(values: Any, steps: Sequence[str]) -> Any:
     for step in steps:
         if isinstance(values, Embedded):
             values = values.value
-        if step.isdecimal() and isinstance(values, list):
-            values = values[int(step)] if int(step) < len(values) else None
-        elif isinstance(values, dict):
+        if isinstance(values, dict):
             values = values.get(step)
+        elif isinstance(values, list) and step.isdecimal():
+            values = values[int(step)] if int(step) < len(values) else None
         else:
             return None
     return values
@@ -103,7 +103,7 @@ def _clause(text: str, number: int) -> str:
 
 def _value(path: str) -> str:
     steps = path.split(".")
-    return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {steps!r})"
+    return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {tuple(steps)!r})"
 
 
 def _compared(value: str, name: str, operator: str, literal: object) -> str:

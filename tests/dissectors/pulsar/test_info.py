@@ -10,7 +10,7 @@ import pytest
 import dissectors.pulsar
 from dissectors.api import Body, Context, Role
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.commands import commands
+from dissectors.pulsar.commands import commands, library
 from dissectors.pulsar.info import info_line
 from tests.dissectors.pulsar.frames import METADATA, NO_ID, field, frame, payload_part, send, sized
 
@@ -260,5 +260,6 @@ def test_fields_of_any_type(value: object) -> None:
 
 def test_each_field_of_the_table_is_one_of_a_command() -> None:
     known = {row.name for command in commands().values() for row in command.message.fields.values()}
+    known |= {f"metadata.{row.name}" for row in library().message("MessageMetadata").fields.values()}
     carried = {"checksum", "encrypted", "metadata"}
     assert {name for names in TABLE["line"] for name in names.split("|")} <= known | carried | {"closed"}
