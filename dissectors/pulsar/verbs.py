@@ -60,6 +60,20 @@ def _count(value: Any, noun: str) -> str | None:
     return count_text(value, noun) if isinstance(value, int) else None
 
 
+# ---- message ids
+
+
+def message_id(value: Any, _: str = "") -> str | None:
+    """`272:0`, with partition and index in the batch where it has them, as MessageId.toString has them."""
+    if not isinstance(value, dict):
+        return None
+    text = f"{signed(value.get('ledgerId', '?'))}:{signed(value.get('entryId', '?'))}"
+    partition, index = value.get("partition", -1), value.get("batch_index", -1)
+    if index >= 0:
+        return f"{text}:{partition}:{index}"
+    return f"{text}:{partition}" if partition >= 0 else text
+
+
 # ---- texts
 
 
@@ -157,6 +171,7 @@ SUMMARIES = Summaries(
         "count": _count,
         "ended": _ended,
         "history": _history,
+        "id": message_id,
         "lasting": _amount(duration_text),
         "line": _line,
         "lower": _lower,

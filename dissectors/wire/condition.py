@@ -91,7 +91,8 @@ def _clause(text: str, number: int) -> str:
     word, path, operator, right = found.groups()
     value, name = _value(path), f"v{number}"
     if operator is None:
-        missing = f"lacks(values, {path.split('.')!r})"
+        steps = path.split(".")
+        missing = f"lacks(values, {steps!r})" if len(steps) > 1 else f"{path!r} not in values"
         return {"not": f"not {value}", "has": f"{value} is not None", "lacks": missing}.get(word, value)
     if word is not None:
         raise ValueError(f"{text!r} compares behind {word!r}")
@@ -102,8 +103,13 @@ def _clause(text: str, number: int) -> str:
 
 
 def _value(path: str) -> str:
-    steps = path.split(".")
-    return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {tuple(steps)!r})"
+    first, *steps = path.split(".")
+    if not steps:
+        return f"values.get({path!r})"
+    if len(steps) > 1:
+        return f"walk(values.get({first!r}), {tuple(steps)!r})"
+    inner = f"inner.get({steps[0]!r}) if type(inner := values.get({first!r})) is dict"
+    return f"({inner} else walk(inner, {tuple(steps)!r}))"
 
 
 def _compared(value: str, name: str, operator: str, literal: object) -> str:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from dissectors.field import Label
@@ -116,7 +117,7 @@ class Summaries:
         if kind == ":":
             return self._each(get, rest)
         if kind == "%" and word in self.phrases:
-            return self._each(get, self.phrases[word])
+            return self.phrase(self.phrases[word]) if path == "." else self._each(get, self.phrases[word])
         if kind == "!":
             return self._error(get)
         if kind == "~":
@@ -152,7 +153,7 @@ class Summaries:
             return lambda struct: path[1:-1]
         steps = path.split(".")
         if len(steps) > 1:
-            return lambda struct: walk(struct, steps)
+            return partial(walk, steps=steps)
         if path not in self.nothing:
             return lambda struct: struct.get(path)
         none = self.nothing[path]
@@ -228,20 +229,19 @@ def _alternatives(tokens: Sequence[str]) -> list[list[str]]:
 
 
 def _joined(parts: Sequence[str | Say]) -> Say:
-    if len(parts) == 1 and not isinstance(parts[0], str):
-        return parts[0]
+    form = "".join([part.replace("%", "%%") if isinstance(part, str) else "%s" for part in parts])
+    says = [part for part in parts if not isinstance(part, str)]
+    if form == "%s":
+        return says[0]
 
     def say(struct: Any, told: list[int]) -> str | None:
-        text = ""
-        for part in parts:
-            if isinstance(part, str):
-                text += part
-                continue
-            said = part(struct, told)
+        texts = []
+        for each in says:
+            said = each(struct, told)
             if said is None:
                 return None
-            text += said
-        return text
+            texts.append(said)
+        return form % tuple(texts)
 
     return say
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from dissectors.field import Field
 from dissectors.pulsar.tables import table
-from dissectors.pulsar.verbs import MOST, SUMMARIES, signed, version_number
+from dissectors.pulsar.verbs import MOST, message_id, signed, version_number
 from dissectors.wire.amounts import duration_text, size_text
 from dissectors.wire.texts import printable, runs_text
 
@@ -48,11 +48,8 @@ def _of_container(node: Field) -> str | None:
         return ack_set_text([child.value for child in node.children if child.spec.name.startswith("[")])
     names = {child.spec.name for child in node.children[:_MOST_PARTS]}
     if "ledgerId" in names or "ledger_id" in names:
-        return _ID({_IDS.get(child.spec.name, child.spec.name): child.value for child in node.children}, [])
+        return message_id({_IDS.get(child.spec.name, child.spec.name): child.value for child in node.children})
     return None
-
-
-_ID = SUMMARIES.phrase("{.%id}")
 
 
 _MOST_PARTS = 4
