@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from dissectors.api import Conversation, Dissector, MessageHeader, Outcome, Role, State, with_request
 
-MOST_WAITING = 65_536
+MOST_WAITING = 8_192
 """Requests that are remembered where answers are missing; far more than any client keeps in flight."""
 
 

@@ -146,7 +146,8 @@ class TemplateDecoder:
         columns.append(np.where(table.column("count")[rows] > 1, _SEVERAL, _ONE).astype(np.int8))
         remarks = self._reader.remarks(rows)
         columns.append(remarks)
-        good = table.column("state")[rows] == State.COMPLETE
+        orphan = (columns[0] == NULL) & (columns[2] == Role.RESPONSE)
+        good = table.column("state")[rows] == np.where(orphan, State.GUESSED, State.COMPLETE)
         good &= (table.column("length")[rows] <= LONGEST) & (columns[2] != Role.RAW) & (columns[4] >= 0)
         good &= remarks & ALONE == 0
         places = np.flatnonzero(good)
@@ -201,8 +202,8 @@ class TemplateDecoder:
         if not many:
             return
         while _worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
-            made = self._template(int(rows[places[0]]), lies, remarks)
-            done = np.zeros(1, np.int64)
+            done = np.array([_likeliest(length)])
+            made = self._template(int(rows[places[done[0]]]), lies, remarks)
             if made is not None:
                 laid = Laid(made, source, at, length)
                 enough = len(laid.rows) > len(places) // MOST_TRIED
@@ -262,6 +263,12 @@ class TemplateDecoder:
 def _worth(length: Ints) -> int:
     """What decoding messages of these lengths one by one costs, in short ones."""
     return len(length) + int(length.sum()) // WORTH_BYTES
+
+
+def _likeliest(length: Ints) -> int:
+    """The first message of the length that most have: more are like it than like most others."""
+    _, first, count = np.unique(length, return_index=True, return_counts=True)
+    return int(first[count.argmax()])
 
 
 def _is_plain(part: bytes) -> bool:

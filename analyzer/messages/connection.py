@@ -64,7 +64,8 @@ class Early(NamedTuple):
 class Connection:
     """Carried from block to block; plain data, except `dissector`, which pickles as a reference to its class.
 
-    order: what the user says of this connection.
+    order: what the user says of this connection. heard: of which sides packets have come. alone: whether the capture
+    has one direction only, so that nothing waits for what it acknowledges of the other one.
     """
 
     number: int
@@ -83,21 +84,31 @@ class Connection:
     early: tuple[deque[Early], deque[Early]] = field(default_factory=lambda: (deque(), deque()))
     needs: dict[int, int] = field(default_factory=dict)
     ticks: int = 0
+    heard: list[bool] = field(default_factory=lambda: [False, False])
+    alone: bool = False
 
     @property
     def steady(self) -> bool:
-        """Both directions open, in order, in step and not at their end: the bulk road may take over."""
+        """Both directions open, in order, in step and not at their end: the bulk road may take over.
+
+        A direction of which no packet came is, too, once nothing waits for it.
+        """
         return (
             self.fin == NO_FIN
             and not self.early[0]
             and not self.early[1]
             and self.framers is not None
             and self.dissector is not None
-            and self.halves[0].in_order
-            and self.halves[1].in_order
-            and self.framers[0].settled
-            and self.framers[1].settled
+            and (self._in_step(0, self.framers[0]) or self.deaf_to(0))
+            and (self._in_step(1, self.framers[1]) or self.deaf_to(1))
         )
+
+    def _in_step(self, side: int, framer: Framer) -> bool:
+        return self.halves[side].in_order and framer.settled
+
+    def deaf_to(self, side: int) -> bool:
+        """Whether no packet of this side has come, and nothing waits for what it may have sent."""
+        return not self.heard[side] and (self.alone or self.halves[side].base is None)
 
     @property
     def over(self) -> bool:

@@ -47,6 +47,9 @@ WORTH_A_ROUND = 192
 WORTH_A_RUN = 3
 """The same for one connection, in a round that others make worth it."""
 
+LONGEST_UNLOOKED = 512
+"""Packets of a connection that are walked at most where a round is not worth it, before that is looked at again."""
+
 STEPS, MOST_STEPS = 8, 4096
 """Packets of one connection that the plain road takes from the columns at once."""
 
@@ -305,7 +308,8 @@ class Engine:
                 by_protocol.setdefault(work.connection.dissector.name, []).append((work, length))
         worth = [taken for taken in by_protocol.values() if sum(length for _, length in taken) >= WORTH_A_ROUND]
         for work in todo if not worth else [work for taken in by_protocol.values() for work, _ in taken]:
-            work.patience = work.left
+            work.patience = max(work.patience, work.unlooked)
+            work.unlooked = min(2 * work.unlooked, LONGEST_UNLOOKED)
         for taken in worth:
             for work, _ in taken:
                 work.patience = 1

@@ -41,13 +41,15 @@ WORTH_A_LOOK = 16
 class Work:
     """Packets of one connection in this block: `packets[at:]` are still to do, `patience` of them one by one.
 
-    repeats: of those that are clean, the packets that only bring what has come before.
+    unlooked: how many are walked next where the fast path is not worth it, before that is looked at again. repeats: of
+    those that are clean, the packets that only bring what has come before.
     """
 
     connection: Connection
     packets: Ints
     at: int = 0
     patience: int = 0
+    unlooked: int = 16
     repeats: Ints | None = None
 
     @property
@@ -103,9 +105,10 @@ def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
     own, other = np.where(second, came[1], came[0]), np.where(second, came[0], came[1])
     ahead = block.ack[packets] - other
     bad = (block.seq[packets] != own) | (block.captured[packets] < length)
-    bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW)
+    bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW) & ~np.repeat(_deaf(works).any(axis=1), counts)
     bad &= length > 0
     bad |= flags & (SYN | FIN | RST) != 0
+    bad |= np.where(second, *(np.repeat(deaf, counts) for deaf in _deaf(works).T[::-1]))
     places = np.append(np.flatnonzero(bad), len(packets))
     first_bad = places[np.searchsorted(places, start)]
     clean: list[int] = np.minimum(first_bad - start, counts).tolist()
@@ -119,12 +122,19 @@ def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
     return clean
 
 
+def _deaf(works: Sequence[Work]) -> Bools:
+    """For each work and side whether nothing of it is expected, so that any packet of it is news; (n, 2)."""
+    return np.array([[work.connection.deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
+
+
 def _with_repeats(block: PacketBlock, work: Work) -> tuple[int, Ints]:
     """How many packets of a work are dull, and which of them only bring what has come before."""
     packets = work.packets[work.at :]
     length = block.length[packets].astype(np.int64)
     bad = block.flags[packets] & (SYN | FIN | RST) != 0
     bad |= block.captured[packets] < length
+    (deaf,) = _deaf([work])
+    bad |= deaf[block.direction[packets].astype(np.int64)]
     again = np.zeros(len(packets), bool)
     came = np.zeros((2, len(packets) + 1), np.int64)
     for side in (0, 1):
@@ -137,7 +147,8 @@ def _with_repeats(block: PacketBlock, work: Work) -> tuple[int, Ints]:
     other = (block.direction[packets] == 0).astype(np.int64)
     expected = np.array([_next_seq(work.connection, side) for side in (0, 1)], np.int64)[other]
     ahead = block.ack[packets] - ((expected + came[other, np.arange(len(packets))]) & MASK).astype(np.uint32)
-    bad |= (length > 0) & (block.flags[packets] & ACK != 0) & (ahead > 0) & (ahead <= WINDOW)
+    if not deaf.any():
+        bad |= (length > 0) & (block.flags[packets] & ACK != 0) & (ahead > 0) & (ahead <= WINDOW)
     count = int(bad.argmax()) if bad.any() else len(packets)
     return count, packets[:count][again[:count]]
 
@@ -149,9 +160,9 @@ def _unwrapped(seq: Array, expected: int) -> Ints:
 
 
 def _next_seq(connection: Connection, side: int) -> int:
+    """The sequence number that is expected next; of a side that has not opened any."""
     half = connection.halves[side]
-    assert half.base is not None
-    return half.base + half.next & MASK
+    return (half.base or 0) + half.next & MASK
 
 
 def segments(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> Segments:
@@ -433,7 +444,8 @@ def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list
         here = np.array([work.connection.halves[side].next for work, _ in taken], np.int64)
         ahead = (acks - np.repeat(expected, counts)).view(np.int32)  # both wrap, so this is between -2^31 and 2^31
         highest = np.maximum.reduceat(np.where(sent & (direction != side), ahead, np.int64(NOTHING)), first)
-        found.append(np.where(highest == NOTHING, -1, here + highest))
+        opened = np.array([work.connection.halves[side].base is not None for work, _ in taken], bool)
+        found.append(np.where((highest == NOTHING) | ~opened, -1, here + highest))
     both: list[int] = np.column_stack(found).reshape(-1).tolist()
     return both
 

@@ -13,7 +13,7 @@ are counted by two cumulative sums, so all queues are paired at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -77,22 +77,30 @@ class Headers:
         if not outcome.owed:
             self.unowed.append(row)
 
-    def request(self, row: int, text: Text) -> Carried:
-        """A row that waits for its answer, as its conversation remembers it."""
-        scope, key = text(int(self.scope[row])), int(self.key[row])
-        header = MessageHeader(
-            Role.REQUEST,
-            text(int(self.operation[row])),
-            given(int(self.code[row])),
-            given(int(self.version[row])),
-            given64(int(self.correlation[row]), scoped=scope is not None),
-            text(int(self.client[row])),
-            State(int(self.state[row])),
-            scope,
-        )
-        kind = text(int(self.kind[row]))
-        where = bool(self.from_client[row]), kind, key if kind is None else key % (1 << 64)
-        return where, Waiting(self.serial + row, header)
+    def requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
+        """Rows that wait for their answers, as their conversations remember them."""
+        numbers = (self.operation, self.code, self.version, self.scope, self.client, self.state, self.kind)
+        columns = (self.correlation, self.key, self.from_client, rows + self.serial)
+        alike: dict[tuple[int, ...], _Alike] = {}
+        names = zip(*(column[rows].tolist() for column in numbers), strict=True)
+        others = (column[rows] if column is not columns[-1] else column for column in columns)
+        for same, correlation, key, side, handle in zip(names, *(each.tolist() for each in others), strict=True):
+            known = alike.get(same)
+            if known is None:
+                known = alike[same] = _alike(same, text)
+            operation, code, version, client, state, scope, kind = known
+            number = given64(correlation, scoped=scope is not None)
+            header = MessageHeader(Role.REQUEST, operation, code, version, number, client, state, scope)
+            yield (side, kind, key if kind is None else key % (1 << 64)), Waiting(handle, header)
+
+
+_Alike: TypeAlias = tuple[str | None, int | None, int | None, str | None, State, str | None, str | None]
+"""Operation, code, version, client, state, scope and kind of a request."""
+
+
+def _alike(numbers: Sequence[int], text: Text) -> _Alike:
+    operation, code, version, scope, client, state, kind = numbers
+    return text(operation), given(code), given(version), text(client), State(state), text(scope), text(kind)
 
 
 class _Table(NamedTuple):
@@ -161,9 +169,12 @@ def pair(
         orphan = orphan[~unasked]
     headers.state[orphan] = np.maximum(headers.state[orphan], State.GUESSED)
     left: dict[int, list[Carried]] = {}
-    for each, place in zip(table.owner[pairs.waits].tolist(), table.place[pairs.waits].tolist(), strict=True):
-        if not odd[each]:
-            left.setdefault(each, []).append(carried[place][1:] if place < 0 else headers.request(place, text))
+    waits = pairs.waits[_latest(table.owner[pairs.waits], table.place[pairs.waits])]
+    waits = waits[~odd[table.owner[waits]]]
+    place = table.place[waits]
+    asking = headers.requests(place[place >= 0], text)
+    for each, where in zip(table.owner[waits].tolist(), place.tolist(), strict=True):
+        left.setdefault(each, []).append(carried[where][1:] if where < 0 else next(asking))
     for each, first, last in _slices(owner, np.flatnonzero(~odd)):
         conversation = connections[each].conversation
         assert conversation is not None
@@ -176,6 +187,15 @@ def _slices(owner: Ints, owners: Ints) -> Iterator[tuple[int, int, int]]:
     """Where each of `owners` begins and ends in the sorted column `owner`."""
     edges = np.searchsorted(owner, [owners, owners + 1]).tolist()
     return zip(owners.tolist(), *edges, strict=True)
+
+
+def _latest(owner: Ints, place: Ints) -> Ints:
+    """Of what waits the rows that are remembered: of each owner (sorted) so many of the latest."""
+    begin, end = runs(owner)
+    if not (end - begin > MOST_WAITING).any():
+        return np.arange(len(owner))
+    order = np.lexsort((place, owner))
+    return np.sort(order[np.repeat(end, end - begin) - np.arange(len(owner)) <= MOST_WAITING])
 
 
 def _handle(carried: Carried) -> int:
@@ -292,10 +312,13 @@ def _crowded(headers: Headers, table: _Table, pairs: _Pairs) -> Ints:
     own = table.place[table.asks & (table.place >= 0)]
     change[own] = 1
     change[table.place[pairs.answer]] = -1
+    answered = np.zeros(int(headers.owner[-1]) + 1, bool)
+    answered[table.owner[pairs.answer]] = True
     begin, _ = runs(headers.owner)
     total = np.cumsum(change)
     most = np.maximum.reduceat(total, begin) - (total - change)[begin]
     owners = headers.owner[begin]
     carried = np.bincount(table.owner[table.place < 0], minlength=int(owners[-1]) + 1)
-    found: Ints = owners[most + carried[owners] > MOST_WAITING]
+    # Where nothing is answered, those that wait are remembered in order, and the conversation forgets the oldest.
+    found: Ints = owners[(most + carried[owners] > MOST_WAITING) & answered[owners]]
     return found

@@ -68,7 +68,7 @@ class Remark(NamedTuple):
     """A finding of the rows for which the condition holds.
 
     late: only what comes behind a row can tell. alone: such rows are not written together with others, for their
-    latency is negative, or missing where others have one.
+    latency is negative.
     """
 
     condition: Callable[[Facts], Bools]
@@ -91,7 +91,6 @@ ROW_FINDINGS: tuple[Remark, ...] = (
     Remark(
         lambda facts: (facts.role == Role.RESPONSE) & ~facts.paired,
         Finding(Severity.NOTE, "orphan-response", "its request is not in the capture"),
-        alone=True,
     ),
     Remark(
         lambda facts: (facts.state == State.PARTIAL) & (facts.marks & (Mark.SNAPPED | Mark.GAP) == 0),

@@ -6,6 +6,7 @@ once while nothing unusual happens, and leaves this state as this code would hav
 
 A capture may swap packets of the two directions. Whoever acknowledges a byte has read it; so what acknowledges bytes
 that the capture has not shown yet is early, and waits for them as it would wait for its own direction, and no longer.
+Where a capture has one direction only, nothing waits for the other one any more after the first time.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class SlowPath:
             return rows  # the engine forgets it at the end of the block; the rows may not depend on where that is
         side, other, seq = packet.side, 1 - packet.side, packet.seq
         half = connection.halves[side]
+        if not connection.heard[side]:
+            connection.heard[side], connection.alone = True, False
         if packet.flags & SYN:
             self._open(connection, packet)
             seq = seq + 1 & 0xFFFFFFFF
@@ -77,7 +80,7 @@ class SlowPath:
     def _note_need(self, connection: Connection, packet: Packet) -> None:
         """Remembers what a packet with payload acknowledges, if that is not there yet."""
         other = connection.halves[1 - packet.side]
-        if packet.flags & ACK and other.base is not None:
+        if packet.flags & ACK and other.base is not None and not connection.alone:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
             needed = other.next + ahead
             held = connection.early[1 - packet.side] or connection.hunting_before(1 - packet.side, needed)
@@ -132,10 +135,11 @@ class SlowPath:
             if not early:
                 continue
             needed, _, time, tick = early[0]
-            if connection.reached(1 - side, needed):
+            if connection.alone or connection.reached(1 - side, needed):
                 return side
             if packet.time - time > HOLE_AGE_NS or connection.ticks - tick > HOLE_AGE_PACKETS:
                 impatient = side if impatient is None else impatient
+                connection.alone = not connection.heard[1 - side]
         if impatient is None and self._deadlocked(connection):
             return connection.client
         return impatient

@@ -22,7 +22,7 @@ from analyzer.errors import UserError
 from analyzer.pipeline.suspended import Suspended
 from dissectors.api import Dissector
 
-VERSION = 4
+VERSION = 5
 """Of the layout of files and of all that is pickled in them: a change of a class that is counts it up."""
 
 _NAME = "wireanalyze state"

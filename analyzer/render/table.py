@@ -126,9 +126,10 @@ class TableForm:
     def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         """See Form."""
         info = one_line(dissector.info(self._names.seen(body, dissector, context), context))
-        tail = _tail(said_error(body), "complete", info, said_findings(body), [])
-        # Of rows that may be written together all responses have a latency, and no others.
-        blank = "" if context.role is Role.RESPONSE else " " * (1 + WIDTHS[_LATENCY])
+        orphan = context.role is Role.RESPONSE and context.code is None
+        tail = _tail(said_error(body), "guessed" if orphan else "complete", info, said_findings(body), [])
+        # Of rows that may be written together all responses but orphans have a latency, and no others.
+        blank = "" if context.role is Role.RESPONSE and not orphan else " " * (1 + WIDTHS[_LATENCY])
         return {_INFO: f"{blank} {tail}" if tail else ""}
 
     def _line(self, row: list[Any]) -> str:

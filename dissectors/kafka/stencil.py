@@ -1,7 +1,8 @@
 """Kafka's messages with holes: which of them are alike.
 
 Theory. Correlation and client ids stand in the header and are no part of the body. What may hold a structure within
-bytes stands for itself: fields with embedded structures, records of topics that coordinators write.
+bytes stands for itself: fields with embedded structures, records of topics that coordinators write. An answer whose
+request nobody saw is guessed at once for all that are like it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from dissectors.api import Body, Context, Role
+from dissectors.finding import Finding
 from dissectors.holes import Extent, Nested, Shape, Shapeless, Stencil, Term
 from dissectors.kafka.body import usual
 from dissectors.kafka.embedded.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, modules, modules_by_id, sites
 from dissectors.kafka.embedded.values import may_tell
-from dissectors.kafka.reading import body_plan, plan_of
+from dissectors.kafka.reading import body_plan, plan_of, reading_of
 from dissectors.kafka.records.stencil import read_many, read_records
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
@@ -30,6 +32,11 @@ _CORRELATION = {False: slice(8, 12), True: slice(4, 8)}
 def stencil(message: bytes, context: Context, request: object = None) -> Stencil | None:
     """What decode() gives, with holes; None for a message that stands for itself."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE
+    doubts: tuple[Finding, ...] = ()
+    if response and key is None:
+        _, key, version, doubts, *_ = reading_of(message, context)
+        if key == _API_VERSIONS:
+            return None
     if key is None or version is None or context.role is Role.RAW:
         return None
     plan, recipe = body_plan(key, version, response), usual(key, version, response, None)
@@ -47,8 +54,9 @@ def stencil(message: bytes, context: Context, request: object = None) -> Stencil
             shape.pin(8, 10)  # the error, which may mean another layout
         if cursor.at != len(message) or _may_unfold(values, key, response):
             return None
-        findings = recipe.notices.symbolic(values) if recipe.notices is not None else ()
-        return Stencil(shape, Body(values, error_of(recipe.first_error(values), recipe.error_name), findings))
+        if context.code is not None and recipe.notices is not None:
+            doubts = recipe.notices.symbolic(values)
+        return Stencil(shape, Body(values, error_of(recipe.first_error(values), recipe.error_name), doubts))
     except (Shapeless, *FAILURES):
         return None
 

@@ -1,13 +1,14 @@
 """Conditions on decoded values, written as texts in the tables: `sessionEpoch > 0 and sessionId == 0`.
 
-Theory. A condition is a row of clauses, all of which must hold. It becomes Python source once, because it is asked of
-every message. Fields may be missing in a body that breaks, so a comparison with what is not there, or is of another
-type, does not hold. Values may be symbolic (dissectors.holes): these are only compared, which notes the outcome.
+Theory. A condition is a row of clauses, all of which must hold, or several such rows with `or` between them. It becomes
+Python source once, because it is asked of every message. Fields may be missing in a body that breaks, so a comparison
+with what is not there, or is of another type, does not hold. Values may be symbolic (dissectors.holes): these are only
+compared, which notes the outcome.
 
     path                  is there, and not false, 0 or empty
     not path              the opposite
     has path              is there, and not null
-    lacks path            is not there, not even as null
+    with path             is there, perhaps as null; without path: is not
     path == LITERAL       also != in starts; the literal is JSON: a number, true, "text", [1, 2]
     path < LITERAL        also <= > >=, of numbers
     path < path           also with a number behind it: lastOffsetDelta < count - 1
@@ -26,7 +27,7 @@ from dissectors.wire.embedded import Embedded
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-_CLAUSE = re.compile(r"(?:(not|has|lacks) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
+_CLAUSE = re.compile(r"(?:(not|has|with|without) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
 _PATH = re.compile(r"([A-Za-z_][\w.]*)(?: ([+-]) (\d+))?")
 _WORDS = frozenset(("true", "false", "null"))
 
@@ -62,26 +63,27 @@ def walk(values: Any, steps: Sequence[str]) -> Any:
     return values
 
 
-def lacks(values: Any, steps: Sequence[str]) -> bool:
-    """Whether a path leads nowhere; null is somewhere."""
+def leads(values: Any, steps: Sequence[str]) -> bool:
+    """Whether there is something at a path, null also."""
     *before, last = steps
     around = walk(values, before)
     if isinstance(around, Embedded):
         around = around.value
     if isinstance(around, list):
-        return not last.isdecimal() or int(last) >= len(around)
-    return not isinstance(around, dict) or last not in around
+        return last.isdecimal() and int(last) < len(around)
+    return isinstance(around, dict) and last in around
 
 
 def _compiled(source: str) -> Any:
-    names = {"walk": walk, "lacks": lacks, "below": below}
-    return eval(source, names)  # noqa: S307 # made of the tables of protocols alone
+    return eval(source, {"walk": walk, "leads": leads, "below": below})  # noqa: S307 # made of the tables of protocols alone
 
 
 def _source(text: str) -> str:
-    return (
-        " and ".join(_clause(clause, number) for number, clause in enumerate(text.split(" and "))) if text else "True"
-    )
+    return " or ".join(map(_all, text.split(" or "))) if text else "True"
+
+
+def _all(text: str) -> str:
+    return " and ".join(_clause(clause, number) for number, clause in enumerate(text.split(" and ")))
 
 
 def _clause(text: str, number: int) -> str:
@@ -91,9 +93,9 @@ def _clause(text: str, number: int) -> str:
     word, path, operator, right = found.groups()
     value, name = _value(path), f"v{number}"
     if operator is None:
-        steps = path.split(".")
-        missing = f"lacks(values, {steps!r})" if len(steps) > 1 else f"{path!r} not in values"
-        return {"not": f"not {value}", "has": f"{value} is not None", "lacks": missing}.get(word, value)
+        there = _there(path)
+        words = {"not": f"not {value}", "has": f"{value} is not None", "with": there, "without": f"not {there}"}
+        return words.get(word, value)
     if word is not None:
         raise ValueError(f"{text!r} compares behind {word!r}")
     other = _PATH.fullmatch(right)
@@ -110,6 +112,11 @@ def _value(path: str) -> str:
         return f"walk(values.get({first!r}), {tuple(steps)!r})"
     inner = f"inner.get({steps[0]!r}) if type(inner := values.get({first!r})) is dict"
     return f"({inner} else walk(inner, {tuple(steps)!r}))"
+
+
+def _there(path: str) -> str:
+    steps = tuple(path.split("."))
+    return f"({path!r} in values)" if len(steps) == 1 else f"leads(values, {steps!r})"
 
 
 def _compared(value: str, name: str, operator: str, literal: object) -> str:

@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Rest, Scanned, Sized, Varint
+from dissectors.wire.embedded import Holder, embedded
 from dissectors.wire.plan import Array, Derived, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
 from dissectors.wire.primitive import LENGTHS, Fixed, Length
 from dissectors.wire.secret import Secret
@@ -266,14 +267,17 @@ class _Writer:
         self.depth -= 1
         return values if keep else "{}"
 
-    def part(self, length: Length, steps: tuple[Step, ...], wanted: Wanted, keep: bool) -> str:
+    def part(self, step: Struct, length: Length, wanted: Wanted, keep: bool) -> str:
         """Reads a struct behind its length, all of which its members must take."""
         size, before, end = self.number(length), self.end, self.variable("x")
         self.line(f"{end} = p + {size}")
         self.line(f"if {size} < 0 or {end} > {before}: raise Unfit")
         self.end = end
-        values, expression = self.variable("v"), self.members(steps, wanted, keep)
+        values, expression = self.variable("v"), self.members(step.steps, wanted, keep)
         self.flush()
+        if isinstance(step.spec, Holder):
+            name = self.constant("h", step.spec.holds)
+            expression = f"{self.constant('f', embedded)}(d[{end} - {size}:{end}], {expression}, {name})"
         self.line(f"{values} = {expression}" if keep else "pass")
         self.line(f"if p != {end}: raise Unfit")
         self.end = before
@@ -286,7 +290,7 @@ class _Writer:
         if isinstance(step, Array):
             return self.array(step, wanted, keep)
         if step.length is not None:
-            return self.part(step.length, step.steps, wanted, keep)
+            return self.part(step, step.length, wanted, keep)
         if step.presence is None:
             return self.members(step.steps, wanted, keep)
         count = self.number(step.presence)

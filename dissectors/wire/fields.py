@@ -14,6 +14,7 @@ from typing import Any
 from dissectors.errors import Malformed, Truncated
 from dissectors.field import FieldSpec
 from dissectors.wire.dialect import Primitive, Rest, Scanned, Sized, Varint
+from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.plan import Array, Keyed, Leaf, SecretBy, Step, Struct, Tags, When
 from dissectors.wire.primitive import Fixed, Length
@@ -181,6 +182,8 @@ def _part(reader: Reader, step: Struct, length: Length) -> None:
     before, stop = reader.end, at + size
     available = before - at
     reader.end = min(stop, before)
+    if isinstance(step.spec, Holder):
+        reader.open[-1].value = reader.data[at : reader.end]
     try:
         read_members(reader, step.steps)
     finally:

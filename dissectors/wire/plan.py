@@ -89,7 +89,8 @@ class Leaf:
 @slotted(eq=False)
 class Struct:
     """Members in a row. `presence` stands in front of one that may be null, `length` in front of one that says how many
-    bytes it takes, all of which its members must take.
+    bytes it takes, all of which its members must take. Where the spec is a Holder, its value is these bytes with what
+    they hold (wire.embedded).
     """
 
     spec: FieldSpec

@@ -7,17 +7,87 @@ as it is, or it gives up: the message then stands for itself, and is decoded by 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, cast
 
-from dissectors.holes import UVARINT, Extent, Shape, Shapeless, Term, plain
+from dissectors.api import Body, Context
+from dissectors.holes import UVARINT, Extent, Shape, Shapeless, Stencil, Term, plain
+from dissectors.slotted import slotted
 from dissectors.wire.dialect import Sized
+from dissectors.wire.embedded import Embedded, Holder
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.message import error_of
 from dissectors.wire.plan import Array, Keyed, Leaf, Plan, SecretBy, Step, Struct, Tags, When
 from dissectors.wire.primitive import Fixed, Length
+from dissectors.wire.specs import Layout
 from dissectors.wire.varint import uvarint
 
 MOST = 2000
 """Values of one message beyond which nothing is like it."""
+
+
+@slotted(eq=False)
+class MessageLayout:
+    """How the bytes of one message are laid out, all of them.
+
+    plan: from `start` on. length: of the prefix at the first byte; what stands between it and `start` is no part of the
+    values. error: the member with the code of the error that the message reports. longest: what the prefix may say of
+    messages of which nothing is to be said because of their length.
+    """
+
+    plan: Plan
+    length: Fixed | None = None
+    start: int = 0
+    error: str | None = None
+    longest: int | None = None
+
+
+LayoutOf: TypeAlias = Callable[[bytes, Context], MessageLayout | None]
+"""The layout of a message; None for one that stands for itself. All bytes that it depends on must be read by a leaf
+with a conversion, which keeps them as they are, or by one that others ask (plan.When)."""
+
+Template: TypeAlias = Callable[[bytes, Context, tuple[bytes, Context] | None], Stencil | None]
+
+
+def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None = None) -> Template:
+    """What reads one message for all that are like it (Dissector.template), by its layout alone."""
+
+    def read(message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> Stencil | None:
+        shape = Shape(message if request is None else message + request[0])
+        try:
+            values, error = _message(shape, 0, message, layout_of(message, context))
+            asked = None if request is None else _message(shape, len(message), request[0], layout_of(*request))[0]
+        except (Shapeless, *FAILURES):
+            return None
+        return Stencil(shape, Body(values, error_of(error, error_name), (), asked))
+
+    return read
+
+
+def _message(shape: Shape, begin: int, message: bytes, layout: MessageLayout | None) -> tuple[dict[str, Any], int]:
+    """The values of the message that begins at `begin`, and the error that it reports."""
+    if layout is None:
+        raise Shapeless
+    start, end = begin + layout.start, begin + len(message)
+    if layout.length is not None:
+        behind = begin + layout.length.size
+        if layout.length.layout.unpack_from(message)[0] != end - behind:
+            raise Shapeless
+        size = shape.encloses(Term(begin, layout.length.size, layout.length.code), 0, behind, end)
+        if layout.longest is not None and size > layout.longest:
+            raise Shapeless
+        shape.free(behind, start)
+    cursor = Cursor(shape, start, end)
+    values = _members(cursor, layout.plan.steps)
+    if cursor.at != end:
+        raise Shapeless
+    return values, plain(values[layout.error]) if layout.error is not None else 0
+
+
+class _Untold:
+    """Bytes of which only the content is known: whatever is asked of them is a TypeError, as of a hole's value."""
+
 
 _INTEGERS = frozenset("bBhHiIqQ")
 
@@ -62,14 +132,15 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
         elif isinstance(step, Keyed):
             raise Shapeless  # keys in any order: hardly two messages are alike
         elif isinstance(step, When):
-            if step.asks_for_more:
-                raise Shapeless
-            if step.holds(plain(values.get(step.member))):
+            more = step.asks_for_more  # others have bytes left where this one has: what is around them has a size
+            if cursor.at < cursor.end if more else step.holds(plain(values.get(step.member))):
                 values[step.step.spec.name] = _member(cursor, step.step)
         else:
             if isinstance(step, Leaf) and step.secret_by is not None:
                 _refuse_secret(step.secret_by, values)
-            values[step.spec.name] = _member(cursor, step)
+            value = _member(cursor, step)
+            if not isinstance(step.spec, Layout):
+                values[step.spec.name] = value
             for bits in step.bits if isinstance(step, Leaf) else ():
                 values[bits.spec.name] = bits.read(plain(values[step.spec.name]))
     return values
@@ -98,7 +169,7 @@ def _member(cursor: Cursor, step: Leaf | Struct | Array) -> Any:
         if cursor.at != cursor.end:
             raise Shapeless
         cursor.end = before
-        return values
+        return Embedded(cast("bytes", _Untold()), values) if isinstance(step.spec, Holder) else values
     if step.presence is not None and _is_null(cursor.number(step.presence)[0], True):
         return None
     return _members(cursor, step.steps)
@@ -113,13 +184,22 @@ def _is_null(number: int, nullable: bool) -> bool:
 
 def _array(cursor: Cursor, step: Array) -> list[Any] | None:
     if step.count is None:
-        raise Shapeless
+        return _until_end(cursor, step.element)
     count, _ = cursor.number(step.count)
     if _is_null(count, step.nullable):
         return None
     if count > MOST:
         raise Shapeless
     return [_member(cursor, step.element) for _ in range(count)]
+
+
+def _until_end(cursor: Cursor, element: Leaf | Struct) -> list[Any]:
+    """Elements up to the end of what they stand in, each of which takes some bytes."""
+    items, before = [], -1
+    while before < cursor.at < cursor.end:
+        before = cursor.at
+        items.append(_member(cursor, element))
+    return items
 
 
 def _leaf(cursor: Cursor, step: Leaf) -> Any:

@@ -12,7 +12,7 @@ what is made of its value:
 
     {name}        a number or a text       {name=}          the same, also -1 and an empty text
     {size+}       a number above 0         {code!}          the name of an error; nothing for 0
-    {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns
+    {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns (amounts.count_text)
     {flag?yes/no} one of two words         {items: phrase}  the phrase for each of some; the rest is counted
     {time%verb}   what a verb makes of it: ms, size, length, many NOUN, texts, or one of the protocol's own
     {key: phrase} of a struct: about its fields; {key%name} is the same with a phrase that has a name
@@ -31,6 +31,7 @@ from dissectors.holes import Nested, made
 from dissectors.slotted import field, slotted
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.condition import Condition, condition, walk
+from dissectors.wire.cut import length_of as all_of
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
@@ -302,7 +303,8 @@ def _text(value: Any) -> str | None:
 def _counted(get: Get, noun: str) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         items = get(struct)
-        return count_text(len(items), noun) if isinstance(items, list) and items else None
+        number = all_of(items) if isinstance(items, list) else 0
+        return count_text(number, noun) if number else None
 
     return say
 

@@ -34,4 +34,4 @@ def connect_plan(message: bytes, context: Context) -> Plan | None:
 def add_notices(tree: Tree, context: Context) -> None:
     """Adds what there is to say of an answer, if the tree is one."""
     if context.code is None and context.role is Role.RESPONSE:
-        tree.findings.extend(notices.of_connected(members(tree.fields)))
+        tree.findings.extend(notices.notices("connected")(members(tree.fields)))

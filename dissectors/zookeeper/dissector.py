@@ -26,8 +26,8 @@ class ZooKeeper(Dissector):
     color = "green"
     bulk = "dissectors.zookeeper.bulk"
     opens = staticmethod(is_alone)
-    projection = lazy("dissectors.zookeeper.picks:picker")
-    template = lazy("dissectors.zookeeper.stencil:stencil")
+    projection = lazy("dissectors.zookeeper.layouts:picker")
+    template = lazy("dissectors.zookeeper.layouts:TEMPLATE")
     request_fields = staticmethod(recalled)
     catalog = lazy("dissectors.zookeeper.catalog:CATALOG")
     operations = lazy("dissectors.zookeeper.schemas:operations")

@@ -1,7 +1,7 @@
 """One line for people about a message: what went wrong, of what, how much of it.
 
 Theory. An answer says the least of an exchange, so its line begins with what was asked: the fields of the request that
-`recalled` names. Sessions and multis have lines of their own; for all else there are the sayings of fields.
+`recalled` names. tables/lines.json has the phrases; what a multi did is said item by item here.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from dissectors.api import Body, Context, Role
+from dissectors.api import Body, Context, Role, Values
 from dissectors.message import Path
+from dissectors.wire.summary import SHOWN
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.labels import error_name
-from dissectors.zookeeper.modes import mode
-from dissectors.zookeeper.phrases import NOTHING, SHOWN, About, Values, duration, session_text, zxid_text
-from dissectors.zookeeper.sayings import sayings
 from dissectors.zookeeper.schemas import operations, record
+from dissectors.zookeeper.verbs import named, say
 
 _OF_CONNECT = ("sessionId", "timeOut")
 _OF_SUCCESS = frozenset({"path", "prefixPath", "mode", "type", "scheme", "auth"})
@@ -29,6 +28,8 @@ _OF_FAILURE = _OF_SUCCESS | {"flags", "version"}
 _TELLING = _OF_FAILURE | {"watch", "acl", "operations", *_OF_CONNECT}
 """What an answer's line is made of."""
 
+_NOTHING: Values = {}
+_KIND = "nodeKind mode"
 _MULTI, _ERROR = "operations", "error"
 _ALL_IS_WELL, _NOT_TRIED = 0, -2
 
@@ -58,65 +59,42 @@ def info_line(body: Body, context: Context) -> str:
 
         guessed = next((finding for finding in body.findings if isinstance(finding, Guessed)), None)
         if guessed is not None:
-            line = _line(body, NOTHING)
+            line = _line(body, _NOTHING)
             return f"perhaps {guessed.names}: {line}" if line else f"perhaps {guessed.names}"
-    asked = body.request or NOTHING
-    return _line(body, {name: asked[name] for (name,) in recalled(context) if name in asked} if asked else NOTHING)
+    asked = body.request or _NOTHING
+    return _line(body, {name: asked[name] for (name,) in recalled(context) if name in asked} if asked else _NOTHING)
 
 
 def _line(body: Body, asked: Values) -> str:
     values = body.values
+    struct = {**values, "asked": asked}
     if "protocolVersion" in values:
-        return ", ".join(_session(values, asked))
+        return ", ".join(say(_of_session(values), struct))
     if _MULTI in values:
         items = values[_MULTI]
         line = ", ".join(_multi(items, asked.get(_MULTI)))
         return f"nothing done: {line}" if _is_undone(items) else line
     if body.error is not None:
-        about = sayings({name: asked[name] for name in asked if name in _OF_FAILURE})
-        return ", ".join([" ".join([body.error[1], *about[:1]]), *about[1:], *sayings(values)])
-    subject = () if values.keys() & {"path", "prefixPath"} else [name for name in asked if name in _OF_SUCCESS]
-    accepted = ["accepted"] if "auth" in subject else []
-    return ", ".join([*sayings({name: asked[name] for name in subject}), *accepted, *sayings(values, About(asked))])
+        about = _repeated(asked, _OF_FAILURE)
+        return ", ".join([" ".join([body.error[1], *about[:1]]), *about[1:], *say("record", struct)])
+    subject = [] if values.keys() & {"path", "prefixPath"} else _repeated(asked, _OF_SUCCESS)
+    accepted = ["accepted"] if "auth" in asked else []
+    return ", ".join([*subject, *accepted, *say("record", struct)])
 
 
-# ---- sessions
+def _repeated(asked: Values, names: frozenset[str]) -> list[str]:
+    """What the line of an answer says again of its request."""
+    return say("record", {"asked": _NOTHING, **{name: asked[name] for name in asked if name in names}})
 
 
-def _session(values: Values, asked: Values) -> Iterator[str]:
-    """A connect, or its answer: only the request has a zxid."""
+def _of_session(values: Values) -> str:
+    """Which line a connect or its answer has: only the request has a zxid.
+
+    Session 0, or no timeout, says that the server knows no such session.
+    """
     if "lastZxidSeen" in values:
-        return _connect(values)
-    return _connected(values, asked)
-
-
-def _connect(values: Values) -> Iterator[str]:
-    number, seen = values.get("sessionId", 0), values["lastZxidSeen"]
-    yield session_text(number) if number != 0 else "new session"
-    yield from duration("timeout", values.get("timeOut"))
-    if seen > 0:
-        yield zxid_text(seen)
-    if values.get("readOnly") is True:
-        yield "may be read-only"
-
-
-def _connected(values: Values, asked: Values) -> Iterator[str]:
-    """Session 0, or no timeout, says that the server knows no such session."""
-    number, timeout = values.get("sessionId", 0), values.get("timeOut", 0)
-    before = asked.get("sessionId", 0)
-    if not number or not timeout:
-        yield f"{session_text(before)} expired" if before else "session expired"
-        return
-    if not asked:
-        yield session_text(number)
-    else:
-        yield f"{session_text(number)} renewed" if before else f"new {session_text(number)}"
-    wished = asked.get("timeOut", timeout)
-    yield from duration("timeout", timeout)
-    if wished != timeout:
-        yield from duration("asked for", wished)
-    if values.get("readOnly") is True:
-        yield "read-only"
+        return "connect"
+    return "connected" if values.get("sessionId") and values.get("timeOut") else "expired"
 
 
 # ---- multis
@@ -134,7 +112,7 @@ def _multi(items: Any, asked: Any) -> Iterator[str]:
     for place in said:
         if place > after:
             yield f"{place - after} more"
-        yield from _item(items[place], asked[place] if same else NOTHING, f"item {place + 1} of {len(items)}")
+        yield from _item(items[place], asked[place] if same else _NOTHING, f"item {place + 1} of {len(items)}")
         after = place + 1
     if after < len(items):
         yield f"{len(items) - after} more"
@@ -159,6 +137,6 @@ def _item(item: Values, asked: Values, otherwise: str) -> Iterator[str]:
     elif item.get("type") == _ERROR:
         yield from (request,) if request else ()
     elif item.get("path") and item["path"] != asked.get("path", item["path"]):
-        yield f"{request} {mode(asked.get('flags', 0))} -> {item['path']}"
+        yield f"{request} {named(asked.get('flags', 0), _KIND) or ''} -> {item['path']}"
     elif request or item.get("type"):
         yield request or " ".join(f"{item[name]}" for name in ("type", "path") if item.get(name))

@@ -4,16 +4,17 @@ Facts. jute.maxbuffer is 0xfffff bytes unless it is raised. A server that reads 
 (NIOServerCnxn.readLength), and so does a client (ClientCnxnSocket.readLength), and then asks the next server again:
 a node with many children can keep a client from ever getting on. A ConnectResponse without a session or without a
 timeout says that the session has expired or that the password was wrong; the two cannot be told apart. tables/
-notices.json has the sentences.
+notices.json has conditions and sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import cache
 
 from dissectors.api import Context, Role
-from dissectors.finding import Finding, Severity
+from dissectors.finding import Finding
+from dissectors.wire.notice import Notices, notice
+from dissectors.wire.summary import Summaries
 from dissectors.zookeeper.header import MAXIMUM, REQUEST
 from dissectors.zookeeper.schemas import begins_with_path
 from dissectors.zookeeper.tables import table
@@ -28,34 +29,26 @@ _LONGEST_PATH = 200
 _REFUSED = b" is not executed because it is not in the whitelist."
 
 
-def of_size(message: bytes, context: Context) -> Iterator[Finding]:
+@cache
+def notices(kind: str) -> Notices:
+    """The notices about a frame's length, a ConnectResponse or an answer to a word: few kinds, so few are kept."""
+    return Notices([notice(Summaries(), row) for row in table("notices")[kind]])
+
+
+def of_size(message: bytes, context: Context) -> tuple[Finding, ...]:
     """What there is to say of a frame's length."""
     size = int.from_bytes(message[:4], signed=True)
     if not NEAR < size <= MAXIMUM or len(message) < REQUEST.size or context.role is Role.RAW:
-        return
+        return ()
     asks = context.role is Role.REQUEST
     path = _path(message) if asks and begins_with_path(context.code) else ""
-    sentences = table("notices")
-    if size > MAXBUFFER:
-        text, severity = sentences["beyond"]["request" if asks else "response"], Severity.WARNING
-    else:
-        text, severity = sentences["near"], Severity.NOTE
-    said = text.format(size=size, limit=MAXBUFFER, share=100 * size // MAXBUFFER, path=path and f" for {path}")
-    yield Finding(severity, "oversized-packet", said)
-
-
-def of_connected(values: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """The same of a ConnectResponse, which may break before any of its fields."""
-    if values.get("sessionId") == 0 or values.get("timeOut") == 0:
-        return (Finding(Severity.WARNING, "session-expired", table("notices")["expired"]),)
-    return ()
+    about = path and f" for {path}"
+    return notices("size")({"size": size, "share": 100 * size // MAXBUFFER, "asks": asks, "about": about})
 
 
 def of_word(text: bytes) -> tuple[Finding, ...]:
     """The same of an answer to a four-letter word."""
-    if text.find(_REFUSED, 0, 64) > 0:
-        return (Finding(Severity.NOTE, "word-refused", table("notices")["refused"]),)
-    return ()
+    return notices("word")({"refused": text.find(_REFUSED, 0, 64) > 0})
 
 
 def _path(message: bytes) -> str:

@@ -37,7 +37,7 @@ Annotated = Callable[[bytes, Context], Tree]
 def connect_recipe(plan: Plan, read: Annotated) -> Recipe:
     """Of a connect frame."""
     recipe = _recipe(form_of(plan.steps), _BEHIND_SIZE, read)
-    return replace(recipe, notices=notices.of_connected) if plan.name == ANSWER else recipe
+    return replace(recipe, notices=notices.notices("connected")) if plan.name == ANSWER else recipe
 
 
 @lru_cache(maxsize=128)

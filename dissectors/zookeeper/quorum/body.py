@@ -27,6 +27,7 @@ from dissectors.zookeeper.jute import named_int
 from dissectors.zookeeper.quorum import snapshot
 from dissectors.zookeeper.quorum.data import data_fields, data_values
 from dissectors.zookeeper.quorum.header import HEAD
+from dissectors.zookeeper.quorum.layouts import layout_of
 from dissectors.zookeeper.quorum.packets import Packet, packets
 from dissectors.zookeeper.schemas import plan_of
 
@@ -66,26 +67,36 @@ def read(message: bytes, context: Context) -> Tree:
     return open_tree(tree)
 
 
+def _values(message: bytes, context: Context) -> dict[str, Any]:
+    layout = layout_of(message, context)
+    if layout is not None:
+        try:
+            values, stop = values_decoder(layout.plan)(message, 0, Budget())
+        except FAILURES:
+            stop = -1
+        if stop == len(message):
+            return values
+    return _unusual_values(message, context)
+
+
+def _unusual_values(message: bytes, context: Context) -> dict[str, Any]:
+    code, zxid, size = HEAD.unpack_from(message)
+    packet = packets().get(code)
+    parts = () if packet is None else packet.parts(context.role is Role.RESPONSE)
+    end = HEAD.size + size
+    if packet is None or not parts or size < 0:
+        raise Unfit
+    data = message[HEAD.size : end]
+    rest, stop = values_decoder(_tail())(message, end, Budget())
+    if stop != len(message):
+        raise Unfit
+    return {"type": packet.name, "zxid": zxid, "data": embedded(data, data_values(parts, data)), **rest}
+
+
 @cache
 def _tail() -> Plan:
     """What stands behind a packet's data."""
     return Plan("authinfo", 0, plan_of("QuorumPacket").steps[3:])
-
-
-def _values(message: bytes, context: Context) -> dict[str, Any]:
-    code, zxid, size = HEAD.unpack_from(message)
-    packet = packets().get(code)
-    if packet is None or size < -1:
-        raise Unfit
-    end = HEAD.size + max(size, 0)
-    data: Any = None if size < 0 else message[HEAD.size : end]
-    rest, stop = values_decoder(_tail())(message, end, Budget())
-    if stop != len(message):
-        raise Unfit
-    parts = packet.parts(context.role is Role.RESPONSE)
-    if parts and data is not None:
-        data = embedded(data, data_values(parts, data), _record_name(packet))
-    return {"type": packet.name, "zxid": zxid, "data": data, **rest}
 
 
 def _record_name(packet: Packet) -> str | None:

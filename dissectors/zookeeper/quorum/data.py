@@ -1,12 +1,13 @@
 """What the data of a packet holds: parts that stand one after the other and end with it.
 
 Theory. A part is a record, or one of four that no record describes: a transaction (txn.py), the request of the opcode
-that stands before it, sessions up to the end, the text of a configuration. Both decoders walk the same list of parts.
+that stands before it, sessions up to the end, the text of a configuration. What is usual has a
+layout (layouts.py), which is as fast for values as it can be; here stand the tree of all data, also of what breaks, and
+the values of the rest: multis, older records, fields with content of their own.
 """
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Any
 
 from dissectors.errors import Truncated
@@ -29,41 +30,30 @@ _CONFIG = FieldSpec("config", "string")
 _SESSIONS = Many("sessions", "array")
 _REQUEST = FieldSpec("request", "struct")
 _UNKNOWN_REQUEST = FieldSpec("request", "bytes")
-_SESSION = Struct(">qi")
 
 
 def data_values(parts: tuple[str, ...], data: bytes) -> dict[str, Any]:
-    """The values of all parts. Raises one of emit.FAILURES where they do not fit exactly."""
+    """The values of data that ends with a transaction or a request and has no layout.
+
+    Raises one of emit.FAILURES where they do not fit exactly, or where the data ends otherwise.
+    """
+    *records, last = parts
     values: dict[str, Any] = {}
-    at, end = 0, len(data)
-    for part in parts:
-        if part == "txn":
-            values |= txn_values(data, at)
-            at = end
-        elif part == "sessions":
-            values["sessions"] = _session_values(data)
-            at = end
-        elif part == "config":
-            values["config"], at = data.decode(), end
-        elif part == "request":
-            operation = operations().get(values["opcode"])
-            if operation is None:
-                raise Unfit
-            values["request"], at = form(operation.request).read(data, at, Budget())
-            if operation.code in OPENED:
-                open_values(values["request"])
-        else:
-            members, at = values_decoder(plan_by_size(part, end - at))(data, at, Budget())
-            values |= members
-    if at != end:
+    at = 0
+    for name in records:
+        members, at = values_decoder(plan_of(name))(data, at, Budget())
+        values |= members
+    if last == "txn":
+        return values | txn_values(data, at)
+    operation = operations().get(values["opcode"]) if last == "request" else None
+    if operation is None:
+        raise Unfit
+    values["request"], at = form(operation.request).read(data, at, Budget())
+    if operation.code in OPENED:
+        open_values(values["request"])
+    if at != len(data):
         raise Unfit
     return values
-
-
-def _session_values(data: bytes) -> list[dict[str, int]]:
-    if len(data) % _SESSION.size:
-        raise Unfit
-    return [{"sessionId": number, "timeout": timeout} for number, timeout in _SESSION.iter_unpack(data)]
 
 
 def data_fields(reader: Reader, parts: tuple[str, ...], name: str | None) -> None:

@@ -27,7 +27,7 @@ class ZooKeeperQuorum(Dissector):
     sign = "q"
     bulk = "dissectors.zookeeper.quorum.bulk"
     streaming = staticmethod(skim)
-    template = lazy("dissectors.zookeeper.quorum.stencil:stencil")
+    template = lazy("dissectors.zookeeper.quorum.layouts:TEMPLATE")
     catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
     operations = lazy("dissectors.zookeeper.quorum.packets:packets")
     guide = lazy("dissectors.zookeeper.describe:QUORUM")

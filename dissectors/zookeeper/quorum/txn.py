@@ -22,6 +22,7 @@ from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
 from dissectors.zookeeper.labels import labels
+from dissectors.zookeeper.quorum.layouts import MULTI
 from dissectors.zookeeper.schemas import operations, plan_of, width
 
 _TXN = FieldSpec("txn", "struct")
@@ -31,7 +32,6 @@ _DIGEST = FieldSpec("digest", "struct")
 _TXNS = Many("txns", "array")
 _TYPE = FieldSpec("type", "int", labels("operation"))
 _DATA = FieldSpec("data", "buffer")
-_MULTI = "MultiTxn"
 
 
 class Fit(NamedTuple):
@@ -79,7 +79,7 @@ def txn_values(data: bytes, at: int) -> dict[str, Any]:
 
 def _content(found: Fit) -> dict[str, Any] | None:
     """The values of a transaction; those in a multi are unfolded."""
-    if found.record == _MULTI and found.values is not None:
+    if found.record == MULTI and found.values is not None:
         for each in found.values["txns"] or ():
             inner = fit_in_multi(each["data"], each["type"])
             if inner is not None:
@@ -92,7 +92,7 @@ def fit_in_multi(data: bytes | None, code: int) -> Fit | None:
     if data is None:
         return None
     found = fit(data, 0, code, digest=False)
-    return None if found is None or found.record in (None, _MULTI) else found
+    return None if found is None or found.record in (None, MULTI) else found
 
 
 def txn_fields(reader: Reader) -> None:
@@ -130,7 +130,7 @@ def _unfit(reader: Reader, code: int) -> None:
 
 
 def _record_fields(reader: Reader, name: str) -> None:
-    if name != _MULTI:
+    if name != MULTI:
         read_members(reader, plan_of(name).steps)
         return
     count, at = reader.number(INT_LENGTH, reader.at, "txns")

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 import analyzer.capture.records
 import analyzer.messages.engine
 import analyzer.messages.fast_path
-from tests.analyzer.wire import CLIENT, SERVER, Cut, Talk, capture, rows, segments
+from analyzer.messages.connection import Connection, Packet
+from analyzer.messages.connection import Row as Plain
+from analyzer.messages.slow_path import SlowPath
+from analyzer.session import Session
+from tests.analyzer.wire import CLIENT, SERVER, Cut, Row, Segment, Talk, capture, rows, rows_of, segments
 
 COUNT = 120
 
@@ -73,3 +79,89 @@ def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch:
     assert len(plain) > COUNT
     for block in (3, 50, 1000):
         assert rows(path, block=block) == plain
+
+
+def again(talk: Talk, random: Random) -> list[Segment]:
+    """Segments of which some come again, late, in part, with other bytes, or as a keep-alive."""
+    found: list[Segment] = []
+    for each in segments(talk, lambda data: [data[at : at + 90] for at in range(0, len(data), 90)]):
+        found.append(each)
+        data = [one for one in found if one.payload]
+        if data and random.random() < 0.3:
+            old = data[-min(random.choice((1, 2, 5, 40)), len(data))]
+            begin = random.randrange(len(old.payload))
+            other = bytes(len(old.payload)) if random.random() < 0.3 else old.payload
+            found.append(replace(old, at=old.at + begin, payload=other[begin:]))
+        if data and random.random() < 0.1:
+            found.append(replace(data[-1], at=data[-1].at + len(data[-1].payload) - 1, payload=b"\0"))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(seed)
+    talk = Talk(
+        tuple(
+            part
+            for number in range(COUNT)
+            for part in (
+                (CLIENT, request(number, random.randint(0, 300))),
+                (SERVER, response(number, random.randint(0, 300))),
+            )
+        )
+    )
+    path = capture(tmp_path / "a.pcap", again(talk, random), talk)
+    plain = told(path, use_bulk=False)
+    assert plain[1]
+    assert plain[2]
+    slow: list[int] = []
+    walk = SlowPath.packet
+
+    def counted(self: SlowPath, connection: Connection, packet: Packet) -> list[Plain]:
+        slow.append(packet.length)
+        return walk(self, connection, packet)
+
+    monkeypatch.setattr(SlowPath, "packet", counted)
+    for block in (3, 50, 4000):
+        slow.clear()
+        assert told(path, block=block) == plain
+    assert sum(map(bool, slow)) < 5  # before the protocol is known
+
+
+def told(path: Path, **arguments: Any) -> tuple[list[Row], list[tuple[int, ...]], list[str]]:
+    """The rows, the retransmissions by packet, and what is found in streams."""
+    with Session([path], **arguments).load() as session:
+        repeats = session.engine.repeats
+        columns = (repeats.column(name).tolist() for name in ("packet", "side", "offset", "length"))
+        findings = [finding.text for finding in session.engine.stream_findings.findings]
+        return rows_of(session), sorted(zip(*columns, strict=True)), findings
+
+
+@pytest.mark.parametrize("beginning", ["handshake", "middle"])
+@pytest.mark.parametrize("late", [False, True], ids=["one direction", "both later"])
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_captures_of_one_direction(
+    tmp_path: Path, side: int, late: bool, beginning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(7)
+    exchanges = ((request(number, random.randint(0, 90)), response(number, 20)) for number in range(3 * COUNT))
+    talk = Talk(tuple(part for asked, said in exchanges for part in ((CLIENT, asked), (SERVER, said))))
+    every = segments(talk)
+    if beginning == "middle":
+        every = every[40:]
+    latest = len(every) * 2 // 3 if late else len(every)
+    seen = [each for index, each in enumerate(every) if each.side == side or index >= latest]
+    path = capture(tmp_path / "a.pcap", seen, talk)
+    plain = told(path, use_bulk=False)
+    walked: list[int] = []
+    walk = SlowPath.packet
+
+    def counted(self: SlowPath, connection: Connection, packet: Packet) -> list[Plain]:
+        walked.append(packet.number)
+        return walk(self, connection, packet)
+
+    monkeypatch.setattr(SlowPath, "packet", counted)
+    for block in (3, 50, 4000):
+        walked.clear()
+        assert told(path, block=block) == plain
+    assert len(walked) < len(seen) // 2

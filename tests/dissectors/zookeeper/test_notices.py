@@ -10,7 +10,6 @@ from dissectors.wire.message import folded
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.labels import error_name, numbers
 from dissectors.zookeeper.notices import MAXBUFFER, NEAR
-from dissectors.zookeeper.stencil import stencil
 from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import buffer, connect, connected, get_data, reply, request, ustring
 
@@ -92,8 +91,8 @@ def test_a_cut_packet_is_as_large_as_it_says() -> None:
 def test_a_large_packet_is_no_example_for_small_ones() -> None:
     """Alike rows are printed together, findings and all, so a large one is alike to none."""
     message, context = set_data(NEAR + 1)
-    assert stencil(message, context, None) is None
-    small = stencil(get_data(1), Context(Role.REQUEST, numbers("operation")["getData"]), None)
+    assert ZOOKEEPER.template(message, context, None) is None
+    small = ZOOKEEPER.template(get_data(1), Context(Role.REQUEST, numbers("operation")["getData"]), None)
     assert small is not None
     assert any(each.name == "gt" and each.other == NEAR and not each.outcome for each in small.shape.conditions)
 

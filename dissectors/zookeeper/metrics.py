@@ -6,20 +6,20 @@ in which role, how large, and who is there. Of any other answer its first line i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dissectors.zookeeper.phrases import About, Values, count
+from dissectors.wire.amounts import count_text
 
 
-def figures(text: Any, values: Values, _: About) -> Iterable[str]:
+def metrics(answer: Mapping[str, Any], _: str) -> str | None:
     """`3.9.5, leader, zxid 0x3, 7 nodes, 2 connections`, or the first line."""
-    told = values.get("values")
-    known = told if isinstance(told, Mapping) else {}
-    found = ((say, next((known[name] for name in names if name in known), None)) for names, say in _FIGURES)
-    said = [say(value) for say, value in found if value is not None]
-    line = str(text).strip().partition("\n")[0].replace("\t", " ")
-    return list(filter(None, said)) or (_OF_LITTLE.get(line, line),)
+    found = answer.get("values")
+    known = found if isinstance(found, Mapping) else {}
+    values = ((say, next((known[name] for name in names if name in known), None)) for names, say in _METRICS)
+    parts = [text for say, value in values if value is not None and (text := say(value))]
+    first = str(answer["text"]).strip().partition("\n")[0].replace("\t", " ")
+    return ", ".join(parts) or _OF_LITTLE.get(first, first)
 
 
 def _release(value: Any) -> str:
@@ -27,16 +27,20 @@ def _release(value: Any) -> str:
     return f"{value}".partition("-")[0]
 
 
+def _count(number: int, noun: str) -> str:
+    return count_text(number, f",{noun}")
+
+
 def _counted(noun: str) -> Callable[[Any], str]:
-    return lambda value: count(value, noun) if isinstance(value, int) else ""
+    return lambda value: _count(value, noun) if isinstance(value, int) else ""
 
 
 def _outstanding(value: Any) -> str:
     """Requests that wait: said only where there are some."""
-    return f"{count(value, 'request')} waiting" if isinstance(value, int) and value > 0 else ""
+    return f"{_count(value, 'request')} waiting" if isinstance(value, int) and value > 0 else ""
 
 
-def _elements(value: Any) -> list[Values]:
+def _elements(value: Any) -> list[Mapping[str, Any]]:
     """What a list of an answer holds; a value of that name in a text that is none of these words' is no list."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
@@ -45,8 +49,8 @@ def _connections(value: Any) -> str:
     """Their number, or a list of them; other answers say something else under that name."""
     clients = _elements(value)
     if isinstance(value, int):
-        return count(value, "connection")
-    return count(len(clients), "connection") if clients and all("interest" in each for each in clients) else ""
+        return _count(value, "connection")
+    return _count(len(clients), "connection") if clients and all("interest" in each for each in clients) else ""
 
 
 def _within(member: str, noun: str) -> Callable[[Any], str]:
@@ -54,12 +58,12 @@ def _within(member: str, noun: str) -> Callable[[Any], str]:
 
     def say(value: Any) -> str:
         found = _elements(value)
-        return count(sum(len(_inside(each, member)) for each in found), noun) if found else ""
+        return _count(sum(len(_inside(each, member)) for each in found), noun) if found else ""
 
     return say
 
 
-def _inside(element: Values, member: str) -> Sequence[Any]:
+def _inside(element: Mapping[str, Any], member: str) -> Sequence[Any]:
     found = element.get(member)
     return found if isinstance(found, list) else ()
 
@@ -69,10 +73,10 @@ def _watched(value: Any) -> str:
     found = _elements(value)
     if not found:
         return ""
-    return f"watches of {count(len(found), 'session' if 'session' in found[0] else 'path')}"
+    return f"watches of {_count(len(found), 'session' if 'session' in found[0] else 'path')}"
 
 
-_FIGURES: tuple[tuple[tuple[str, ...], Callable[[Any], str]], ...] = (
+_METRICS: tuple[tuple[tuple[str, ...], Callable[[Any], str]], ...] = (
     (("zk_version", "Zookeeper version", "zookeeper.version"), _release),
     (("zk_server_state", "Mode"), str),
     (("java.version",), "Java {}".format),
@@ -80,7 +84,7 @@ _FIGURES: tuple[tuple[tuple[str, ...], Callable[[Any], str]], ...] = (
     (("zk_znode_count", "Node count"), _counted("node")),
     (("zk_num_alive_connections", "Connections", "connections"), _connections),
     (("paths",), _counted("path")),
-    (("Total watches",), _counted("watch")),
+    (("Total watches",), _counted("watch/watches")),
     (("zk_outstanding_requests", "Outstanding"), _outstanding),
     (("sessions",), _within("ids", "session")),
     (("ephemerals",), _within("paths", "ephemeral node")),

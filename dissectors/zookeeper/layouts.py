@@ -1,0 +1,95 @@
+"""How ZooKeeper's requests, replies and events are laid out, for reading some fields of one or many messages at once.
+
+Theory. The opcode tells the record behind a header, and the error of a reply whether there is one. Left to values() is
+what the bytes tell: connects and words, which have no opcode, the items of a multi, and records in which a field has
+content of its own. The xid stands in the header and is no part of the body. An answer is often to be read together with
+its request (Dissector.request_fields); then a template is made of both, one behind the other.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from dissectors.api import Context, Pick, Role
+from dissectors.message import Path
+from dissectors.wire.pick import pick
+from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
+from dissectors.wire.primitive import Fixed
+from dissectors.wire.specs import Layout
+from dissectors.wire.stencil import MessageLayout, template
+from dissectors.zookeeper.forms import MULTIS
+from dissectors.zookeeper.header import has_absurd_error
+from dissectors.zookeeper.inside import OPENED
+from dissectors.zookeeper.inside.hidden import is_delicate
+from dissectors.zookeeper.jute import INT
+from dissectors.zookeeper.labels import error_name
+from dissectors.zookeeper.notices import NEAR
+from dissectors.zookeeper.recipes import EVENT, reply_steps
+from dissectors.zookeeper.schemas import operations, plan_of
+
+_BEHIND_XID = 8
+_NO_ERROR = bytes(4)
+_ERR = "err"
+_OPCODE = Leaf(Layout("type", "int"), Fixed("int", "i", int))
+_SUCCESS = frozenset({0})
+
+
+def layout_of(message: bytes, context: Context) -> MessageLayout | None:
+    """The layout of a message; None where more than the opcode tells it."""
+    answers = context.role is Role.RESPONSE
+    return None if answers and has_absurd_error(message) else _layout(context)
+
+
+TEMPLATE = template(layout_of, error_name)
+
+
+def _layout(context: Context) -> MessageLayout | None:
+    known = operations().get(context.code) if context.code is not None else None
+    if known is None or known.code in OPENED:
+        return None
+    if context.role is Role.REQUEST:
+        return None if known.request in MULTIS else _request(known.request)
+    if known.code == EVENT:
+        return _event(known.response)
+    return None if context.role is not Role.RESPONSE or known.response in MULTIS else _reply(known.response)
+
+
+@lru_cache(maxsize=128)
+def _request(record: str | None) -> MessageLayout:
+    return MessageLayout(Plan("request", 0, (_OPCODE, *_steps(record))), INT, _BEHIND_XID, longest=NEAR)
+
+
+@lru_cache(maxsize=128)
+def _reply(record: str | None) -> MessageLayout:
+    """A ReplyHeader behind its xid; the record follows if all went well."""
+    whole = (*reply_steps(), *(When(_ERR, _SUCCESS, step) for step in _steps(record)))
+    return MessageLayout(Plan("reply", 0, whole), INT, _BEHIND_XID, _ERR, NEAR)
+
+
+@lru_cache(maxsize=1)
+def _event(record: str | None) -> MessageLayout:
+    """The same, but that its error says nothing."""
+    zxid, _ = reply_steps()
+    return MessageLayout(Plan("event", 0, (zxid, Leaf(Layout(_ERR, "int"), INT), *_steps(record))), INT, _BEHIND_XID)
+
+
+def _steps(record: str | None) -> tuple[Leaf | Struct | Array, ...]:
+    steps: tuple[Step, ...] = () if record is None else plan_of(record).steps
+    return tuple(step for step in steps if isinstance(step, Leaf | Struct | Array))
+
+
+def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
+    """See Dissector.projection. Of a reply with an error little is to be read, and of an event."""
+    layout = None if context.code == EVENT else _layout(context)
+    if layout is None or any(name.startswith("_") for path in paths for name in path):
+        return None
+    read, answers = pick(layout.plan, paths, lambda _: _BEHIND_XID), context.role is Role.RESPONSE
+
+    def picked(message: bytes) -> dict[str, Any] | None:
+        # Of a message with a secret in it more may have to be hidden where it breaks, which may be behind what is read.
+        if is_delicate(message, None, connects=False) or (answers and message[16:20] != _NO_ERROR):
+            return None
+        return read(message)
+
+    return picked

@@ -1,0 +1,113 @@
+"""How a quorum packet is laid out, all of it: QuorumPacket, and what its data holds.
+
+Theory. Nearly all that servers say is a transaction, somebody's request for one, or a zxid. The type of the packet, the
+side that sends it and the opcode in its data tell the records. A transaction is laid out as the first record of its
+type says; where only a later one fits, data.py reads it, as it reads multis and fields with content of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+
+from dissectors.api import Context, Role
+from dissectors.field import FieldSpec
+from dissectors.wire.dialect import Rest
+from dissectors.wire.embedded import Holder
+from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
+from dissectors.wire.primitive import Fixed
+from dissectors.wire.schema import MORE
+from dissectors.wire.specs import Many
+from dissectors.wire.stencil import MessageLayout, template
+from dissectors.zookeeper.forms import MULTIS
+from dissectors.zookeeper.inside import OPENED
+from dissectors.zookeeper.jute import LENGTH, named_int
+from dissectors.zookeeper.quorum.header import HEAD
+from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.schemas import operations, plan_of, record, width
+
+MULTI = "MultiTxn"
+_OPCODE_AT = {"txn": 28, "request": -4}
+"""Where in a part, or before it, the opcode stands that tells its record."""
+
+_OPCODE = Fixed("int", "i", int)
+_CONFIG = Leaf(FieldSpec("config", "string"), Rest("string", bytes.decode))
+
+
+def layout_of(message: bytes, context: Context) -> MessageLayout | None:
+    """The layout of a packet; None where more than its type and an opcode tells it. Raises struct.error."""
+    code, _, size = HEAD.unpack_from(message)
+    packet = packets().get(code)
+    if packet is None or code != context.code or size < -1:
+        return None
+    parts = () if size < 0 else packet.parts(context.role is Role.RESPONSE)
+    return _layout(parts, _opcode(parts, message), parts[0] if packet.named and parts else None)
+
+
+TEMPLATE = template(layout_of)
+
+
+def _opcode(parts: tuple[str, ...], message: bytes) -> int | None:
+    at = HEAD.size
+    for part in parts:
+        if part in _OPCODE_AT:
+            at += _OPCODE_AT[part]
+            return int.from_bytes(message[at : at + 4], signed=True)
+        at += 0 if part in _UNRECORDED else width(plan_of(part))
+    return None
+
+
+@lru_cache(maxsize=256)
+def _layout(parts: tuple[str, ...], opcode: int | None, name: str | None) -> MessageLayout | None:
+    inside: list[Step] = []
+    for part in parts:
+        steps = _UNRECORDED[part]() if part in _UNRECORDED else _of_opcode(part, opcode)
+        if steps is None:
+            return None
+        inside += steps
+    _, zxid, data, authinfo = plan_of("QuorumPacket").steps
+    if parts:
+        data = Struct(Holder("data", "buffer", holds=name), tuple(inside), length=LENGTH)
+    kind = Leaf(FieldSpec("type", "int"), named_int("packet"))
+    return MessageLayout(Plan("packet", 0, (kind, zxid, data, authinfo)))
+
+
+def _of_opcode(part: str, opcode: int | None) -> tuple[Step, ...] | None:
+    """A transaction with its header and perhaps a digest, a request, or a record that needs no opcode."""
+    operation = operations().get(opcode) if opcode is not None else None
+    if part == "txn":
+        name = operation.txn[0] if operation is not None and operation.txn else None
+        if name is None or name == MULTI:
+            return None
+        digest = When(MORE, None, _struct("digest", plan_of("TxnDigest").steps))
+        return _struct("header", _kept(plan_of("TxnHeader").steps)), _struct("txn", plan_of(name).steps), digest
+    if part == "request":
+        if operation is None or operation.code in OPENED or operation.request in MULTIS:
+            return None
+        return (_struct("request", () if operation.request is None else plan_of(operation.request).steps),)
+    return _kept(plan_of(part).steps) if part == "QuorumRequest" else tuple(_record(part))
+
+
+def _record(name: str) -> Iterator[Step]:
+    """The fields of a record, of which later releases have more."""
+    for field, step in zip(record(name).fields, plan_of(name).steps, strict=True):
+        assert isinstance(step, Leaf | Struct | Array)
+        yield When(MORE, None, step) if field.versions.low else step
+
+
+def _struct(name: str, steps: tuple[Step, ...]) -> Struct:
+    return Struct(FieldSpec(name, "struct"), steps)
+
+
+def _kept(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The same steps, the last of which is an opcode: it is the same in all messages of a template."""
+    *before, last = steps
+    assert isinstance(last, Leaf)
+    return (*before, Leaf(last.spec, _OPCODE))
+
+
+_UNRECORDED: Mapping[str, Callable[[], tuple[Step, ...]]] = {
+    "config": lambda: (_CONFIG,),
+    "sessions": lambda: (Array(Many("sessions", "array"), None, False, _struct("", plan_of("SessionTimeout").steps)),),
+}
+"""What reads parts that no record describes, and that end with the data."""
