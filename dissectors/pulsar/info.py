@@ -50,18 +50,21 @@ def _deeds() -> Mapping[int, str]:
     return {code: deeds[known.name] for code, known in commands().items() if known.name in deeds}
 
 
-@cache
-def _lines() -> tuple[tuple[frozenset[str], tuple[Say, ...]], ...]:
-    """The table: which fields ask for which phrases, those of the metadata by their whole path."""
-    rows = table("lines")["line"].items()
-    return tuple((frozenset(names.split("|")), tuple(map(SUMMARIES.phrase, phrases))) for names, phrases in rows)
-
-
 @lru_cache(maxsize=1024)
 def _says(names: tuple[str, ...], metadata: tuple[str, ...]) -> tuple[Say, ...]:
-    """What has something to say of these fields: there are few kinds of messages, and many of each."""
+    """What has something to say of these fields: there are few kinds of messages, and many of each.
+
+    Rows that are about the metadata name a field of it by its whole path.
+    """
     paths = {*names, *(f"metadata.{name}" for name in metadata)}
-    return tuple(say for fields, says in _lines() if not fields.isdisjoint(paths) for say in says)
+    rows = table("lines")["line"].items()
+    return tuple(_phrase(text) for fields, texts in rows if not paths.isdisjoint(fields.split("|")) for text in texts)
+
+
+@cache
+def _phrase(text: str) -> Say:
+    """The function of a phrase, made when a message first needs it; the table bounds how many there are."""
+    return SUMMARIES.phrase(text)
 
 
 def recalled(context: Context) -> frozenset[Path]:

@@ -11,8 +11,8 @@ has the sentences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from dissectors.api import Context, Role, Values
@@ -62,19 +62,28 @@ def _notices(code: int, role: Role) -> Notices | None:
 
 
 def _rows(command: Command, role: Role) -> Iterator[Notice]:
-    summaries = Summaries(verbs={**SUMMARIES.verbs, "why": _why}, phrases=table("notices")["phrases"])
     if command.error is not None:
-        refusals = {error: notice(summaries, row) for error, row in table("notices")["errors"].items()}
-        yield Notice(f'{command.error} starts ""', partial(_refusal, command.error, refusals), sentence=True)
+        yield Notice(f'{command.error} starts ""', partial(_refusal, command.error), sentence=True)
     rows = table("notices")["commands"]
     for row in (*rows.get(command.name, ()), *rows.get(f"{role.name} {command.name}", ())):
-        yield first_notice(summaries, row) if isinstance(row, list) else notice(summaries, row)
+        yield first_notice(_summaries(), row) if isinstance(row, list) else notice(_summaries(), row)
 
 
-def _refusal(field: str, refusals: Mapping[str, Notice], values: Values) -> Iterable[Finding]:
-    """Of an error that has more to it than its name; those of numbers without a name have not."""
-    found = refusals.get(values[field])
+def _refusal(field: str, values: Values) -> Iterable[Finding]:
+    found = _of_error(values[field])
     return () if found is None else found(values)
+
+
+@lru_cache(maxsize=128)
+def _of_error(name: str) -> Notice | None:
+    """What there is to say of an error that has more to it than its name."""
+    row = table("notices")["errors"].get(name)
+    return None if row is None else notice(_summaries(), row)
+
+
+@cache
+def _summaries() -> Summaries:
+    return Summaries(verbs={**SUMMARIES.verbs, "why": _why}, phrases=table("notices")["phrases"])
 
 
 def _why(error: Any, _: str) -> str:
