@@ -20,7 +20,7 @@ from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.message import Body, Context
 from dissectors.portion import Fragments, Other, Portion
-from dissectors.pulsar.frame import unwrapped, values
+from dissectors.pulsar.frame import frame_values, payload
 from dissectors.pulsar.frame_fields import read, read_payload
 from dissectors.pulsar.header import command_of
 from dissectors.pulsar.inside import open_tree
@@ -31,6 +31,7 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import folded
 from dissectors.wire.reader import Reader
+from dissectors.wire.sections import PlainSections
 from dissectors.wire.specs import Wrapping
 
 NAMED = 20
@@ -119,15 +120,15 @@ def whole(message: bytes, others: Sequence[Other]) -> dict[str, Any] | None:
         if "encrypted" in last.values:
             return None
         data = b"".join(chunk.values["payload"] for chunk in _all(last, others))
-        payload = unwrapped(data, 0, last.metadata)
+        found = payload(PlainSections(data), 0, {k: v for k, v in last.metadata.items() if k != "chunk_id"})
     except (*FAILURES, _Refused):
         return None
-    return {name: value for name, value in last.values.items() if name != "chunk"} | {"payload": payload}
+    return {name: value for name, value in last.values.items() if name != "chunk"} | {"payload": found}
 
 
 def _chunk(row: int | None, message: bytes) -> _Chunk:
     try:
-        found = values(message)
+        found = frame_values(PlainSections(message))
     except FAILURES:
         found = folded(read(message)).values
     number = found.get("metadata", {}).get("chunk_id", -1)

@@ -8,16 +8,32 @@ bytes, conversation.py pairs, frame.py and frame_fields.py read everything.
 
 from __future__ import annotations
 
-from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, lazy
+from functools import partial
+from typing import Any
+
+from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Values, lazy
 from dissectors.field import Tree
-from dissectors.pulsar.frame import values
+from dissectors.pulsar.commands import Command, commands
+from dissectors.pulsar.frame import TYPE_AT, frame_values
 from dissectors.pulsar.header import MAXIMUM, PREFIX, command_of, sight
 from dissectors.pulsar.info import info_line, recalled
 from dissectors.pulsar.labels import error_of
-from dissectors.pulsar.notices import SIZE, of_values
+from dissectors.pulsar.notices import of_values
 from dissectors.pulsar.probe import evidence, too_large
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import folded
+from dissectors.wire.sections import PlainSections, Sections, symbolic
+
+
+def body_of(values: dict[str, Any], sections: Sections, context: Context) -> Body:
+    """The body of a frame; its values may be symbolic."""
+    command = commands()[sections.data[sections.begin + TYPE_AT]]
+    return Body(values, _error(command, values), of_values(command, values, context, sections.size))
+
+
+def _error(command: Command | None, values: Values) -> tuple[int, str] | None:
+    reported = None if command is None or command.error is None else values.get(command.error)
+    return error_of(reported) if isinstance(reported, int | str) else None
 
 
 class Pulsar(Dissector):
@@ -32,7 +48,7 @@ class Pulsar(Dissector):
     bulk = "dissectors.pulsar.bulk"
     refused = staticmethod(too_large)
     projection = lazy("dissectors.pulsar.picks:picker")
-    template = lazy("dissectors.pulsar.stencil:stencil")
+    template = staticmethod(partial(symbolic, frame_values, body_of))
     fragments = lazy("dissectors.pulsar.chunks:FRAGMENTS")
     request_fields = staticmethod(recalled)
     catalog = lazy("dissectors.pulsar.catalog:CATALOG")
@@ -59,15 +75,12 @@ class Pulsar(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """The command's fields by the names of the proto, and the payload with its metadata."""
-        command, _, _ = command_of(message)
+        sections = PlainSections(message)
         try:
-            found = values(message)
+            return body_of(frame_values(sections), sections, context)
         except FAILURES:
             body = folded(self.tree(message, context))
-        else:
-            body = Body(found, None, of_values(command, found, context, int.from_bytes(message[:SIZE])))
-        reported = None if command is None or command.error is None else body.values.get(command.error)
-        return body._replace(error=error_of(reported)) if isinstance(reported, int | str) else body
+        return body._replace(error=_error(command_of(message)[0], body.values))
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Sizes, command, metadata and payload with their places."""

@@ -1,4 +1,4 @@
-"""One Pulsar frame to plain values: the fast way, for frames as brokers and clients write them.
+"""One Pulsar frame to values, plain or symbolic (wire.sections): frames as brokers and clients write them.
 
 Facts (Pulsar binary protocol specification, "Framing"). Behind the command of a SEND or MESSAGE stand, each if it is
 there: 0x0e02 and the broker's own metadata behind their size; 0x0e01 and a CRC32C of all that follows; the size of the
@@ -12,6 +12,7 @@ tells what it is.
 
 from __future__ import annotations
 
+from functools import cache
 from struct import Struct
 from typing import Any
 
@@ -19,9 +20,8 @@ from dissectors.pulsar.commands import MESSAGE, SEND, commands, library, markers
 from dissectors.pulsar.header import COMMAND_AT
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
-from dissectors.wire.embedded import Embedded
-from dissectors.wire.protobuf import DEPTH, MessageType
 from dissectors.wire.protobuf_values import decode
+from dissectors.wire.sections import FIELD, Read, Sections
 from dissectors.wire.varint import Unfit, uvarint
 
 SIZES = Struct(">II")
@@ -33,45 +33,34 @@ BROKER_METADATA = 0x0E02
 CODECS = {"LZ4": "lz4-block", "ZLIB": "zlib", "ZSTD": "zstd", "SNAPPY": "snappy-block"}
 """The names by which wire.codecs knows Pulsar's compressions."""
 
-FREE = 1 << 20
-"""Bytes of Protocol Buffers up to which nobody counts what may be in them."""
-
-_FIELD = 2
-"""Bytes of the shortest field, whose value takes a hundred times as much."""
-
+TYPE_AT = COMMAND_AT + 1
 _MAGIC = Struct(">H")
 _UINT32 = Struct(">I")
 _HALF, _WORD = _MAGIC.size, _UINT32.size
 
 
-def values(message: bytes) -> dict[str, Any]:
-    """The values of a frame. Raises one of emit.FAILURES where the frame is out of the ordinary."""
-    found, end = command_values(message)
-    if end < len(message):
-        if message[9] not in (SEND, MESSAGE):
+def frame_values(sections: Sections) -> dict[str, Any]:
+    """The values of a frame. Raises one of emit.FAILURES where it is out of the ordinary."""
+    found, end = command_values(sections)
+    if end < sections.end:
+        if sections.data[sections.begin + TYPE_AT] not in (SEND, MESSAGE):
             raise Unfit
-        _payload_part(message, end, found)
+        _payload_part(sections, end, found)
     return found
 
 
-def command_values(message: bytes) -> tuple[dict[str, Any], int]:
+def command_values(sections: Sections) -> tuple[dict[str, Any], int]:
     """The values of its command, and where that ends. Raises the same."""
-    total, size = SIZES.unpack_from(message)
-    command = commands().get(message[9])
-    if command is None or not message.startswith(command.begin, COMMAND_AT) or total + 4 != len(message):
+    begin = sections.begin + COMMAND_AT
+    command = commands().get(sections.data[sections.begin + TYPE_AT])
+    if command is None or not sections.data.startswith(command.begin, begin):
         raise Unfit
-    length, at = uvarint(message, COMMAND_AT + len(command.begin))
-    end = at + length
-    if end != COMMAND_AT + size or end > len(message):
+    total, size = SIZES.unpack_from(sections.data, sections.begin)
+    length_at, end = begin + len(command.begin), begin + size
+    length, at = uvarint(sections.data, length_at)
+    if sections.begin + _WORD + total != sections.end or at + length != end or end > sections.end:
         raise Unfit
-    return part(message, at, end, command.message, DEPTH - 1), end
-
-
-def part(d: bytes, p: int, end: int, message: MessageType, depth: int = DEPTH) -> dict[str, Any]:
-    """The values of a message in a frame; one with too many fields is out of the ordinary, too."""
-    if end - p > FREE and not Budget().take((end - p) // _FIELD):
-        raise Unfit
-    return decode(d, p, end, message, depth)
+    return sections.inner(begin, length_at, end, command.message), end
 
 
 def parts_at(d: bytes, p: int) -> tuple[tuple[int, int] | None, int | None, tuple[int, int]]:
@@ -97,23 +86,16 @@ def _sized(d: bytes, p: int) -> tuple[int, int]:
     return p + _WORD, p + _WORD + size
 
 
-def _payload_part(d: bytes, p: int, found: dict[str, Any]) -> None:
+def _payload_part(sections: Sections, at: int, found: dict[str, Any]) -> None:
     """What stands behind the command, up to the end."""
-    broker, checksum, (begin, end) = parts_at(d, p)
+    broker, checksum, place = parts_at(sections.data, at)
     if broker is not None:
-        found["broker_entry_metadata"] = part(d, *broker, library().message("BrokerEntryMetadata"))
+        found["broker_entry_metadata"] = sections.section(*broker, library().message("BrokerEntryMetadata"))
     if checksum is not None:
-        from dissectors.wire.checksum import crc32c  # few frames have one
-
-        (stored,) = _UINT32.unpack_from(d, checksum)
-        if crc32c(memoryview(d)[checksum + _WORD :]) != stored:
-            raise Unfit
-        found["checksum"] = {"value": stored, "valid": True}
-    if end > len(d):
-        raise Unfit
-    metadata = found["metadata"] = part(d, begin, end, library().message("MessageMetadata"))
+        found["checksum"] = sections.checksum(checksum)
+    metadata = found["metadata"] = sections.section(*place, library().message("MessageMetadata"))
     found.update(wrapping(metadata))
-    found["payload"] = d[end:] if is_opaque(metadata) else unwrapped(d, end, metadata)
+    found["payload"] = payload(sections, place[1], metadata)
 
 
 def metadata_at(d: bytes) -> tuple[int, int]:
@@ -137,25 +119,43 @@ def wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def unwrapped(d: bytes, p: int, metadata: dict[str, Any]) -> Any:
-    """A payload from p to the end, decompressed: bytes, a batch, or what a marker says."""
-    end = len(d)
-    compression = metadata.get("compression", "NONE")
-    if compression != "NONE":
-        if compression not in CODECS:
-            raise Unfit
-        size = metadata.get("uncompressed_size", 0)
-        d = decompress(CODECS[compression], d[p:], Budget(), "payload", p, size)
-        p, end = 0, len(d)
-    if "num_messages_in_batch" in metadata:
-        return {"messages": batch(d, p, end, metadata["num_messages_in_batch"], Budget())}
-    marker = markers().get(metadata.get("marker_type", 0))
-    data = d[p:]
-    return data if marker is None else Embedded(data, part(d, p, end, marker), marker.name)
+def payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any:
+    """A payload from a place to the end, decompressed if it can be: bytes, a batch, or what a marker says."""
+    if is_opaque(metadata):
+        return sections.rest(at)
+    codec, count = metadata.get("compression", "NONE"), metadata.get("num_messages_in_batch")
+    marker = markers().get(metadata.get("marker_type", 0)) if count is None else None
+    if codec == "NONE" and count is None:
+        return sections.rest(at) if marker is None else sections.embedded(at, marker)
+    if marker is not None or (codec != "NONE" and codec not in CODECS):
+        raise Unfit
+    sizes = () if codec == "NONE" else (metadata.get("uncompressed_size", 0),)
+    if count is None:
+        return sections.content(at, _decompressing(codec), sizes)
+    return {"messages": sections.content(at, _unpacking(codec), (*sizes, count))}
 
 
-def batch(d: bytes, p: int, end: int, count: int, budget: Budget) -> list[dict[str, Any]]:
-    """The messages of a batch, from p to the end. Raises the same."""
+@cache
+def _decompressing(codec: str) -> Read:
+    def read(content: bytes, asked: tuple[int, ...], budget: Budget) -> bytes:
+        return decompress(CODECS[codec], content, budget, "payload", 0, asked[0])
+
+    return read
+
+
+@cache
+def _unpacking(codec: str) -> Read:
+    def read(content: bytes, asked: tuple[int, ...], budget: Budget) -> list[dict[str, Any]]:
+        if codec != "NONE":
+            content = _decompressing(codec)(content, asked, budget)
+        return _batch(content, asked[-1], budget)
+
+    return read
+
+
+def _batch(d: bytes, count: int, budget: Budget) -> list[dict[str, Any]]:
+    """The messages of a batch. Raises one of emit.FAILURES."""
+    p, end = 0, len(d)
     if not 0 <= count <= budget.items:
         raise Unfit
     single = library().message("SingleMessageMetadata")
@@ -163,7 +163,7 @@ def batch(d: bytes, p: int, end: int, count: int, budget: Budget) -> list[dict[s
     for _ in range(count):
         size = _UINT32.unpack_from(d, p)[0]
         p += 4
-        if not budget.take(1 + size // _FIELD):
+        if not budget.take(1 + size // FIELD):
             raise Unfit
         metadata = decode(d, p, p + size, single)
         p += size

@@ -14,8 +14,9 @@ from typing import Any
 from dissectors.api import Context, Pick
 from dissectors.message import Path
 from dissectors.pulsar.commands import MESSAGE, SEND, commands, library
-from dissectors.pulsar.frame import command_values, metadata_at, part, wrapping
+from dissectors.pulsar.frame import command_values, metadata_at, wrapping
 from dissectors.wire.emit import FAILURES
+from dissectors.wire.sections import PlainSections
 
 _MARKER = ("payload", "value")
 """Where what a marker says would stand."""
@@ -42,21 +43,22 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
 def _picked(metadata: bool, markers: bool, message: bytes) -> dict[str, Any] | None:
     """What is asked for: the command, `metadata` too, and what markers say, which is for others."""
     try:
-        found, end = command_values(message)
+        sections = PlainSections(message)
+        found, end = command_values(sections)
         if markers and any(message.find(begin, end) >= 0 for begin in _MARKER_TYPE):
             return None
-        if metadata and not _add_metadata(message, found):
+        if metadata and not _add_metadata(sections, found):
             return None
     except FAILURES:
         return None
     return found
 
 
-def _add_metadata(d: bytes, found: dict[str, Any]) -> bool:
+def _add_metadata(sections: PlainSections, found: dict[str, Any]) -> bool:
     """What the metadata says; False where it is not all there. Raises one of FAILURES."""
-    begin, end = metadata_at(d)
-    if not begin < end <= len(d):
+    begin, end = metadata_at(sections.data)
+    if not begin < end <= sections.end:
         return False
-    found["metadata"] = part(d, begin, end, library().message("MessageMetadata"))
+    found["metadata"] = sections.section(begin, end, library().message("MessageMetadata"))
     found.update(wrapping(found["metadata"]))
     return True

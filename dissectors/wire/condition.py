@@ -54,10 +54,10 @@ def walk(values: Any, steps: Sequence[str]) -> Any:
     for step in steps:
         if isinstance(values, Embedded):
             values = values.value
-        if step.isdecimal() and isinstance(values, list):
-            values = values[int(step)] if int(step) < len(values) else None
-        elif isinstance(values, dict):
+        if isinstance(values, dict):
             values = values.get(step)
+        elif isinstance(values, list) and step.isdecimal():
+            values = values[int(step)] if int(step) < len(values) else None
         else:
             return None
     return values
@@ -105,8 +105,13 @@ def _clause(text: str, number: int) -> str:
 
 
 def _value(path: str) -> str:
-    steps = tuple(path.split("."))
-    return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {steps!r})"
+    first, *steps = path.split(".")
+    if not steps:
+        return f"values.get({path!r})"
+    if len(steps) > 1:
+        return f"walk(values.get({first!r}), {tuple(steps)!r})"
+    inner = f"inner.get({steps[0]!r}) if type(inner := values.get({first!r})) is dict"
+    return f"({inner} else walk(inner, {tuple(steps)!r}))"
 
 
 def _there(path: str) -> str:

@@ -2,30 +2,35 @@
 
 Theory. A line for people is made of few things: a word beside a field, a list of topics with a phrase for each of its
 partitions, an error by name. So each operation's line is a row of a table, and what is here turns a phrase into a
-function, once. A place that says nothing (null, an empty text, -1) silences the phrase around it, so phrases need no
-conditions; what stands in parentheses may be silent by itself. Fields may be missing, in a body that breaks, and may be
+function, once. A place that says nothing (null, an empty text, -1) silences the phrase around it, so few phrases need
+conditions; what stands in parentheses may be silent by itself. Of phrases with `|` between them the first that says
+something counts. A backslash makes a parenthesis a character. Fields may be missing, in a body that breaks, and may be
 holes (dissectors.holes), which note what they are asked: a phrase asks as little as it can, and prints the rest.
 
-A place is a path, or several with `|` between them for the first that says something, and what is made of its value:
+A place is a path, or several with `|` between them for the first that says something (the last may be a 'text'), and
+what is made of its value:
 
     {name}        a number or a text       {name=}          the same, also -1 and an empty text
     {size+}       a number above 0         {code!}          the name of an error; nothing for 0
     {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns (amounts.count_text)
     {flag?yes/no} one of two words         {items: phrase}  the phrase for each of some; the rest is counted
     {time%verb}   what a verb makes of it: ms, size, length, many NOUN, texts, or one of the protocol's own
+    {key: phrase} of a struct: about its fields; {key%name} is the same with a phrase that has a name
+    {?x > 0: phrase} the phrase where a condition holds (wire.condition)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from dissectors.field import Label
 from dissectors.holes import Nested, made
 from dissectors.slotted import field, slotted
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
-from dissectors.wire.condition import walk
+from dissectors.wire.condition import Condition, condition, walk
 from dissectors.wire.cut import length_of as all_of
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
@@ -42,9 +47,9 @@ Verb: TypeAlias = Callable[[Any, str], str | None]
 """From a value, which is not null, and the words behind the verb's name."""
 
 _NOTHING = (None, "", -1)
-_TOKEN = re.compile(r"[^{}()]+|[{}()]")
+_TOKEN = re.compile(r"\\[()]|[^{}()|\\]+|[{}()|]")
 _WORDS = re.compile(r"[^{}]+|[{}]")
-_PLACE = re.compile(r"([\w.|]+)([!=+#~?%:]?)(.*)")
+_PLACE = re.compile(r"((?:[\w.|]|'[^']*')+)([!=+#~?%:]?)(.*)")
 _BRACKETS = re.compile(r"\[.*\]")
 
 
@@ -57,9 +62,10 @@ class Summaries:
     """What the phrases of one protocol may name.
 
     labels: the label function of an enum, by its name. error_name: of an error code. verbs: the protocol's own.
-    numbers: those of them that make a text of a number, which are given plain numbers. nulls: verbs about a list that
-    is null: what that means, and whether the same is meant by an empty one. several: verbs that say several things,
-    with commas between them. nothing: by field, a value that stands for none.
+    numbers: those of them that make a text of a number, which are given plain numbers. phrases: those that are phrases
+    about a struct. nulls: verbs about a list that is null: what that means, and whether the same is meant by an empty
+    one. several: verbs that say several things, with commas between them. nothing: by field, a value that stands for
+    none.
     """
 
     labels: Callable[[str], Label | None] = _no_labels
@@ -69,10 +75,12 @@ class Summaries:
     several: frozenset[str] = frozenset()
     nothing: Mapping[str, object] = field(default_factory=dict)
     numbers: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
+    phrases: Mapping[str, str] = field(default_factory=dict)
 
     def phrase(self, text: str) -> Say:
         """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
-        return _joined(self._parts(_TOKEN.findall(text)))
+        says = [_joined(self._parts(tokens)) for tokens in _alternatives(_TOKEN.findall(text))]
+        return says[0] if len(says) == 1 else _first(says)
 
     def sentence(self, text: str) -> Say:
         """The function of a phrase in which parentheses are nothing but that."""
@@ -93,19 +101,24 @@ class Summaries:
             elif token in ("}", ")"):
                 raise ValueError(f"{''.join(tokens)!r} closes what it has not opened")
             else:
-                parts.append(token)
+                parts.append(token.removeprefix("\\"))
             at = stop + 1
         return parts
 
     def _place(self, inside: str) -> Say:
+        if inside.startswith("?"):
+            text, _, rest = inside[1:].partition(": ")
+            return _where(condition(text), self.phrase(rest))
         found = _PLACE.fullmatch(inside)
         if found is None:
             raise ValueError(f"{inside!r} is no place in a phrase")
         path, kind, rest = found.groups()
         word, _, noun = rest.partition(" ")
-        get = self._getter(path)
+        get = self._getter(path, (None,) if kind == "=" else _NOTHING)
         if kind == ":":
             return self._each(get, rest)
+        if kind == "%" and word in self.phrases:
+            return self.phrase(self.phrases[word]) if path == "." else self._each(get, self.phrases[word])
         if kind == "!":
             return self._error(get)
         if kind == "~":
@@ -118,7 +131,7 @@ class Summaries:
             return _numbered(get, self.numbers[word])
         return _measured(get, self.verbs.get(word) or VERBS[word], noun)
 
-    def _getter(self, path: str) -> Get:
+    def _getter(self, path: str, nothing: tuple[object, ...]) -> Get:
         """The function from a struct to what a path leads to; None where there is nothing."""
         first, *others = map(self._way, path.split("|"))
         if not others:
@@ -128,7 +141,7 @@ class Summaries:
         def get(struct: Any) -> Any:
             for way in ways:
                 value = way(struct)
-                if value not in _NOTHING:
+                if value not in nothing:
                     return value
             return None
 
@@ -137,9 +150,11 @@ class Summaries:
     def _way(self, path: str) -> Get:
         if path == ".":
             return lambda item: item
+        if path.startswith("'"):
+            return lambda struct: path[1:-1]
         steps = path.split(".")
         if len(steps) > 1:
-            return lambda struct: walk(struct, steps)
+            return partial(walk, steps=steps)
         if path not in self.nothing:
             return lambda struct: struct.get(path)
         none = self.nothing[path]
@@ -175,6 +190,8 @@ class Summaries:
 
         def say(struct: Any, told: list[int]) -> str | None:
             items = get(struct)
+            if isinstance(items, dict):
+                return item_says(items, told)
             if not isinstance(items, list) or not items:
                 return None
             parts = [said for item in items[:SHOWN] if item is not None and (said := item_says(item, told))]
@@ -189,29 +206,60 @@ def _closing(tokens: Sequence[str], at: int) -> int:
     """Where what opens at `at` closes. Raises ValueError if it never does."""
     depth = 0
     for place in range(at, len(tokens)):
-        depth += (tokens[place] in "{(") - (tokens[place] in "})")
+        depth += _depth(tokens[place])
         if not depth:
             return place
     raise ValueError(f"{''.join(tokens)!r} leaves something open")
 
 
+def _depth(token: str) -> int:
+    return (token in ("{", "(")) - (token in ("}", ")"))
+
+
+def _alternatives(tokens: Sequence[str]) -> list[list[str]]:
+    """The phrases between which there is a `|` that is in no place and no parentheses."""
+    found: list[list[str]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += _depth(token)
+        if token == "|" and not depth:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found
+
+
 def _joined(parts: Sequence[str | Say]) -> Say:
-    if len(parts) == 1 and not isinstance(parts[0], str):
-        return parts[0]
+    form = "".join([part.replace("%", "%%") if isinstance(part, str) else "%s" for part in parts])
+    says = [part for part in parts if not isinstance(part, str)]
+    if form == "%s":
+        return says[0]
 
     def say(struct: Any, told: list[int]) -> str | None:
-        text = ""
-        for part in parts:
-            if isinstance(part, str):
-                text += part
-                continue
-            said = part(struct, told)
+        texts = []
+        for each in says:
+            said = each(struct, told)
             if said is None:
                 return None
-            text += said
-        return text
+            texts.append(said)
+        return form % tuple(texts)
 
     return say
+
+
+def _first(says: Sequence[Say]) -> Say:
+    def say(struct: Any, told: list[int]) -> str | None:
+        for each in says:
+            said = each(struct, told)
+            if said is not None:
+                return said
+        return None
+
+    return say
+
+
+def _where(holds: Condition, then: Say) -> Say:
+    return lambda struct, told: then(struct, told) if holds(struct) else None
 
 
 def _optional(say: Say) -> Say:
@@ -266,7 +314,7 @@ def _chosen(get: Get, words: str) -> Say:
 
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
-        return None if value is None else (yes if value else no or None)
+        return None if value is None else (yes if value else no) or None
 
     return say
 

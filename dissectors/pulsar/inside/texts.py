@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dissectors.field import Field
-from dissectors.pulsar.info.phrases import message_id, signed, version_number
 from dissectors.pulsar.tables import table
+from dissectors.pulsar.verbs import MOST, message_id, signed, version_number
 from dissectors.wire.amounts import duration_text, size_text
-from dissectors.wire.phrases import MOST
 from dissectors.wire.texts import printable, runs_text
 
 _LONGEST = 200

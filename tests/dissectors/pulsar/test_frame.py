@@ -13,14 +13,15 @@ import lz4.block
 import pytest
 import zstandard
 
-import dissectors.pulsar.frame
+import dissectors.wire.sections
 from dissectors.api import Context, Role
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.frame import values
+from dissectors.pulsar.frame import frame_values
 from dissectors.wire import budget
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.message import folded
 from dissectors.wire.secret import Secret
+from dissectors.wire.sections import PlainSections
 from dissectors.wire.varint import Unfit
 from tests.dissectors.pulsar.frames import (
     AUTH_RESPONSE,
@@ -64,7 +65,7 @@ def test_the_vendors_own_frames() -> None:
     assert len(frames()) == 280
     differences = []
     for each in frames():
-        own = json.loads(COMPLETE.line(values(each.data)))
+        own = json.loads(COMPLETE.line(frame_values(PlainSections(each.data))))
         differences += [(each.operation, *found) for found in differing(own, each.fields)]
         differences += [(each.operation, *found) for found in differing(each.fields, own)]
         assert not {"malformed-body", "unknown-operation", "trailing-bytes"}.intersection(findings(each.data))
@@ -159,11 +160,11 @@ TOO_MUCH = {
 def test_more_values_than_may_be_made(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six bytes of a message in a batch make values of four hundred, and compression hides how many they are."""
     message = TOO_MUCH[case]
-    monkeypatch.setattr(dissectors.pulsar.frame, "FREE", 2000)
+    monkeypatch.setattr(dissectors.wire.sections, "FREE", 2000)
     monkeypatch.setattr(budget, "USUAL", 32_000)
     monkeypatch.setattr(budget._Bound, "size", 32_000)
     with pytest.raises(Unfit):
-        values(message)
+        frame_values(PlainSections(message))
     expected = "malformed-body" if "said" in case else "limit-exceeded"
     assert findings(message) == [expected]
 
@@ -171,7 +172,7 @@ def test_more_values_than_may_be_made(case: str, monkeypatch: pytest.MonkeyPatch
 def test_as_many_values_as_may_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "USUAL", 32_000)
     monkeypatch.setattr(budget._Bound, "size", 32_000)
-    assert len(values(short_batch(500))["payload"]["messages"]) == 500
+    assert len(frame_values(PlainSections(short_batch(500)))["payload"]["messages"]) == 500
 
 
 @dataclass(frozen=True)

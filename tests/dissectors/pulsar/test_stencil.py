@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dissectors.pulsar.stencil
+import dissectors.wire.sections
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.holes import Bytes, Integer, Nested, Text
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.stencil import stencil
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 from tests.analyzer.roads import Taken, hold_equal, taken
@@ -66,7 +65,7 @@ def holes_in(value: Any) -> int:
 
 def is_same(message: bytes, role: Role = Role.REQUEST) -> bool:
     """Whether it has a shape; if so, its body is the decoder's."""
-    made = stencil(message, context(message, role), None)
+    made = PULSAR.template(message, context(message, role), None)
     if made is None:
         return False
     assert told(made.body) == told(PULSAR.values(message, context(message, role)))
@@ -150,7 +149,7 @@ ALONE = {
 
 @pytest.mark.parametrize("case", SHAPES)
 def test_what_has_a_shape(case: str) -> None:
-    made = stencil(SHAPES[case], context(SHAPES[case]), None)
+    made = PULSAR.template(SHAPES[case], context(SHAPES[case]), None)
     assert made is not None
     assert holes_in(made.body.values) > 0
     assert is_same(SHAPES[case])
@@ -161,26 +160,21 @@ def test_what_stands_for_itself(case: str) -> None:
     assert not is_same(ALONE[case])
 
 
-def test_a_code_that_is_not_the_frames() -> None:
-    assert stencil(lookup(1), Context(Role.REQUEST, 24), None) is None
-    assert stencil(lookup(1), Context(Role.REQUEST, None), None) is None
-
-
 @pytest.mark.parametrize("case", ["a batch", "the broker's metadata", "an acknowledgment"])
 def test_every_cut_stands_for_itself(case: str) -> None:
     message = SHAPES[case]
     for end in range(10, len(message)):
-        assert stencil(message[:end], context(message), None) is None
+        assert PULSAR.template(message[:end], context(message), None) is None
 
 
 def test_an_answer_beside_its_request() -> None:
     asked = lookup(300, "persistent://a/b/c")
-    made = stencil(receipt(1, 2), context(receipt(1, 2)), (asked, context(asked)))
+    made = PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (asked, context(asked)))
     assert made is not None
     assert made.shape.data == receipt(1, 2) + asked
     assert filled(made.body.values) == PULSAR.values(receipt(1, 2), context(receipt(1, 2))).values
     assert filled(made.body.request) == PULSAR.values(asked, context(asked)).values
-    assert stencil(receipt(1, 2), context(receipt(1, 2)), (asked[:-1], context(asked))) is None
+    assert PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (asked[:-1], context(asked))) is None
 
 
 @given(st.sampled_from([*SHAPES.values(), *(each.data for each in frames())]), st.data())
@@ -262,5 +256,5 @@ def test_what_is_decompressed_together_is_bounded(monkeypatch: pytest.MonkeyPatc
     large = zlib.compress(bytes(3000))
     message = send(PLAIN + ZLIB + field(9, 3000), large)
     assert is_same(message)
-    monkeypatch.setattr(dissectors.pulsar.stencil, "LARGE", 2999)
+    monkeypatch.setattr(dissectors.wire.sections, "LARGE", 2999)
     assert not is_same(message)

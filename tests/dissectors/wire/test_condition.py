@@ -43,6 +43,7 @@ VALUES: dict[str, Any] = {
         ("with header.items.0.type", True),
         ("with header.items.1", False),
         ("with key.type", True),
+        ("without header.items.type", True),
         ("three == 3", True),
         ("three != 3", False),
         ("missing != 3", False),

@@ -9,7 +9,7 @@ import pytest
 
 from dissectors.finding import Finding, Severity
 from dissectors.holes import BEGIN, END, Shape, Shapeless, Term
-from dissectors.wire.notice import Notice, Notices, notice
+from dissectors.wire.notice import Notice, Notices, first_notice, notice
 from dissectors.wire.summary import Summaries
 
 ROW = {"when": "time > 0", "severity": "note", "code": "throttled", "text": "waits {time} ms (KIP-124)"}
@@ -48,3 +48,11 @@ def test_a_sentence_stands_for_many_messages_and_a_function_for_one() -> None:
     assert not any(shape.fixed)
     with pytest.raises(Shapeless):
         NOTICES.symbolic({"epoch": 6})
+
+
+def test_the_first_of_several_rows_that_says_something() -> None:
+    rows = [{"severity": "note", "code": "throttled", "text": text} for text in ("at {url}", "at {other}", "nowhere")]
+    either = first_notice(Summaries(), rows)
+    assert [finding.text for finding in either({"other": "b", "url": ""})] == ["at b"]
+    assert [finding.text for finding in either({})] == ["nowhere"]
+    assert not list(first_notice(Summaries(), rows[:2])({}))

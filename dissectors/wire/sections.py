@@ -1,0 +1,219 @@
+"""A message of sections, each behind its own size, read as plain values or as symbolic ones (dissectors.holes).
+
+Theory. Some frames are Protocol Buffers messages behind sizes of four bytes, one after the other, a checksum of what
+follows it, and a rest that has no size of its own. What stands where is a protocol's function over one of the two
+readers here, so that it is written once: it decides by comparisons, and leaves the values to the reader. The rest may
+hold a value that all of its bytes make, because it is compressed or a batch; of symbolic values that one is each
+message's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Protocol, TypeAlias
+
+from dissectors.api import Body, Context
+from dissectors.holes import UVARINT, Checksum, Extent, Integer, ReadMany, Shape, Shapeless, Stencil, Term
+from dissectors.wire.budget import Budget
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.protobuf import DEPTH, MessageType
+from dissectors.wire.protobuf_stencil import Stenciler
+from dissectors.wire.protobuf_values import decode
+from dissectors.wire.varint import Unfit, uvarint
+
+LARGE = 4 << 20
+"""Bytes that a rest may be decompressed to before its message is decoded for itself, with its own bound."""
+
+FREE = 1 << 20
+"""Bytes of Protocol Buffers up to which nobody counts what may be in them."""
+
+FIELD = 2
+"""Bytes of the shortest field, whose value takes a hundred times as much."""
+
+_WORD = 4
+
+Read: TypeAlias = Callable[[bytes, tuple[int, ...], Budget], Any]
+"""The value of a rest, with the numbers that were asked for. Raises one of emit.FAILURES."""
+
+
+class Sections(Protocol):
+    """What reads a message from `begin` to `end` of `data`. All methods raise one of emit.FAILURES, or Shapeless."""
+
+    data: bytes
+    begin: int
+    end: int
+    size: int
+    """The number that the message begins with."""
+
+    def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
+        """The message behind the varint at `at`, in a section that begins at `begin` and ends with it."""
+
+    def section(self, begin: int, end: int, message: MessageType) -> dict[str, Any]:
+        """The message of a section; its size stands in front of `begin`."""
+
+    def checksum(self, at: int) -> dict[str, Any]:
+        """The CRC-32C at `at`, of all that stands behind it."""
+
+    def rest(self, at: int) -> Any:
+        """The bytes from there to the end, as they are."""
+
+    def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
+        """What `read` makes of them; it is given plain numbers for what is `asked`."""
+
+    def embedded(self, at: int, message: MessageType) -> Any:
+        """The message that they are."""
+
+
+class PlainSections:
+    """Reads plain values."""
+
+    __slots__ = ("begin", "data", "end", "size")
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.begin, self.end = data, 0, len(data)
+        self.size = int.from_bytes(data[:_WORD])
+
+    def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
+        """See Sections."""
+        return self._message(uvarint(self.data, at)[1], end, message, DEPTH - 1)
+
+    def section(self, begin: int, end: int, message: MessageType) -> dict[str, Any]:
+        """See Sections."""
+        return self._message(begin, end, message, DEPTH)
+
+    def _message(self, begin: int, end: int, message: MessageType, depth: int) -> dict[str, Any]:
+        """One with too many fields is out of the ordinary, too."""
+        if end > self.end or (end - begin > FREE and not Budget().take((end - begin) // FIELD)):
+            raise Unfit
+        return decode(self.data, begin, end, message, depth)
+
+    def checksum(self, at: int) -> dict[str, Any]:
+        """See Sections."""
+        return {"value": _sound(self.data, at, self.end), "valid": True}
+
+    def rest(self, at: int) -> Any:
+        """See Sections."""
+        return self.data[at:]
+
+    def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
+        """See Sections."""
+        return read(self.data[at:], asked, Budget())
+
+    def embedded(self, at: int, message: MessageType) -> Any:
+        """See Sections."""
+        return Embedded(self.data[at:], self.section(at, self.end, message), message.name)
+
+
+class SymbolicSections:
+    """Reads symbolic values of the messages that have the shape of one, which may stand beside another in it."""
+
+    def __init__(self, shape: Shape, begin: int, end: int) -> None:
+        self.data, self.begin, self.end = shape.data, begin, end
+        self.size: Any = shape.encloses(Term(begin, _WORD, "I"), 0, begin + _WORD, end)
+        self._shape, self._reader = shape, Stenciler(shape)
+        self._sizes: list[Term] = []
+
+    def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
+        """See Sections."""
+        body = uvarint(self.data, at)[1]
+        found = self._reader.part(Term(at, body - at, UVARINT), body, end, message, DEPTH - 1)
+        self._sizes.append(Term(begin - _WORD, _WORD, "I"))
+        self._shape.encloses(self._sizes[-1], 0, begin, end)
+        return found
+
+    def section(self, begin: int, end: int, message: MessageType) -> dict[str, Any]:
+        """See Sections."""
+        if end > self.end:
+            raise Shapeless
+        term = Term(begin - _WORD, _WORD, "I")
+        found = self._reader.part(term, begin, end, message)
+        self._sizes.append(term)
+        return found
+
+    def checksum(self, at: int) -> dict[str, Any]:
+        """See Sections."""
+        value = _sound(self.data, at, self.end)
+        self._shape.checksums.append(Checksum(at, at + _WORD, self.end))
+        return {"value": self._shape.integer(Term(at, _WORD, "I"), value), "valid": True}
+
+    def rest(self, at: int) -> Any:
+        """See Sections."""
+        return self._shape.bytes(self._extent(at))
+
+    def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
+        """See Sections."""
+        if at == self.end or not all(type(each) is Integer for each in asked):
+            raise Shapeless
+        read_many = _together(read)
+        (value,) = read_many([self.data[at : self.end]], [tuple(each.value for each in asked)])
+        if value is None:
+            raise Shapeless
+        return self._shape.nested(self._extent(at), read_many, value, asked)
+
+    def embedded(self, at: int, message: MessageType) -> Any:
+        """See Sections; few messages have one, so each stands for itself."""
+        raise Shapeless
+
+    def _extent(self, at: int) -> Extent:
+        """What is left from a place on: the message's size, less those of its sections and of what has none."""
+        sizes = [int.from_bytes(self.data[term.at : term.at + term.size]) for term in self._sizes]
+        bias = at - self.begin - _WORD - sum(sizes)
+        return Extent(Term(self.begin, _WORD, "I"), bias, at, self.end, tuple(self._sizes))
+
+
+def _sound(data: bytes, at: int, end: int) -> int:
+    """The checksum at a place. Raises Unfit where the bytes behind it have another."""
+    from dissectors.wire.checksum import crc32c  # few messages have one
+
+    value = int.from_bytes(data[at : at + _WORD])
+    if crc32c(memoryview(data)[at + _WORD : end]) != value:
+        raise Unfit
+    return value
+
+
+@lru_cache(maxsize=64)
+def _together(read: Read) -> ReadMany:
+    """The same for many messages, which share a budget; None for a broken one, or where all take too much."""
+
+    def read_many(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
+        shared = Budget()
+        return [_opened(read, each, numbers, shared) for each, numbers in zip(contents, asked, strict=True)]
+
+    return read_many
+
+
+def _opened(read: Read, content: bytes, numbers: tuple[int, ...], shared: Budget) -> Any:
+    budget = Budget(min(LARGE, shared.left))
+    most, budget.items = budget.left, shared.items
+    try:
+        return read(content, numbers, budget)
+    except FAILURES:
+        return None
+    finally:
+        shared.left -= most - budget.left
+        shared.items = budget.items
+
+
+def symbolic(
+    read: Callable[[Sections], dict[str, Any]],
+    body: Callable[[dict[str, Any], Sections, Context], Body],
+    message: bytes,
+    context: Context,
+    request: tuple[bytes, Context] | None,
+) -> Stencil | None:
+    """What Dissector.template gives: `read` reads a message, and `body` makes a Body of its values.
+
+    None for a message that stands for itself, as one does that there is a finding about.
+    """
+    shape = Shape(message if request is None else message + request[0])
+    try:
+        sections = SymbolicSections(shape, 0, len(message))
+        values = read(sections)
+        beside = None if request is None else SymbolicSections(shape, len(message), len(shape.data))
+        asked = None if beside is None else read(beside)
+        made = body(values, sections, context)
+    except (Shapeless, *FAILURES):
+        return None
+    return None if made.findings else Stencil(shape, made._replace(request=asked))
