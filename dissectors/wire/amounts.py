@@ -16,7 +16,7 @@ _ENDLESS = (0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF)
 
 def count_text(number: Any, noun: str) -> str:
     """`1 record`, `3 records`."""
-    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    plural = noun[:-1] + "ies" if noun.endswith(("ry", "cy")) else noun + "s"
     return made(lambda count: f"{count} {noun if count == 1 else plural}", number)
 
 

@@ -6,26 +6,31 @@ function, once. A place that says nothing (null, an empty text, -1) silences the
 conditions; what stands in parentheses may be silent by itself. Fields may be missing, in a body that breaks, and may be
 holes (dissectors.holes), which note what they are asked: a phrase asks as little as it can, and prints the rest.
 
-A place is a path, or several with `|` between them for the first that says something, and what is made of its value:
+A place is a path, or several with `|` between them for the first that says something (`{name|'?'}`: or else that text),
+and what is made of its value:
 
     {name}        a number or a text       {name=}          the same, also -1 and an empty text
-    {size+}       a number above 0         {code!}          the name of an error; nothing for 0
+    {size+}       a number above 0         {size+0}         a number from 0 on
+    {epoch-}      a number and no text   {code!}          the name of an error; nothing for 0
     {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns
     {flag?yes/no} one of two words         {items: phrase}  the phrase for each of some; the rest is counted
     {time%verb}   what a verb makes of it: ms, size, length, many NOUN, texts, or one of the protocol's own
+
+`/` behind a path leads to a number that the protocol makes of the list there: `{messages/first}`. A phrase may stand
+under a condition (wire.condition): `{if lacks topic: broker {brokerName}}`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from dissectors.field import Label
-from dissectors.holes import Nested, made
+from dissectors.holes import Nested, made, plain
 from dissectors.slotted import field, slotted
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
-from dissectors.wire.condition import walk
+from dissectors.wire.condition import condition, number_of, walk
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
@@ -35,15 +40,20 @@ SHOWN = 3
 Say: TypeAlias = Callable[[Any, list[int]], str | None]
 """What to say of a struct; None for nothing. Errors that are said are added to the list."""
 
+Line: TypeAlias = Callable[[Mapping[str, Any]], list[str]]
+"""What there is to say of a struct."""
+
 Get: TypeAlias = Callable[[Any], Any]
 
 Verb: TypeAlias = Callable[[Any, str], str | None]
 """From a value, which is not null, and the words behind the verb's name."""
 
+_Value = TypeVar("_Value")
+
 _NOTHING = (None, "", -1)
 _TOKEN = re.compile(r"[^{}()]+|[{}()]")
 _WORDS = re.compile(r"[^{}]+|[{}]")
-_PLACE = re.compile(r"([\w.|]+)([!=+#~?%:]?)(.*)")
+_PLACE = re.compile(r"([\w./|]+(?:'[^']*')?)([!=+#~?%:-]?)(.*)")
 _BRACKETS = re.compile(r"\[.*\]")
 
 
@@ -57,7 +67,8 @@ class Summaries:
 
     labels: the label function of an enum, by its name. error_name: of an error code. verbs: the protocol's own. nulls:
     verbs about a list that is null: what that means, and whether the same is meant by an empty one. several: verbs that
-    say several things, with commas between them. nothing: by field, a value that stands for none.
+    say several things, with commas between them. nothing: by field, a value that stands for none. numbers: what is
+    counted or chosen in a list, by the name behind a `/`.
     """
 
     labels: Callable[[str], Label | None] = _no_labels
@@ -66,6 +77,30 @@ class Summaries:
     nulls: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     several: frozenset[str] = frozenset()
     nothing: Mapping[str, object] = field(default_factory=dict)
+    numbers: Mapping[str, Callable[[list[Any]], int]] = field(default_factory=dict)
+
+    def line(self, rows: Mapping[str, str | Sequence[str | Sequence[str]]]) -> Line:
+        """The line for structs of many kinds that share names.
+
+        rows: by the field that they are about a phrase or several, in order of importance. What is a list in the place
+        of a phrase are phrases with spaces between them.
+        """
+        lists = {name: [phrases] if isinstance(phrases, str) else phrases for name, phrases in rows.items()}
+        says = {
+            name: [self.phrase(each) if isinstance(each, str) else self._spaced(each) for each in phrases]
+            for name, phrases in lists.items()
+        }
+        places = {name: place for place, name in enumerate(lists)}
+
+        def line(struct: Mapping[str, Any]) -> list[str]:
+            names = sorted(filter(places.__contains__, struct), key=places.__getitem__)
+            return [said for name in names for say in says[name] if (said := say(struct, []))]
+
+        return line
+
+    def _spaced(self, phrases: Sequence[str]) -> Say:
+        says = [self.phrase(text) for text in phrases]
+        return lambda struct, told: " ".join([said for say in says if (said := say(struct, told))])
 
     def phrase(self, text: str) -> Say:
         """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
@@ -95,6 +130,9 @@ class Summaries:
         return parts
 
     def _place(self, inside: str) -> Say:
+        if inside.startswith("if "):
+            clauses, _, text = inside[3:].partition(": ")
+            return _conditional(clauses, self.phrase(text))
         found = _PLACE.fullmatch(inside)
         if found is None:
             raise ValueError(f"{inside!r} is no place in a phrase")
@@ -132,18 +170,28 @@ class Summaries:
     def _way(self, path: str) -> Get:
         if path == ".":
             return lambda item: item
+        if path.startswith("'"):
+            return lambda _: path[1:-1]
+        path, _, number = path.partition("/")
+        return _numbered(self._way(path), self.numbers[number]) if number else self._field(path)
+
+    def _field(self, path: str) -> Get:
         steps = path.split(".")
         if len(steps) > 1:
             return lambda struct: walk(struct, steps)
-        if path not in self.nothing:
-            return lambda struct: struct.get(path)
-        none = self.nothing[path]
+        none = self.nothing.get(path)
+
+        def member(struct: Any) -> Any:
+            try:
+                return struct.get(path)
+            except AttributeError:  # an item of JSON that is no struct
+                return None
 
         def get(struct: Any) -> Any:
             value = struct.get(path)
             return None if value == none else value
 
-        return get
+        return member if none is None else get
 
     def _error(self, get: Get) -> Say:
         def say(struct: Any, told: list[int]) -> str | None:
@@ -165,8 +213,8 @@ class Summaries:
 
     def _each(self, get: Get, text: str) -> Say:
         item_says = self.phrase(text.removeprefix(" "))
-        plain = _BRACKETS.sub("", text)
-        comma = "; " if ", " in plain or any(f"%{verb}" in plain for verb in self.several) else ", "
+        outside = _BRACKETS.sub("", text)
+        comma = "; " if ", " in outside or any(f"%{verb}" in outside for verb in self.several) else ", "
 
         def say(struct: Any, told: list[int]) -> str | None:
             items = get(struct)
@@ -193,6 +241,8 @@ def _closing(tokens: Sequence[str], at: int) -> int:
 def _joined(parts: Sequence[str | Say]) -> Say:
     if len(parts) == 1 and not isinstance(parts[0], str):
         return parts[0]
+    if len(parts) == 2 and isinstance(parts[0], str) and not isinstance(parts[1], str):
+        return _behind(parts[0], parts[1])
 
     def say(struct: Any, told: list[int]) -> str | None:
         text = ""
@@ -209,8 +259,31 @@ def _joined(parts: Sequence[str | Say]) -> Say:
     return say
 
 
+def _behind(text: str, place: Say) -> Say:
+    """Most phrases are a text and a place."""
+
+    def say(struct: Any, told: list[int]) -> str | None:
+        said = place(struct, told)
+        return None if said is None else text + said
+
+    return say
+
+
 def _optional(say: Say) -> Say:
     return lambda struct, told: say(struct, told) or ""
+
+
+def _conditional(clauses: str, say: Say) -> Say:
+    holds = condition(clauses)
+    return lambda struct, told: say(struct, told) if holds(struct) else None
+
+
+def _numbered(get: Get, function: Callable[[list[Any]], int]) -> Get:
+    def number(struct: Any) -> Any:
+        items = get(struct)
+        return number_of(function, items) if isinstance(items, list) else None
+
+    return number
 
 
 # ---- places
@@ -232,10 +305,20 @@ def _any(get: Get, _: str) -> Say:
     return say
 
 
-def _positive(get: Get, _: str) -> Say:
+def _positive(get: Get, first: str) -> Say:
+    above = int(first or 1) - 1
+
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
-        return f"{value}" if isinstance(value, (int, float)) and value > 0 else None
+        return f"{value}" if isinstance(value, (int, float)) and value > above else None
+
+    return say
+
+
+def _number(get: Get, _: str) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return f"{value}" if isinstance(value, (int, float)) else None
 
     return say
 
@@ -287,6 +370,7 @@ _KINDS: dict[str, Callable[[Get, str], Say]] = {
     "": _plain,
     "=": _any,
     "+": _positive,
+    "-": _number,
     "#": _counted,
     "?": _chosen,
 }
@@ -298,6 +382,28 @@ _KINDS: dict[str, Callable[[Get, str], Say]] = {
 def text_of(function: Callable[[int], str], number: Any) -> str:
     """function(number), for a number that differs from message to message; the function is given plain numbers."""
     return made(function, number)
+
+
+def of_number(function: Callable[[int], str], least: int | None = None) -> Verb:
+    """A verb that makes a text of a number, which may be another in each message; of one below `least` nothing."""
+
+    def verb(value: Any, _: str) -> str | None:
+        return made(function, value) if isinstance(value, int) and (least is None or value >= least) else None
+
+    return verb
+
+
+def of_plain(kind: type[_Value], function: Callable[[_Value], str | None]) -> Verb:
+    """A verb that looks into a value of a type: only messages in which that is the same are alike."""
+    return lambda value, _: function(plain(value)) if isinstance(value, kind) else None
+
+
+def pairs_in(value: Any, name_ends: str, value_ends: str) -> dict[str, Any]:
+    """What a text of names and values says; names are plain. Pairs that are a dict already stay as they are."""
+    if not isinstance(value, str):
+        return value if isinstance(value, dict) else {}
+    pairs = (each.partition(name_ends) for each in value.split(value_ends))
+    return {plain(name): text for name, mark, text in pairs if mark}
 
 
 def has_items(value: Any) -> bool:
