@@ -21,7 +21,8 @@ from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.rocketmq.structures import queue
 from dissectors.rocketmq.tables import table
 from dissectors.rocketmq.verbs import SUMMARIES
-from dissectors.wire.summary import Line, pairs_in
+from dissectors.wire.line import Line, line_by_field
+from dissectors.wire.summary import pairs_in
 
 _HEADER, _BODY, _EXT = "header", "body", "extFields"
 _PLACE = "place"
@@ -65,7 +66,7 @@ def _kind(role: Role, code: int | None) -> _Kind:
 
 @cache
 def _line() -> Line:
-    return SUMMARIES.line(table("lines")["line"])
+    return line_by_field(SUMMARIES, table("lines")["line"])
 
 
 def recalled(context: Context) -> frozenset[Path]:
@@ -87,7 +88,7 @@ def info_line(body: Body, context: Context) -> str:
             head = [name]
         if code in kind.stores:
             struct["stored"] = True
-    parts = _line()(struct)
+    parts = _line()(struct, [])
     if "outcome" not in struct and (head or not parts):
         parts += filter(None, [_REMARK(values, [])])
     return ", ".join([" ".join([*head, *parts[:1]]), *parts[1:]] if head and _PLACE in struct else head + parts)

@@ -18,7 +18,8 @@ from dissectors.rocketmq.labels import permission
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import count_text
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.summary import SHOWN, Line, Summaries, Verb, of_plain
+from dissectors.wire.line import Line, line_by_field
+from dissectors.wire.summary import SHOWN, Summaries, Verb, of_plain
 
 _READ_WRITE = 6
 _INNER = "CLIENT_INNER_PRODUCER"
@@ -145,12 +146,12 @@ def _bits(value: Any) -> int:
 
 @cache
 def _configuration() -> Line:
-    return Summaries(verbs=VERBS).line(table("lines")["queues"])
+    return line_by_field(Summaries(verbs=VERBS), table("lines")["queues"])
 
 
 def _configured(row: Mapping[str, Any]) -> str | None:
     """Queues of a topic and what may be done with them, where that is not all."""
-    return ", ".join(_configuration()(row)) or None
+    return ", ".join(_configuration()(row, [])) or None
 
 
 def _permitted(value: int) -> str | None:

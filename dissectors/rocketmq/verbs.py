@@ -18,8 +18,9 @@ from dissectors.rocketmq.structures import VERBS as OF_STRUCTURES
 from dissectors.rocketmq.structures import few
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
+from dissectors.wire.line import Line, line_by_field
 from dissectors.wire.secret import Secret
-from dissectors.wire.summary import SHOWN, Line, Summaries, Verb, of_number, of_plain
+from dissectors.wire.summary import SHOWN, Summaries, Verb, of_plain
 from dissectors.wire.times import timestamp
 
 _ENDS = {0: "unknown", 8: "commit", 12: "rollback"}
@@ -109,13 +110,13 @@ def _reason(remark: str) -> str | None:
 
 
 @cache
-def _properties() -> Line:
-    return SUMMARIES.line(table("lines")["properties"])
+def _of_properties() -> Line:
+    return line_by_field(SUMMARIES, table("lines")["properties"])
 
 
-def _told(properties: dict[str, Any]) -> str | None:
+def _properties(pairs: dict[str, Any]) -> str | None:
     """What is told of a message besides its content."""
-    return ", ".join(_properties()(properties)) or None
+    return ", ".join(_of_properties()(pairs, [])) or None
 
 
 def _topics(messages: list[Any]) -> str | None:
@@ -149,20 +150,15 @@ def _size(messages: list[Any]) -> int:
 
 VERBS: Mapping[str, Verb] = {
     **OF_STRUCTURES,
-    "again": of_number(_again),
     "because": of_plain(str, _because),
-    "bytes": of_number(size_text),
     "codec": of_plain(int, _codec),
     "due": _number(_moment),
-    "ending": of_number(lambda number: _ENDS.get(number, f"{number}")),
     "first": of_plain(str, _first),
     "length": _length,
     "level": _number(delay),
     "milliseconds": _number(duration_text),
-    "moment": of_number(_moment, least=1),
-    "number": of_number(lambda number: f"number {number}" if number else "master"),
     "peers": of_plain(str, _peers),
-    "properties": of_plain(dict, _told),
+    "properties": of_plain(dict, _properties),
     "raft": of_plain(int, _raft),
     "reason": of_plain(str, _reason),
     "seconds": _number(lambda number: duration_text(1000 * number)),
@@ -171,7 +167,16 @@ VERBS: Mapping[str, Verb] = {
     "unless": _unless,
 }
 
+NUMBERS: Mapping[str, Callable[[int], str]] = {
+    "again": _again,
+    "bytes": size_text,
+    "ending": lambda number: _ENDS.get(number, f"{number}"),
+    "moment": _moment,
+    "number": lambda number: f"number {number}" if number else "master",
+}
+
 SUMMARIES = Summaries(
     verbs=VERBS,
-    numbers={"count": len, "first": _first_offset, "last": _last_offset, "only": _only_offset, "size": _size},
+    numbers=NUMBERS,
+    counts={"count": len, "first": _first_offset, "last": _last_offset, "only": _only_offset, "size": _size},
 )

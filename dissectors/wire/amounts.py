@@ -15,9 +15,11 @@ _ENDLESS = (0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF)
 
 
 def count_text(number: Any, noun: str) -> str:
-    """`1 record`, `3 records`."""
-    plural = noun[:-1] + "ies" if noun.endswith(("ry", "cy")) else noun + "s"
-    return made(lambda count: f"{count} {noun if count == 1 else plural}", number)
+    """`1 record`, `3 records`; of the noun `,child/children` `1,200 children`: grouped digits, a plural of its own."""
+    comma = noun[: noun.startswith(",")]
+    one, _, many = noun.removeprefix(",").partition("/")
+    many = many or (one[:-1] + "ies" if one.endswith("ry") else one + "s")
+    return made(lambda count: f"{count:{comma}} {one if count == 1 else many}", number)
 
 
 def duration_text(milliseconds: int) -> str:

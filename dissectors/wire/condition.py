@@ -7,7 +7,7 @@ type, does not hold. Values may be symbolic (dissectors.holes): these are only c
     path                  is there, and not false, 0 or empty
     not path              the opposite
     has path              is there, and not null
-    lacks path            the opposite
+    lacks path            is not there, not even as null
     path == LITERAL       also != in starts; the literal is JSON: a number, true, "text", [1, 2]
     path < LITERAL        also <= > >=, of numbers
     path & LITERAL        has one of the bits of a number; !& has none of them
@@ -55,17 +55,29 @@ def walk(values: Any, steps: Sequence[str]) -> Any:
     for step in steps:
         if isinstance(values, Embedded):
             values = values.value
-        if step.isdecimal() and isinstance(values, list):
-            values = values[int(step)] if int(step) < len(values) else None
-        elif isinstance(values, dict):
+        if isinstance(values, dict):
             values = values.get(step)
+        elif isinstance(values, list) and step.isdecimal():
+            values = values[int(step)] if int(step) < len(values) else None
         else:
             return None
     return values
 
 
+def lacks(values: Any, steps: Sequence[str]) -> bool:
+    """Whether a path leads nowhere; null is somewhere."""
+    *before, last = steps
+    around = walk(values, before)
+    if isinstance(around, Embedded):
+        around = around.value
+    if isinstance(around, list):
+        return not last.isdecimal() or int(last) >= len(around)
+    return not isinstance(around, dict) or last not in around
+
+
 def _compiled(source: str) -> Any:
-    return eval(source, {"walk": walk, "below": below})  # noqa: S307 # made of the tables of protocols alone
+    names = {"walk": walk, "lacks": lacks, "below": below}
+    return eval(source, names)  # noqa: S307 # made of the tables of protocols alone
 
 
 def _source(text: str) -> str:
@@ -81,8 +93,8 @@ def _clause(text: str, number: int) -> str:
     word, path, operator, right = found.groups()
     value, name = _value(path), f"v{number}"
     if operator is None:
-        negated = {"not": f"not {value}", "has": f"{value} is not None", "lacks": f"{value} is None"}
-        return negated.get(word, value)
+        missing = f"lacks(values, {path.split('.')!r})"
+        return {"not": f"not {value}", "has": f"{value} is not None", "lacks": missing}.get(word, value)
     if word is not None:
         raise ValueError(f"{text!r} compares behind {word!r}")
     other = _PATH.fullmatch(right)
@@ -93,7 +105,7 @@ def _clause(text: str, number: int) -> str:
 
 def _value(path: str) -> str:
     steps = path.split(".")
-    return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {steps!r})"
+    return f"values.get({path!r})" if len(steps) == 1 else f"walk(values, {tuple(steps)!r})"
 
 
 def _compared(value: str, name: str, operator: str, literal: object) -> str:

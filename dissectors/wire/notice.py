@@ -48,6 +48,12 @@ def notice(summaries: Summaries, row: Mapping[str, str]) -> Notice:
     return Notice(row.get("when", ""), _Sentence(row["severity"], row["code"], say), sentence=True)
 
 
+def first_notice(summaries: Summaries, rows: Sequence[Mapping[str, str]]) -> Notice:
+    """The first of several rows that says something."""
+    notices = [notice(summaries, row) for row in rows]
+    return Notice("", lambda values: next(filter(None, (each(values) for each in notices)), ()), sentence=True)
+
+
 class Notices:
     """The notices about messages of one kind."""
 

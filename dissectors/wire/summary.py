@@ -2,22 +2,24 @@
 
 Theory. A line for people is made of few things: a word beside a field, a list of topics with a phrase for each of its
 partitions, an error by name. So each operation's line is a row of a table, and what is here turns a phrase into a
-function, once. A place that says nothing (null, an empty text, -1) silences the phrase around it, so phrases need no
-conditions; what stands in parentheses may be silent by itself. Fields may be missing, in a body that breaks, and may be
+function, once. A place that says nothing (null, an empty text, -1) silences the phrase around it, so few phrases need
+conditions; what stands in parentheses may be silent by itself. Of phrases with `|` between them the first that says
+something counts. A backslash makes a parenthesis a character. Fields may be missing, in a body that breaks, and may be
 holes (dissectors.holes), which note what they are asked: a phrase asks as little as it can, and prints the rest.
 
-A place is a path, or several with `|` between them for the first that says something (`{name|'?'}`: or else that text),
-and what is made of its value:
+A place is a path, or several with `|` between them for the first that says something (the last may be a 'text'), and
+what is made of its value:
 
     {name}        a number or a text       {name=}          the same, also -1 and an empty text
     {size+}       a number above 0         {size+0}         a number from 0 on
-    {epoch-}      a number and no text   {code!}          the name of an error; nothing for 0
+    {epoch-}      a number and no text     {code!}          the name of an error; nothing for 0
     {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns
     {flag?yes/no} one of two words         {items: phrase}  the phrase for each of some; the rest is counted
     {time%verb}   what a verb makes of it: ms, size, length, many NOUN, texts, or one of the protocol's own
+    {key: phrase} of a struct: about its fields; {key%name} is the same with a phrase that has a name
+    {?x > 0: phrase} the phrase where a condition holds (wire.condition)
 
-`/` behind a path leads to a number that the protocol makes of the list there: `{messages/first}`. A phrase may stand
-under a condition (wire.condition): `{if lacks topic: broker {brokerName}}`.
+`/` behind a path leads to a number that the protocol makes of the list there: `{messages/first}`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from dissectors.field import Label
 from dissectors.holes import Nested, made, plain
 from dissectors.slotted import field, slotted
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
-from dissectors.wire.condition import condition, number_of, walk
+from dissectors.wire.condition import Condition, condition, number_of, walk
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 
@@ -40,9 +42,6 @@ SHOWN = 3
 Say: TypeAlias = Callable[[Any, list[int]], str | None]
 """What to say of a struct; None for nothing. Errors that are said are added to the list."""
 
-Line: TypeAlias = Callable[[Mapping[str, Any]], list[str]]
-"""What there is to say of a struct."""
-
 Get: TypeAlias = Callable[[Any], Any]
 
 Verb: TypeAlias = Callable[[Any, str], str | None]
@@ -51,9 +50,9 @@ Verb: TypeAlias = Callable[[Any, str], str | None]
 _Value = TypeVar("_Value")
 
 _NOTHING = (None, "", -1)
-_TOKEN = re.compile(r"[^{}()]+|[{}()]")
+_TOKEN = re.compile(r"\\[()]|[^{}()|\\]+|[{}()|]")
 _WORDS = re.compile(r"[^{}]+|[{}]")
-_PLACE = re.compile(r"([\w./|]+(?:'[^']*')?)([!=+#~?%:-]?)(.*)")
+_PLACE = re.compile(r"((?:[\w./|]|'[^']*')+)([!=+#~?%:-]?)(.*)")
 _BRACKETS = re.compile(r"\[.*\]")
 
 
@@ -65,10 +64,11 @@ def _no_labels(enum: str) -> Label | None:
 class Summaries:
     """What the phrases of one protocol may name.
 
-    labels: the label function of an enum, by its name. error_name: of an error code. verbs: the protocol's own. nulls:
-    verbs about a list that is null: what that means, and whether the same is meant by an empty one. several: verbs that
-    say several things, with commas between them. nothing: by field, a value that stands for none. numbers: what is
-    counted or chosen in a list, by the name behind a `/`.
+    labels: the label function of an enum, by its name. error_name: of an error code. verbs: the protocol's own.
+    numbers: those of them that make a text of a number, which are given plain numbers. phrases: those that are phrases
+    about a struct. nulls: verbs about a list that is null: what that means, and whether the same is meant by an empty
+    one. several: verbs that say several things, with commas between them. nothing: by field, a value that stands for
+    none. counts: what is counted or chosen in a list, by the name behind a `/`.
     """
 
     labels: Callable[[str], Label | None] = _no_labels
@@ -77,34 +77,14 @@ class Summaries:
     nulls: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     several: frozenset[str] = frozenset()
     nothing: Mapping[str, object] = field(default_factory=dict)
-    numbers: Mapping[str, Callable[[list[Any]], int]] = field(default_factory=dict)
-
-    def line(self, rows: Mapping[str, str | Sequence[str | Sequence[str]]]) -> Line:
-        """The line for structs of many kinds that share names.
-
-        rows: by the field that they are about a phrase or several, in order of importance. What is a list in the place
-        of a phrase are phrases with spaces between them.
-        """
-        lists = {name: [phrases] if isinstance(phrases, str) else phrases for name, phrases in rows.items()}
-        says = {
-            name: [self.phrase(each) if isinstance(each, str) else self._spaced(each) for each in phrases]
-            for name, phrases in lists.items()
-        }
-        places = {name: place for place, name in enumerate(lists)}
-
-        def line(struct: Mapping[str, Any]) -> list[str]:
-            names = sorted(filter(places.__contains__, struct), key=places.__getitem__)
-            return [said for name in names for say in says[name] if (said := say(struct, []))]
-
-        return line
-
-    def _spaced(self, phrases: Sequence[str]) -> Say:
-        says = [self.phrase(text) for text in phrases]
-        return lambda struct, told: " ".join([said for say in says if (said := say(struct, told))])
+    numbers: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
+    phrases: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, Callable[[list[Any]], int]] = field(default_factory=dict)
 
     def phrase(self, text: str) -> Say:
         """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
-        return _joined(self._parts(_TOKEN.findall(text)))
+        says = [_joined(self._parts(tokens)) for tokens in _alternatives(_TOKEN.findall(text))]
+        return says[0] if len(says) == 1 else _first(says)
 
     def sentence(self, text: str) -> Say:
         """The function of a phrase in which parentheses are nothing but that."""
@@ -125,22 +105,24 @@ class Summaries:
             elif token in ("}", ")"):
                 raise ValueError(f"{''.join(tokens)!r} closes what it has not opened")
             else:
-                parts.append(token)
+                parts.append(token.removeprefix("\\"))
             at = stop + 1
         return parts
 
     def _place(self, inside: str) -> Say:
-        if inside.startswith("if "):
-            clauses, _, text = inside[3:].partition(": ")
-            return _conditional(clauses, self.phrase(text))
+        if inside.startswith("?"):
+            text, _, rest = inside[1:].partition(": ")
+            return _where(condition(text), self.phrase(rest))
         found = _PLACE.fullmatch(inside)
         if found is None:
             raise ValueError(f"{inside!r} is no place in a phrase")
         path, kind, rest = found.groups()
         word, _, noun = rest.partition(" ")
-        get = self._getter(path)
+        get = self._getter(path, (None,) if kind == "=" else _NOTHING)
         if kind == ":":
             return self._each(get, rest)
+        if kind == "%" and word in self.phrases:
+            return self._each(get, self.phrases[word])
         if kind == "!":
             return self._error(get)
         if kind == "~":
@@ -149,9 +131,11 @@ class Summaries:
             return _KINDS[kind](get, rest)
         if word in self.nulls:
             return _of_null(path, f"{self.nulls[word][0]} {noun}".rstrip(), self.nulls[word][1])
+        if word in self.numbers:
+            return _numbered(get, self.numbers[word])
         return _measured(get, self.verbs.get(word) or VERBS[word], noun)
 
-    def _getter(self, path: str) -> Get:
+    def _getter(self, path: str, nothing: tuple[object, ...]) -> Get:
         """The function from a struct to what a path leads to; None where there is nothing."""
         first, *others = map(self._way, path.split("|"))
         if not others:
@@ -161,7 +145,7 @@ class Summaries:
         def get(struct: Any) -> Any:
             for way in ways:
                 value = way(struct)
-                if value not in _NOTHING:
+                if value not in nothing:
                     return value
             return None
 
@@ -171,9 +155,9 @@ class Summaries:
         if path == ".":
             return lambda item: item
         if path.startswith("'"):
-            return lambda _: path[1:-1]
-        path, _, number = path.partition("/")
-        return _numbered(self._way(path), self.numbers[number]) if number else self._field(path)
+            return lambda struct: path[1:-1]
+        path, _, count = path.partition("/")
+        return _count_of(self._way(path), self.counts[count]) if count else self._field(path)
 
     def _field(self, path: str) -> Get:
         steps = path.split(".")
@@ -218,6 +202,8 @@ class Summaries:
 
         def say(struct: Any, told: list[int]) -> str | None:
             items = get(struct)
+            if isinstance(items, dict):
+                return item_says(items, told)
             if not isinstance(items, list) or not items:
                 return None
             parts = [said for item in items[:SHOWN] if item is not None and (said := item_says(item, told))]
@@ -232,10 +218,27 @@ def _closing(tokens: Sequence[str], at: int) -> int:
     """Where what opens at `at` closes. Raises ValueError if it never does."""
     depth = 0
     for place in range(at, len(tokens)):
-        depth += (tokens[place] in "{(") - (tokens[place] in "})")
+        depth += _depth(tokens[place])
         if not depth:
             return place
     raise ValueError(f"{''.join(tokens)!r} leaves something open")
+
+
+def _depth(token: str) -> int:
+    return (token in ("{", "(")) - (token in ("}", ")"))
+
+
+def _alternatives(tokens: Sequence[str]) -> list[list[str]]:
+    """The phrases between which there is a `|` that is in no place and no parentheses."""
+    found: list[list[str]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += _depth(token)
+        if token == "|" and not depth:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found
 
 
 def _joined(parts: Sequence[str | Say]) -> Say:
@@ -259,6 +262,21 @@ def _joined(parts: Sequence[str | Say]) -> Say:
     return say
 
 
+def _first(says: Sequence[Say]) -> Say:
+    def say(struct: Any, told: list[int]) -> str | None:
+        for each in says:
+            said = each(struct, told)
+            if said is not None:
+                return said
+        return None
+
+    return say
+
+
+def _where(holds: Condition, then: Say) -> Say:
+    return lambda struct, told: then(struct, told) if holds(struct) else None
+
+
 def _behind(text: str, place: Say) -> Say:
     """Most phrases are a text and a place."""
 
@@ -269,21 +287,16 @@ def _behind(text: str, place: Say) -> Say:
     return say
 
 
-def _optional(say: Say) -> Say:
-    return lambda struct, told: say(struct, told) or ""
-
-
-def _conditional(clauses: str, say: Say) -> Say:
-    holds = condition(clauses)
-    return lambda struct, told: say(struct, told) if holds(struct) else None
-
-
-def _numbered(get: Get, function: Callable[[list[Any]], int]) -> Get:
-    def number(struct: Any) -> Any:
+def _count_of(get: Get, function: Callable[[list[Any]], int]) -> Get:
+    def count(struct: Any) -> Any:
         items = get(struct)
         return number_of(function, items) if isinstance(items, list) else None
 
-    return number
+    return count
+
+
+def _optional(say: Say) -> Say:
+    return lambda struct, told: say(struct, told) or ""
 
 
 # ---- places
@@ -343,7 +356,7 @@ def _chosen(get: Get, words: str) -> Say:
 
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
-        return None if value is None else (yes if value else no or None)
+        return None if value is None else (yes if value else no) or None
 
     return say
 
@@ -352,6 +365,14 @@ def _measured(get: Get, verb: Verb, words: str) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
         return None if value is None else verb(value, words)
+
+    return say
+
+
+def _numbered(get: Get, function: Callable[[int], str]) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return text_of(function, value) if isinstance(value, int) else None
 
     return say
 
@@ -382,15 +403,6 @@ _KINDS: dict[str, Callable[[Get, str], Say]] = {
 def text_of(function: Callable[[int], str], number: Any) -> str:
     """function(number), for a number that differs from message to message; the function is given plain numbers."""
     return made(function, number)
-
-
-def of_number(function: Callable[[int], str], least: int | None = None) -> Verb:
-    """A verb that makes a text of a number, which may be another in each message; of one below `least` nothing."""
-
-    def verb(value: Any, _: str) -> str | None:
-        return made(function, value) if isinstance(value, int) and (least is None or value >= least) else None
-
-    return verb
 
 
 def of_plain(kind: type[_Value], function: Callable[[_Value], str | None]) -> Verb:

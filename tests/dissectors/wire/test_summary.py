@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from dissectors.holes import BEGIN, END, Extent, Shape, Term
-from dissectors.wire.summary import Summaries, of_number, of_plain, pairs_in
+from dissectors.wire.line import line_by_field
+from dissectors.wire.summary import Summaries, of_plain, pairs_in
 
 SUMMARIES = Summaries(
     verbs={
-        "hours": of_number(lambda number: f"{number} h", least=1),
         "upper": of_plain(str, str.upper),
     },
-    numbers={"count": len, "most": max},
+    numbers={"hours": lambda number: f"{number} h"},
+    counts={"count": len, "most": max},
 )
 VALUES: dict[str, Any] = {
     "zero": 0,
@@ -44,30 +45,16 @@ VALUES: dict[str, Any] = {
         ("{sizes/count} sizes, {sizes/most}", "2 sizes, 5"),
         ("{name/count}", None),
         ("{two%hours}", "2 h"),
-        ("{zero%hours}", None),
         ("{name%upper}", "ORDERS"),
         ("{rows: {name}}", "a, b"),
         ("{pairs.KEYS}", "k"),
-        ("{if two > 1 and name: {name}[{two}]}", "orders[2]"),
-        ("{if two > 2: {name}}", None),
-        ("{name}( {if lacks two: none})( {if flag & 4: bit})", "orders bit"),
+        ("{?two > 1 and name: {name}[{two}]}", "orders[2]"),
+        ("{?two > 2: {name}}", None),
+        ("{name}( {?lacks two: none})( {?flag & 4: bit})", "orders bit"),
     ],
 )
 def test_what_a_phrase_says(text: str, expected: str | None) -> None:
     assert SUMMARIES.phrase(text)(VALUES, []) == expected
-
-
-def test_a_line_has_the_phrases_of_fields_that_are_there() -> None:
-    line = SUMMARIES.line(
-        {
-            "place": [["{name}", "{missing}", "at {two}"]],
-            "missing": "never",
-            "zero": ["{zero+}", "{zero+0}"],
-            "name": "{name%upper}",
-        }
-    )
-    assert line(VALUES | {"place": True}) == ["orders at 2", "0", "ORDERS"]
-    assert line({"zero": 1}) == ["1", "1"]
 
 
 def test_of_symbolic_values_numbers_may_differ_and_what_is_looked_into_may_not() -> None:
@@ -78,6 +65,13 @@ def test_of_symbolic_values_numbers_may_differ_and_what_is_looked_into_may_not()
     assert not any(shape.fixed)
     assert SUMMARIES.phrase("{text%upper}")({"text": text}, []) == "AB"
     assert list(shape.fixed) == [0, 1, 1, 1]
+
+
+def test_a_line_has_the_phrases_of_fields_that_are_there() -> None:
+    rows = {"place": ["{name} at {two}|{name}"], "missing": ["never"], "zero": ["{zero+}", "{zero+0}"]}
+    line = line_by_field(SUMMARIES, rows)
+    assert line(VALUES | {"place": True}, []) == ["orders at 2", "0"]
+    assert line({"zero": 1}, []) == ["1", "1"]
 
 
 def test_pairs_in_a_text() -> None:
