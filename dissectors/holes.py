@@ -316,6 +316,9 @@ class Integer(Hole):
     __radd__ = __add__
     __hash__ = Hole.__hash__
 
+    def __and__(self, other: int) -> int:
+        return self.pinned() & other
+
     def __int__(self) -> int:
         return self.pinned()
 

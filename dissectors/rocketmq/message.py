@@ -19,11 +19,12 @@ from dissectors.rocketmq.codes import operations, response_name
 from dissectors.rocketmq.command import CODE, EXT, HEAD, MARK, SERIALIZE, Command, read_command
 from dissectors.rocketmq.command_fields import HEADER, HeaderClass, read_header, read_mark
 from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.notices import of_values
+from dissectors.rocketmq.notices import notices
 from dissectors.rocketmq.probe import oversized
 from dissectors.rocketmq.secrets import SECRETS, hide_broken
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import framed
+from dissectors.wire.notice import Notices
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
@@ -68,7 +69,7 @@ def assembled(command: Command, header: dict[str, Any] | None, body: dict[str, A
         values["header"] = header
     values.update(body)
     error = reported(command.code, command.version, context)
-    return Body(values, error, (*_doubts(context), *of_values(error, values, context)))
+    return Body(values, error, (*_doubts(context), *_notices(error, context)(values)))
 
 
 def head_values(message: bytes, fields: HeaderClass) -> tuple[Command, dict[str, object]]:
@@ -97,6 +98,10 @@ def reported(code: int, version: int | None, context: Context) -> tuple[int, str
     return code, response_name(code, version) or f"UNKNOWN_{code}"
 
 
+def _notices(error: tuple[int, str] | None, context: Context) -> Notices:
+    return notices(context.role, context.code, None if error is None else error[1])
+
+
 def _doubts(context: Context) -> Iterator[Finding]:
     """What is to be said of a frame before it is read."""
     if context.code is not None and context.code not in operations():
@@ -123,7 +128,8 @@ def _content(reader: Reader, context: Context) -> None:
     node = reader.tree.fields[-1]
     header = _typed(node, fields)
     if whole:
-        reader.tree.findings += of_values(*_said(node, kind, header, context), context)
+        error, values = _said(node, kind, header, context)
+        reader.tree.findings += _notices(error, context)(values)
     if reader.at == stop and reader.at < reader.end:
         read_body(reader, body_kind(context.code, response), end, header)
 

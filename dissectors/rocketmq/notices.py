@@ -5,66 +5,52 @@ brackets (BrokerFastFailure, NettyRemotingAbstract), pulls have the name of a Ge
 access control answered SYSTEM_ERROR with the name of its exception. Java refuses a header class whose fields with
 CFNotNull are not all there (RemotingCommand.decodeCommandCustomHeader). A consumer gives a message up by sending it
 back with a delay level below zero, or by sending it to its retry topic once more than it may (SendMessageProcessor).
-tables/notices.json has the sentences.
-
-Values may have holes (dissectors.holes); an answer that something is said of stands for itself.
+tables/notices.json has the conditions and sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
-from dissectors.api import Context, Role
+from dissectors.api import Role
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.codes import operations, wrapped_codes
-from dissectors.rocketmq.command import BINARY, SERIALIZE
 from dissectors.rocketmq.extfields import required
 from dissectors.rocketmq.tables import table
+from dissectors.wire.notice import Notice, Notices, first_notice, notice
+from dissectors.wire.summary import Summaries, of_plain
 
 RETRY = "%RETRY%"
 """What topics begin with that a group's messages wait in to be delivered again; the group's name is behind it."""
 
-_UNKNOWN = "?"
-
-Values = Mapping[str, Any]
+_SUMMARIES = Summaries(verbs={"group": of_plain(str, lambda topic: topic.removeprefix(RETRY))})
 
 
-def of_values(error: tuple[int, str] | None, values: Values, context: Context) -> tuple[Finding, ...]:
-    """What there is to say of a command whose header could be read; error: what it reports (Body.error)."""
-    if context.role is Role.RESPONSE:
-        return (*_missing(values, context, True),) if error is None else (*_refusal(error[1], values),)
-    operation = None if context.code is None else operations().get(context.code)
-    say = None if operation is None else _SAID.get(operation.name)
-    found = (*_wrapped(values, context), *_missing(values, context, False))
-    return found if say is None else (*found, *say(values))
+@lru_cache(maxsize=1024)
+def notices(role: Role, code: int | None, error: str | None) -> Notices:
+    """What to look for in the commands of an operation; error: the name of what an answer reports (Body.error)."""
+    return Notices(tuple(_of_answer(code, error) if role is Role.RESPONSE else _of_request(code)))
 
 
-def _refusal(name: str, values: Values) -> Iterator[Finding]:
-    rows = table("notices")["answers"].get(name, ())
-    remark = values.get("remark") if rows else None
-    for mark, code, severity, text in rows:
-        if not mark or (isinstance(remark, str) and mark in remark):
-            place = values["extFields"].get("nextBeginOffset", _UNKNOWN)
-            yield Finding(Severity[severity.upper()], code, text.format(next=place))
-            return
+def _of_answer(code: int | None, error: str | None) -> Iterator[Notice]:
+    """Of one that reports an error nothing is missing: such have no header class."""
+    if error is None:
+        yield _missing(code, True)
+    else:
+        yield first_notice(_SUMMARIES, table("notices")["answers"].get(error, ()))
 
 
-def _missing(values: Values, context: Context, response: bool) -> Iterator[Finding]:
-    """Of an answer that reports an error nothing is missing: such have no header class."""
-    wanted, ext = required(context.code, response), values["extFields"]
-    if wanted <= ext.keys():
-        return
-    names = " and ".join(sorted(wanted - ext.keys()))
-    owner = "the answer" if response else "the request"
-    yield Finding(Severity.WARNING, "missing-field", table("notices")["missing"].format(names=names, owner=owner))
-
-
-def _wrapped(values: Values, context: Context) -> Iterator[Finding]:
-    if context.code in _wide() and values["serialize"] == SERIALIZE[BINARY]:
-        text = table("notices")["wrapped"].format(code=context.code, binary=_wide()[context.code])
-        yield Finding(Severity.WARNING, "operation-refused", text)
+def _of_request(code: int | None) -> Iterator[Notice]:
+    content = table("notices")
+    if code in _wide():
+        row = content["wrapped"]
+        yield notice(_SUMMARIES, row | {"text": row["text"].format(code=code, binary=_wide()[code])})
+    yield _missing(code, False)
+    operation = None if code is None else operations().get(code)
+    for row in content["requests"].get(operation.name, ()) if operation is not None else ():
+        yield notice(_SUMMARIES, row)
 
 
 @cache
@@ -72,26 +58,14 @@ def _wide() -> Mapping[int | None, int]:
     return {code: binary for binary, code in wrapped_codes().items()}
 
 
-def _given_up(values: Values) -> Iterator[Finding]:
-    header = values.get("header") or {}
-    level = header.get("delayLevel")
-    if isinstance(level, int) and level < 0:
-        text = table("notices")["given"].format(group=header.get("group", _UNKNOWN))
-        yield Finding(Severity.NOTE, "given-up", text)
+def _missing(code: int | None, response: bool) -> Notice:
+    wanted = required(code, response)
 
+    def found(values: Mapping[str, Any]) -> Iterator[Finding]:
+        missing = wanted - values["extFields"].keys()
+        if missing:
+            owner = "the answer" if response else "the request"
+            text = table("notices")["missing"].format(names=" and ".join(sorted(missing)), owner=owner)
+            yield Finding(Severity.WARNING, "missing-field", text)
 
-def _spent(values: Values) -> Iterator[Finding]:
-    header = values.get("header") or {}
-    topic, times, most = (header.get(name) for name in ("topic", "reconsumeTimes", "maxReconsumeTimes"))
-    if not (isinstance(times, int) and isinstance(most, int)) or times <= 0:
-        return
-    if times > most and isinstance(topic, str) and topic.startswith(RETRY):
-        text = table("notices")["spent"].format(times=times, most=most, group=topic[len(RETRY) :])
-        yield Finding(Severity.NOTE, "given-up", text)
-
-
-_SAID: Mapping[str, Callable[[Values], Iterator[Finding]]] = {
-    "SEND_MESSAGE": _spent,
-    "SEND_MESSAGE_V2": _spent,
-    "CONSUMER_SEND_MSG_BACK": _given_up,
-}
+    return Notice("", found, sentence=True)

@@ -11,7 +11,9 @@ compared, which notes the outcome.
     with path             is there, perhaps as null; without path: is not
     path == LITERAL       also != in starts; the literal is JSON: a number, true, "text", [1, 2]
     path < LITERAL        also <= > >=, of numbers
-    path < path           also with a number behind it: lastOffsetDelta < count - 1
+    path & LITERAL        has one of the bits of a number; !& has none of them
+    path contains LITERAL a text within a text
+    path < path           also == <= > >=, of numbers, and with a number behind it: lastOffsetDelta < count - 1
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from dissectors.wire.embedded import Embedded
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-_CLAUSE = re.compile(r"(?:(not|has|with|without) )?([\w.]+)(?: (==|!=|<=|<|>=|>|in|starts) (.+))?")
+_CLAUSE = re.compile(r"(?:(not|has|with|without) )?([\w.]+)(?: (==|!=|<=|<|>=|>|&|!&|in|starts|contains) (.+))?")
 _PATH = re.compile(r"([A-Za-z_][\w.]*)(?: ([+-]) (\d+))?")
 _WORDS = frozenset(("true", "false", "null"))
 
@@ -126,6 +128,10 @@ def _compared(value: str, name: str, operator: str, literal: object) -> str:
         return f"{value} in {tuple(literal)!r}"
     if operator == "starts":
         return f"isinstance({value}, str) and {name}.startswith({literal!r})"
+    if operator == "contains":
+        return f"isinstance({value}, str) and {literal!r} in {name}"
+    if operator in ("&", "!&"):
+        return f"isinstance({value}, int) and {'not ' * (operator == '!&')}{name} & {literal!r}"
     if operator in ("==", "!="):
         return f"{value} is not None and {name} {operator} {literal!r}"
     return f"isinstance({value}, (int, float)) and {name} {operator} {literal!r}"
@@ -136,6 +142,7 @@ def _paths(name: str, left: str, operator: str, path: str, sign: str | None, num
     right = f"{name}r" if sign is None else f"{name}r + {int(f'{sign}{number}')}"
     ordered = {"<": f"below({name}, {right})", ">": f"below({right}, {name})"}
     ordered |= {">=": f"not {ordered['<']}", "<=": f"not {ordered['>']}"}
+    ordered["=="] = f"{ordered['>=']} and {ordered['<=']}"
     if operator not in ordered:
         raise ValueError(f"two fields are compared by {', '.join(ordered)}, not by {operator!r}")
     there = f"isinstance({name} := {left}, int) and isinstance({name}r := {_value(path)}, int)"

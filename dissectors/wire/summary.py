@@ -11,12 +11,15 @@ A place is a path, or several with `|` between them for the first that says some
 what is made of its value:
 
     {name}        a number or a text       {name=}          the same, also -1 and an empty text
-    {size+}       a number above 0         {code!}          the name of an error; nothing for 0
+    {size+}       a number above 0         {size+0}         a number from 0 on
+    {epoch-}      a number and no text     {code!}          the name of an error; nothing for 0
     {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns (amounts.count_text)
     {flag?yes/no} one of two words         {items: phrase}  the phrase for each of some; the rest is counted
     {time%verb}   what a verb makes of it: ms, size, length, many NOUN, texts, or one of the protocol's own
     {key: phrase} of a struct: about its fields; {key%name} is the same with a phrase that has a name
     {?x > 0: phrase} the phrase where a condition holds (wire.condition)
+
+`/` behind a path leads to a number that the protocol makes of the list there: `{messages/first}`.
 """
 
 from __future__ import annotations
@@ -24,13 +27,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from dissectors.field import Label
-from dissectors.holes import Nested, made
+from dissectors.holes import Nested, made, plain
 from dissectors.slotted import field, slotted
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
-from dissectors.wire.condition import Condition, condition, walk
+from dissectors.wire.condition import Condition, condition, number_of, walk
 from dissectors.wire.cut import length_of as all_of
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
@@ -46,10 +49,12 @@ Get: TypeAlias = Callable[[Any], Any]
 Verb: TypeAlias = Callable[[Any, str], str | None]
 """From a value, which is not null, and the words behind the verb's name."""
 
+_Value = TypeVar("_Value")
+
 _NOTHING = (None, "", -1)
 _TOKEN = re.compile(r"\\[()]|[^{}()|\\]+|[{}()|]")
 _WORDS = re.compile(r"[^{}]+|[{}]")
-_PLACE = re.compile(r"((?:[\w.|]|'[^']*')+)([!=+#~?%:]?)(.*)")
+_PLACE = re.compile(r"((?:[\w./|]|'[^']*')+)([!=+#~?%:-]?)(.*)")
 _BRACKETS = re.compile(r"\[.*\]")
 
 
@@ -65,7 +70,7 @@ class Summaries:
     numbers: those of them that make a text of a number, which are given plain numbers. phrases: those that are phrases
     about a struct. nulls: verbs about a list that is null: what that means, and whether the same is meant by an empty
     one. several: verbs that say several things, with commas between them. nothing: by field, a value that stands for
-    none.
+    none. counts: what is counted or chosen in a list, by the name behind a `/`.
     """
 
     labels: Callable[[str], Label | None] = _no_labels
@@ -76,6 +81,7 @@ class Summaries:
     nothing: Mapping[str, object] = field(default_factory=dict)
     numbers: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
     phrases: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, Callable[[list[Any]], int]] = field(default_factory=dict)
 
     def phrase(self, text: str) -> Say:
         """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
@@ -152,18 +158,26 @@ class Summaries:
             return lambda item: item
         if path.startswith("'"):
             return lambda struct: path[1:-1]
+        path, _, count = path.partition("/")
+        return _count_of(self._way(path), self.counts[count]) if count else self._field(path)
+
+    def _field(self, path: str) -> Get:
         steps = path.split(".")
         if len(steps) > 1:
             return partial(walk, steps=steps)
-        if path not in self.nothing:
-            return lambda struct: struct.get(path)
-        none = self.nothing[path]
+        none = self.nothing.get(path)
+
+        def member(struct: Any) -> Any:
+            try:
+                return struct.get(path)
+            except AttributeError:  # an item of JSON that is no struct
+                return None
 
         def get(struct: Any) -> Any:
             value = struct.get(path)
             return None if value == none else value
 
-        return get
+        return member if none is None else get
 
     def _error(self, get: Get) -> Say:
         def say(struct: Any, told: list[int]) -> str | None:
@@ -185,8 +199,8 @@ class Summaries:
 
     def _each(self, get: Get, text: str) -> Say:
         item_says = self.phrase(text.removeprefix(" "))
-        plain = _BRACKETS.sub("", text)
-        comma = "; " if ", " in plain or any(f"%{verb}" in plain for verb in self.several) else ", "
+        outside = _BRACKETS.sub("", text)
+        comma = "; " if ", " in outside or any(f"%{verb}" in outside for verb in self.several) else ", "
 
         def say(struct: Any, told: list[int]) -> str | None:
             items = get(struct)
@@ -262,6 +276,14 @@ def _where(holds: Condition, then: Say) -> Say:
     return lambda struct, told: then(struct, told) if holds(struct) else None
 
 
+def _count_of(get: Get, function: Callable[[list[Any]], int]) -> Get:
+    def count(struct: Any) -> Any:
+        items = get(struct)
+        return number_of(function, items) if isinstance(items, list) else None
+
+    return count
+
+
 def _optional(say: Say) -> Say:
     return lambda struct, told: say(struct, told) or ""
 
@@ -285,10 +307,20 @@ def _any(get: Get, _: str) -> Say:
     return say
 
 
-def _positive(get: Get, _: str) -> Say:
+def _positive(get: Get, first: str) -> Say:
+    above = int(first or 1) - 1
+
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
-        return f"{value}" if isinstance(value, (int, float)) and value > 0 else None
+        return f"{value}" if isinstance(value, (int, float)) and value > above else None
+
+    return say
+
+
+def _number(get: Get, _: str) -> Say:
+    def say(struct: Any, _: list[int]) -> str | None:
+        value = get(struct)
+        return f"{value}" if isinstance(value, (int, float)) else None
 
     return say
 
@@ -349,6 +381,7 @@ _KINDS: dict[str, Callable[[Get, str], Say]] = {
     "": _plain,
     "=": _any,
     "+": _positive,
+    "-": _number,
     "#": _counted,
     "?": _chosen,
 }
@@ -360,6 +393,19 @@ _KINDS: dict[str, Callable[[Get, str], Say]] = {
 def text_of(function: Callable[[int], str], number: Any) -> str:
     """function(number), for a number that differs from message to message; the function is given plain numbers."""
     return made(function, number)
+
+
+def of_plain(kind: type[_Value], function: Callable[[_Value], str | None]) -> Verb:
+    """A verb that looks into a value of a type: only messages in which that is the same are alike."""
+    return lambda value, _: function(plain(value)) if isinstance(value, kind) else None
+
+
+def pairs_in(value: Any, name_ends: str, value_ends: str) -> dict[str, Any]:
+    """What a text of names and values says; names are plain. Pairs that are a dict already stay as they are."""
+    if not isinstance(value, str):
+        return value if isinstance(value, dict) else {}
+    pairs = (each.partition(name_ends) for each in value.split(value_ends))
+    return {plain(name): text for name, mark, text in pairs if mark}
 
 
 def has_items(value: Any) -> bool:

@@ -140,6 +140,7 @@ PINNING_NUMBERS: dict[str, Act] = {
     "slice": lambda x: "abcdefghij"[:x],
     "bin": bin,
     "complex": complex,
+    "&": lambda x: x & 1,
 }
 
 
@@ -158,7 +159,6 @@ REFUSED_BY_NUMBERS: dict[str, Act] = {
     "//": lambda x: x // 2,
     "/": lambda x: x / 2,
     "%": lambda x: x % 2,
-    "&": lambda x: x & 1,
     ">>": lambda x: x >> 1,
     "round": round,
     "divmod": lambda x: divmod(x, 2),

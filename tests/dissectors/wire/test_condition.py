@@ -68,6 +68,19 @@ VALUES: dict[str, Any] = {
         ("header.items.1.type == 1", False),
         ("key.type in [0, 1]", True),
         ("three > 2 and yes and not no", True),
+        ("three == four", False),
+        ("three == four - 1", True),
+        ("without null", False),
+        ("without zero", False),
+        ("three & 6", True),
+        ("three & 4", False),
+        ("three !& 4", True),
+        ("three !& 1", False),
+        ("missing !& 1", False),
+        ("name & 1", False),
+        ('name contains "group"', True),
+        ('name contains "topic"', False),
+        ('missing contains "group"', False),
         ("three > 2 and zero > 0", False),
     ],
 )
@@ -75,7 +88,7 @@ def test_what_holds(text: str, holds: bool) -> None:
     assert condition(text)(VALUES) is holds
 
 
-@pytest.mark.parametrize("text", ["three ==", "not three == 3", "three ~ 3", "three == four", "three in 3", "and and"])
+@pytest.mark.parametrize("text", ["three ==", "not three == 3", "three ~ 3", "three != four", "three in 3", "and and"])
 def test_what_is_no_condition(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         condition(text)
