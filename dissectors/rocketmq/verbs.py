@@ -9,7 +9,7 @@ a header says that nobody has touched. Properties are texts, also where they mea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -120,11 +120,8 @@ def _properties(pairs: dict[str, Any]) -> str | None:
 
 
 def _topics(messages: list[Any]) -> str | None:
-    return few(dict.fromkeys(each["topic"] for each in _stored(messages) if isinstance(each.get("topic"), str)))
-
-
-def _stored(messages: list[Any]) -> Iterator[Mapping[str, Any]]:
-    return (each for each in messages if isinstance(each, dict))
+    structs = [each for each in messages if isinstance(each, dict)]
+    return few(dict.fromkeys(each["topic"] for each in structs if isinstance(each.get("topic"), str)))
 
 
 def _first_offset(messages: list[Any]) -> int:
@@ -139,13 +136,15 @@ def _only_offset(messages: list[Any]) -> int:
     return min(_offsets(messages), default=0) if len(messages) == 1 else -1
 
 
-def _offsets(messages: list[Any]) -> Iterator[int]:
-    return (offset for each in _stored(messages) if isinstance(offset := each.get("queueOffset"), int))
+def _offsets(messages: list[Any]) -> list[int]:
+    found = [each.get("queueOffset") for each in messages if isinstance(each, dict)]
+    return [offset for offset in found if isinstance(offset, int)]
 
 
 def _size(messages: list[Any]) -> int:
     """Bytes of bodies as they are on the wire."""
-    return sum(len(body) for each in _stored(messages) if isinstance(body := each.get("body"), bytes))
+    bodies = [each.get("body") for each in messages if isinstance(each, dict)]
+    return sum([len(body) for body in bodies if isinstance(body, bytes)])
 
 
 VERBS: Mapping[str, Verb] = {
