@@ -57,8 +57,13 @@ def _says(names: tuple[str, ...], metadata: tuple[str, ...]) -> tuple[Say, ...]:
     Rows that are about the metadata name a field of it by its whole path.
     """
     paths = {*names, *(f"metadata.{name}" for name in metadata)}
-    rows = table("lines")["line"].items()
-    return tuple(_phrase(text) for fields, texts in rows if not paths.isdisjoint(fields.split("|")) for text in texts)
+    return tuple(_phrase(text) for fields, texts in _rows() if not paths.isdisjoint(fields) for text in texts)
+
+
+@cache
+def _rows() -> tuple[tuple[list[str], list[str]], ...]:
+    """The table: which fields ask for which phrases."""
+    return tuple((fields.split("|"), texts) for fields, texts in table("lines")["line"].items())
 
 
 @cache

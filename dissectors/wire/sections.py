@@ -178,22 +178,19 @@ def _together(read: Read) -> ReadMany:
     """The same for many messages, which share a budget; None for a broken one, or where all take too much."""
 
     def read_many(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
-        shared = Budget()
-        return [_opened(read, each, numbers, shared) for each, numbers in zip(contents, asked, strict=True)]
+        budget, found = Budget(), []
+        left = budget.left
+        for content, numbers in zip(contents, asked, strict=True):
+            budget.left = most = min(LARGE, left)
+            try:
+                value = read(content, numbers, budget)
+            except FAILURES:
+                value = None
+            left -= most - budget.left
+            found.append(value)
+        return found
 
     return read_many
-
-
-def _opened(read: Read, content: bytes, numbers: tuple[int, ...], shared: Budget) -> Any:
-    budget = Budget(min(LARGE, shared.left))
-    most, budget.items = budget.left, shared.items
-    try:
-        return read(content, numbers, budget)
-    except FAILURES:
-        return None
-    finally:
-        shared.left -= most - budget.left
-        shared.items = budget.items
 
 
 def symbolic(
