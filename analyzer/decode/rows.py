@@ -1,4 +1,4 @@
-"""Rows as other programs read them: the keys of OUTPUT.md, computed a column at a time.
+"""Rows as other programs read them: the keys of docs/reference/output.md, computed a column at a time.
 
 Theory. A key is a function from many row numbers to as many plain values. What the index holds is looked up for all
 rows at once; what needs the body (error, info, findings, fields) decodes each row once, and only when such a key was

@@ -21,7 +21,7 @@ MOST = 1000
 """Comments and names that are told."""
 
 Properties = dict[str, Any]
-"""An object of OUTPUT.md (info)."""
+"""An object of docs/reference/output.md (info)."""
 
 
 def properties(session: Session, rows: int, streams: int) -> Properties:

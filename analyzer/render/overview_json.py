@@ -1,4 +1,4 @@
-"""What an overview and other statistics are in JSON: the keys of OUTPUT.md."""
+"""What an overview and other statistics are in JSON: the keys of docs/reference/output.md."""
 
 from __future__ import annotations
 
