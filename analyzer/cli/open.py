@@ -77,10 +77,10 @@ def command(
         if DRIVER not in os.environ:
             read_keys_from_terminal()
         from tui import run  # half of the start; nothing but this command pays for it
-        from tui.opened import Opened
+        from tui.inputs import StartOptions
 
         limits = Limits(show_secrets=show_secrets)
-        run(session, Opened(title_of(files), limits, theme, follow, wanted, settings(), memory))
+        run(session, StartOptions(title_of(files), limits, theme, follow, wanted, settings(), memory))
         tell_findings(session)
 
 

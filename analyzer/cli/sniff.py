@@ -64,9 +64,11 @@ def command(
             _print(sniffing, printer, wanted)
         else:
             from tui import run  # only the TUI pays for textual
-            from tui.opened import Opened
+            from tui.inputs import StartOptions
 
-            opened = Opened(sniffing.title, printer.limits, theme, following=True, wanted=wanted, config=settings())
+            opened = StartOptions(
+                sniffing.title, printer.limits, theme, following=True, wanted=wanted, config=settings()
+            )
             run(sniffing.session, opened, sniffing)
             sniffing.close()
             _tell_end(sniffing)
