@@ -1,12 +1,13 @@
 # Needs Python 3.11 or later, make and a package registry; nothing else. Everything lives in .venv, see CONTRIBUTING.md.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo picture test test-full bench bench-quick bench-pipeline profile lint format lock clean
+.PHONY: help setup demo picture docs docs-reference test test-full bench bench-quick bench-pipeline profile lint format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 SPARK := .venv/ready-for-spark
 BROKERS := .venv/ready-for-brokers
+DOCS := .venv/ready-for-docs
 CAPTURE ?= captures/mixed.pcapng
 # One more than there are processors: many tests wait for a clock or another process.
 JOBS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
@@ -22,6 +23,8 @@ help:
 	@echo "make profile      where the time goes, by room"
 	@echo "make lint         the checks alone; make format mends what can be mended"
 	@echo "make picture      paint the picture in README.md anew"
+	@echo "make docs         build the site of docs/ into build/site"
+	@echo "make docs-reference   write the pages of docs/reference that are made from the code"
 	@echo "make lock         write requirements/*.lock anew (needs uv)"
 	@echo "make clean        remove .venv and everything that was built"
 
@@ -49,6 +52,11 @@ $(BROKERS): requirements/brokers.lock | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/brokers.lock
 	@touch $@
 
+# What builds the site of docs/.
+$(DOCS): requirements/docs.lock | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.lock
+	@touch $@
+
 demo: $(READY)
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/wireanalyze open $(CAPTURE); \
 	else $(BIN)/wireanalyze info $(CAPTURE) && $(BIN)/wireanalyze list $(CAPTURE); fi
@@ -56,6 +64,13 @@ demo: $(READY)
 # The picture in README.md, painted by the program itself.
 picture: $(READY)
 	$(BIN)/python -m tui.picture captures/mixed.pcapng docs/open.svg
+
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir build/site
+
+# Pages whose text stands in the code already: commands, fields, findings, configuration.
+docs-reference: $(READY)
+	$(BIN)/python -m docs.generate
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -99,6 +114,7 @@ lock:
 	$(LOCK) --extra dev --extra web -c requirements/runtime.lock -o requirements/dev.lock
 	$(LOCK) --extra pipeline -c requirements/dev.lock -o requirements/pipeline.lock
 	$(LOCK) --extra brokers -c requirements/dev.lock -o requirements/brokers.lock
+	$(LOCK) --extra docs -c requirements/dev.lock -o requirements/docs.lock
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -11,11 +11,14 @@ from analyzer.config import load
 from analyzer.query.filter import compiled
 
 ROOT = Path(__file__).parents[1]
-PATH = (ROOT / "docs" / "path-of-a-byte.md").read_text()
-FILTERS = (ROOT / "FILTERS.md").read_text()
+PATH = (ROOT / "docs" / "internals" / "path-of-a-byte.md").read_text()
+FILTERS = (ROOT / "docs" / "reference" / "filters.md").read_text()
 EXAMPLES = re.findall(r"^\| `([^`]+)` \| [^|]+\|$", FILTERS.partition("## Fields")[0], re.MULTILINE)
 SHOWN = re.findall(
-    r"-Y '([^']+)'", "".join((ROOT / name).read_text() for name in ("README.md", "FILTERS.md", "OUTPUT.md"))
+    r"-Y '([^']+)'",
+    "".join(
+        (ROOT / name).read_text() for name in ("README.md", "docs/reference/filters.md", "docs/reference/output.md")
+    ),
 )
 
 

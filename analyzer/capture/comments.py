@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from analyzer.capture import options
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.capture.store import SHIFT, Store
-from analyzer.columns.arrays import Columns
+from analyzer.columns.arrays import ColumnTable
 from dissectors.slotted import slotted
 
 
-class PacketComments(Columns):
+class PacketComments(ColumnTable):
     """Of the packets of a timeline, in their order: `packet`, its number, and the location and bytes of the text."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"packet": np.int64, "at": np.int64, "length": np.int32}

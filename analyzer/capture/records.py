@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyzer.capture.sources import Source
 from analyzer.capture.store import SHIFT
-from analyzer.columns.arrays import Columns
+from analyzer.columns.arrays import ColumnTable
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import field, slotted
 
@@ -92,7 +92,7 @@ class Statistics:
     dropped: int
 
 
-class Comments(Columns):
+class Comments(ColumnTable):
     """Comments on packets of one capture, in its order, several of one packet in theirs.
 
     `record`: location of the packet's first captured byte; `at` and `length`: where the text lies, and its bytes.

@@ -29,7 +29,7 @@ from analyzer.decode.rows import Rows, said_finding
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.insight.counts import streams
 from analyzer.insight.kinds import Group, Kind, grouped
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.amounts import counted
 from analyzer.render.fitting import cells_of, wrapped
 from analyzer.render.objects import write_objects
@@ -70,7 +70,7 @@ _LEVELS = [each.name.lower() for each in Severity]
 @decompression_option
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
+    decode_as: DecodeAsRules,
     reader: Reader,
     severity: str,
     fail_on: str | None,

@@ -26,7 +26,7 @@ from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
 from analyzer.export.forms import FORMS, TABLES, Asked, warning
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @limits_options
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
+    decode_as: DecodeAsRules,
     reader: Reader,
     wanted: Filter | None,
     out: str,

@@ -19,7 +19,7 @@ from analyzer.cli.selecting import selection_options
 from analyzer.cli.terminal import wide_option
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.query.selection import FIRST, Selection
 from analyzer.render.jobs import WINDOW, Deferred, print_together, usual_jobs
 from analyzer.render.printer import Printer
@@ -36,7 +36,7 @@ from analyzer.session import Session, grow_within
 @jobs_option()
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
+    decode_as: DecodeAsRules,
     reader: Reader,
     printer: Printer,
     selection: Selection,

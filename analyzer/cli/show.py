@@ -21,7 +21,7 @@ from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.errors import UserError
 from analyzer.insight.related import known_of
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.known_text import known_objects
 from analyzer.render.lines import print_lines
 from analyzer.render.shown import said_of, shown_lines
@@ -37,7 +37,7 @@ from analyzer.session import Session
 @color_option
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
+    decode_as: DecodeAsRules,
     reader: Reader,
     form: str,
     color: bool,

@@ -26,7 +26,7 @@ from analyzer.cli.terminal import wide_option
 from analyzer.errors import UserError
 from analyzer.live.capture import LiveCapture
 from analyzer.live.sniffing import Sniffing
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.printer import Printer
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @wide_option("--wide")
 @theme_option
 def command(
-    capturing: Capturing, headless: bool, decode_as: Told, printer: Printer, wanted: Filter | None, theme: str
+    capturing: Capturing, headless: bool, decode_as: DecodeAsRules, printer: Printer, wanted: Filter | None, theme: str
 ) -> None:
     """Sniff interfaces and show their messages as they come; without -i, the first interface that is up.
 
@@ -64,9 +64,11 @@ def command(
             _print(sniffing, printer, wanted)
         else:
             from tui import run  # only the TUI pays for textual
-            from tui.opened import Opened
+            from tui.inputs import StartOptions
 
-            opened = Opened(sniffing.title, printer.limits, theme, following=True, wanted=wanted, config=settings())
+            opened = StartOptions(
+                sniffing.title, printer.limits, theme, following=True, wanted=wanted, config=settings()
+            )
             run(sniffing.session, opened, sniffing)
             sniffing.close()
             _tell_end(sniffing)
@@ -81,7 +83,7 @@ def _check_terminal() -> None:
 
 
 @contextmanager
-def _sniffing(capturing: Capturing, decode_as: Told) -> Iterator[Sniffing]:
+def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[Sniffing]:
     """A capture that has begun, and its session. By then this process has no more rights than it keeps."""
     with LiveCapture(capturing.asked, capturing.via) as capture:
         for note in capture.notes:

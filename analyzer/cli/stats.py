@@ -21,7 +21,7 @@ from analyzer.cli.values import Whole
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
 from analyzer.insight.figures import FIGURES
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.query.units import DURATIONS
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Duration(click.ParamType[int]):
 @decompression_option
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
+    decode_as: DecodeAsRules,
     reader: Reader,
     names: tuple[str, ...],
     interval: int | None,

@@ -23,7 +23,7 @@ from analyzer.cli.inputs import open_session
 from analyzer.cli.settings import config_path
 from analyzer.cli.values import Whole
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 
 WORDS = f"{__name__}.words"
 BROWSABLE = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -62,7 +62,7 @@ def command(
     context: click.Context,
     /,
     files: tuple[str, ...],
-    decode_as: Told,
+    decode_as: DecodeAsRules,
     reader: Reader,
     follow: bool,
     host: str,

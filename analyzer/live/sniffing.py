@@ -15,7 +15,7 @@ from analyzer.capture.closing import Closing
 from analyzer.capture.succession import Succession
 from analyzer.errors import UserError
 from analyzer.live.capture import Health, LiveCapture
-from analyzer.messages.decode_as import Where
+from analyzer.messages.decode_as import DecodeAsTarget
 from analyzer.session import Session
 
 Standing = Literal["capturing", "stopping", "stopped"]
@@ -37,7 +37,7 @@ class Sniffing(Closing):
         capture: LiveCapture,
         write: str | None,
         *,
-        decode_as: Mapping[Where, str] | None = None,
+        decode_as: Mapping[DecodeAsTarget, str] | None = None,
         names: bool = True,
         memory: int | None = None,
     ) -> None:

@@ -40,7 +40,7 @@ class Cause(NamedTuple):
 KNOWN: Sequence[Cause] = (
     Cause(
         r"No module named '([\w.]+)'",
-        "the executors have no Python package {0}: give them the environment of this command (see CLUSTERS.md)",
+        "the executors have no Python package {0}: give them this command's environment (see docs/how-to/clusters.md)",
     ),
     Cause(
         r"PYTHON_VERSION_MISMATCH\].*?(\d+\.\d+).*?(\d+\.\d+)",

@@ -12,7 +12,7 @@ from analyzer.capture.output import cannot_write, place, scratch
 from analyzer.capture.packets import Packets
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import known_of, together
+from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline import enrich
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.chosen import Chosen
@@ -35,7 +35,7 @@ def export(files: Sequence[CaptureFile], options: Options) -> Iterator[Found]:
         inputs = list(group)
         origins = Counted(inputs[0].capture_name, [file.name for file in inputs])
         packets = Packets([file.path for file in inputs], watch=origins.see)
-        known, orders = known_of(together(options.decode_as))
+        known, orders = make_rules(merge_rules(options.decode_as))
         with Analysis(packets, known, orders=orders) as session:
             yield from enrich.whole(tables(session.load(), origins, options, named=enrich.needed(TABLES)), TABLES)
 

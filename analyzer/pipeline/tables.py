@@ -1,8 +1,8 @@
-"""The tables and their columns: what a reader of the Parquet files may rely on. OUTPUT.md prints the same.
+"""The tables and their columns, which readers of the Parquet files may rely on.
 
-Within a capture `id` names a message, so (`capture`, `id`) is the key of `messages`, (`capture`, `request_id`) that of
-`exchanges`. Values are those of the rows of OUTPUT.md with the same names. A changed or dropped column counts VERSION
-up.
+docs/reference/output.md prints the same. Within a capture `id` names a message, so (`capture`, `id`) is the key of
+`messages`, (`capture`, `request_id`) that of `exchanges`. Values are those of the rows of docs/reference/output.md with
+the same names. A changed or dropped column counts VERSION up.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from analyzer.capture.packets import FlowTable, PacketBlock, Packets
-from analyzer.messages.decode_as import known_of
+from analyzer.messages.decode_as import make_rules
 from analyzer.session import Analysis
 from analyzer.tcp.streams import SYN
 from dissectors.finding import Finding
@@ -69,7 +69,7 @@ class Replayed(Analysis):
 
     def __init__(self, path: Path, rounds: int, size: int = 1000, rate: int = 5000) -> None:
         self.replay = Replay(path, rounds, size, rate)
-        super().__init__(self.replay, known_of(None)[0])
+        super().__init__(self.replay, make_rules(None)[0])
 
     def __enter__(self) -> Self:
         return self

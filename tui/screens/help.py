@@ -147,12 +147,12 @@ FILTERS = (
     ("source.ip == 10.0.0.0/8 and destination.port == 9092", "by who speaks to whom"),
     ('bytes contains "secret-name"', "bytes anywhere in a message; text contains: in what it decodes to"),
 )
-"""Examples; FILTERS.md has them, too."""
+"""Examples; docs/reference/filters.md has them, too."""
 
 NOTES = (
     "and, or, xor, not; == != < <= > >= contains matches in {a, b} not in {a, b}; any, all, count(), len()",
     "What a message does not have fulfils no comparison: a field alone asks whether it is there.",
-    "wireanalyze fields lists the names; FILTERS.md has the whole language.",
+    "wireanalyze fields lists the names; docs/reference/filters.md has the whole language.",
 )
 
 

@@ -98,7 +98,7 @@ def test_rows_with_nothing_to_say_are_not_decoded(monkeypatch: pytest.MonkeyPatc
             decoded.append(len(message))
             return dissector.values(message, context)
 
-        monkeypatch.setattr("analyzer.messages.defects.values", counted)
+        monkeypatch.setattr("analyzer.messages.defects.decode_values", counted)
         assert sum(1 for _ in checkup(session))
         assert len(decoded) < len(session.rows) // 2
 

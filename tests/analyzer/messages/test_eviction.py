@@ -121,7 +121,7 @@ def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: 
     lore = Lore(session)
     assert lore.learn(first) == set()
     assert lore.learn(count)
-    alone = session.rows.column("marks")[first:] & analyzer.messages.index.Mark.PARTNER_LEFT != 0
+    alone = session.rows.column("marks")[first:] & analyzer.messages.index.RowMark.PARTNER_LEFT != 0
     assert not np.isin(np.flatnonzero(alone) + first, unanswered(session, np.arange(first, count))).any()
 
 

@@ -79,7 +79,7 @@ def blocks(document: str, kind: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def asked(spark: SparkSession) -> Tables:
-    """A capture with errors; its tables are views, as OUTPUT.md has it."""
+    """A capture with errors; its tables are views, as docs/reference/output.md has it."""
     found = read(spark, [str(GOLDEN / "k4_errors.pcap.zst")], Options(fields=False), partitions=1)
     for name in ("exchanges", "summaries"):
         getattr(found, name).cache().createOrReplaceTempView(name)
@@ -88,9 +88,9 @@ def asked(spark: SparkSession) -> Tables:
 
 @pytest.mark.slow
 def test_questions_in_sql(spark: SparkSession, asked: Tables) -> None:
-    slow, old, errors = (spark.sql(text).collect() for text in blocks("OUTPUT.md", "sql spark"))
+    slow, old, errors = (spark.sql(text).collect() for text in blocks("docs/reference/output.md", "sql spark"))
     rows = spark.table("exchanges").collect()
-    assert len(blocks("OUTPUT.md", "sql duckdb")) == 3
+    assert len(blocks("docs/reference/output.md", "sql duckdb")) == 3
 
     waited: dict[Any, list[int]] = defaultdict(list)
     for row in rows:
@@ -120,7 +120,7 @@ def test_questions_in_sql(spark: SparkSession, asked: Tables) -> None:
 def test_the_notebook(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     place: dict[str, Any] = {}
-    for text in blocks("NOTEBOOKS.md", "python"):
+    for text in blocks("docs/how-to/notebooks.md", "python"):
         exec(text, place)  # it is ours
     assert place["spark"] is spark or place["spark"].sparkContext is spark.sparkContext
     assert [row.topic for row in place["topics"].collect()] == ["jg"]

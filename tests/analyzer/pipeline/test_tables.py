@@ -1,4 +1,4 @@
-"""The columns are those that OUTPUT.md promises."""
+"""The columns are those that docs/reference/output.md promises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 from analyzer.pipeline.tables import EVERY, PARTITIONED_BY, VERSION, ddl, schema
 from tests.analyzer.pipeline.house import ROOT
 
-OUTPUT = (ROOT / "OUTPUT.md").read_text()
+OUTPUT = (ROOT / "docs" / "reference" / "output.md").read_text()
 
 
 @pytest.mark.parametrize("table", EVERY)
