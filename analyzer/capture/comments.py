@@ -47,12 +47,12 @@ class PacketComments(ColumnTable):
 
     def text(self, index: int) -> str:
         """One comment, as the file has it."""
-        return options.text(self._store.read(self.cell("at", index), self.cell("length", index)))
+        return options.decode_text(self._store.read(self.cell("at", index), self.cell("length", index)))
 
     def texts(self, indexes: NDArray[np.int64]) -> list[str]:
         """Many of them."""
         read = self._store.read_many(self.column("at")[indexes], self.column("length")[indexes].astype(np.int64))
-        return list(map(options.text, read))
+        return list(map(options.decode_text, read))
 
 
 @slotted(frozen=False)

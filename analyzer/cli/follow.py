@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
-    reader: Reader,
+    reader: ReaderName,
     view: str,
     form: str,
     only: str | None,

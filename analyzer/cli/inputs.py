@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.missing_files import check_names
 from analyzer.cli.notes import tell_findings
@@ -67,7 +67,7 @@ def told(decode_as: Sequence[tuple[DecodeAsTarget, str]]) -> Mapping[DecodeAsTar
 def open_session(
     files: Sequence[str],
     decode_as: Sequence[tuple[DecodeAsTarget, str]],
-    reader: Reader,
+    reader: ReaderName,
     block: int = 32_768,
     *,
     follow: bool = False,
@@ -88,7 +88,9 @@ def open_session(
 
 
 @contextmanager
-def loaded(files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: Reader) -> Iterator[Session]:
+def loaded(
+    files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName
+) -> Iterator[Session]:
     """A session that has read its inputs to their end; what belongs to no row is said on stderr."""
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
@@ -38,7 +38,7 @@ from analyzer.session import Session
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
-    reader: Reader,
+    reader: ReaderName,
     form: str,
     color: bool,
     limits: Limits,

@@ -23,7 +23,7 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.capture.packets import Blocks
+from analyzer.capture.packets import PacketSource
 from analyzer.columns.arrays import Array, Bools
 from analyzer.messages.connection import Connection
 from analyzer.messages.engine import Engine
@@ -65,7 +65,7 @@ class Eviction:
     once more behind it whether they were still there. followers: who is told before rows leave, by what they are.
     """
 
-    def __init__(self, engine: Engine, source: Blocks) -> None:
+    def __init__(self, engine: Engine, source: PacketSource) -> None:
         self._engine, self._source, self._store = engine, source, source.store
         self.followers: dict[type[EvictionListener], EvictionListener] = {}
         self._follows = False
