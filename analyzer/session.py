@@ -48,7 +48,7 @@ class Analysis(SelfClosing):
         # By map, which keeps no block: when the source ends, the last one has gone, and its memory can be given back.
         for closed in map(self.engine.feed, self.source.blocks()):
             yield closed
-            self.eviction.age()
+            self.eviction.evict_silent()
         closed = self.engine.finish()
         self.ended = True
         yield closed
@@ -114,9 +114,9 @@ class Session(Analysis):
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
         told = merge_rules((*(self._told or {}).items(), (where, protocol)))
         if isinstance(self._inputs, FileSuccession):
-            if not self._inputs.over:
+            if not self._inputs.is_finished:
                 raise UserError("what is still being captured can't be read again: stop the capture first")
-            return Session(self._inputs.again(), decode_as=told, names=self._names)
+            return Session(self._inputs.reopen(), decode_as=told, names=self._names)
         if not all(map(os.path.isfile, self._inputs)):
             raise UserError(
                 "what came through a pipe can't be read again: keep it in a file, or say -d when it is opened"
@@ -128,4 +128,4 @@ def grow_within(session: Analysis, limit: int | None) -> Iterator[range]:
     """As Analysis.grow; rows that are due leave as soon as the next ones are asked for. limit: see Eviction.due."""
     for closed in session.grow():
         yield closed
-        session.eviction.leave(session.eviction.due(limit))
+        session.eviction.evict(session.eviction.find_due_row(limit))

@@ -75,7 +75,7 @@ class PacketDecoder:
         self._reassembler = DatagramReassembler() if reassembler is None else reassembler
         self._refused: set[int] = set()
 
-    def segments(self, records: RecordBlock) -> tcp.TcpSegments:
+    def decode_segments(self, records: RecordBlock) -> tcp.TcpSegments:
         """The TCP segments of a block, in the order of its records."""
         parts = [
             part
@@ -160,7 +160,7 @@ class PacketDecoder:
         turn.fate[packet] = PacketFate.PIECE
         network, at = int(inside.network[row]), int(layer.at[row])
         protocol = int(inside.protocol[row])
-        header = self._store.read(network, at - network if version == link.IPV4 else 40)
+        header = self._store.read_bytes(network, at - network if version == link.IPV4 else 40)
         if version == link.IPV6:
             header = header[:6] + bytes([protocol]) + header[7:]
             protocol = -1
@@ -171,7 +171,7 @@ class PacketDecoder:
             int(inside.fragment[row]),
             bool(inside.more[row]),
             header,
-            self._store.read(at, size),
+            self._store.read_bytes(at, size),
         )
         if self._trace is not None:
             # Packets are counted when their chunk has been read.
@@ -187,7 +187,7 @@ class PacketDecoder:
 
         row, at, captured, wire = (int(column[0]) for column in (layer.row, layer.at, layer.captured, layer.wire))
         try:
-            offset = find_innermost_ip(self._store.read(at, min(captured, HEADERS)), kind)
+            offset = find_innermost_ip(self._store.read_bytes(at, min(captured, HEADERS)), kind)
         except UnreadablePacket as error:
             turn.fate[row] = PacketFate.UNREADABLE
             if kind not in self._refused:

@@ -78,7 +78,7 @@ class GrowingFeed:
         """See Feed.fill; looks once more after the end, so that nothing written before it is lost."""
         while True:
             whole, stopped = self._whole.is_set(), self._stop.is_set()
-            waiting, now = self._source.waiting(), time.monotonic()
+            waiting, now = self._source.count_waiting(), time.monotonic()
             quiet, collect = now - self._given, LITTLE_COLLECT if waiting < LITTLE else COLLECT
             if waiting > 0 and (whole or stopped or waiting >= ENOUGH or quiet >= collect):
                 self._given = now

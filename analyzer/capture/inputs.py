@@ -83,17 +83,17 @@ class CaptureInput:
         if regular and not follow:
             hopper = self._recognise()
             if stretch is not None and stretch.begin is not None:
-                hopper.go_on(stretch.begin)
+                hopper.restore_state(stretch.begin)
 
     @property
-    def hopper(self) -> RecordScanner:
+    def scanner(self) -> RecordScanner:
         """What reads it, once that is known. Raises CaptureError when a pipe holds no capture."""
         return self._recognise()
 
     @property
-    def damaged(self) -> bool:
+    def is_damaged(self) -> bool:
         """Whether the packets ended before the capture did."""
-        return self._hopper is not None and (self._hopper.broken or not self._feed.final)
+        return self._hopper is not None and (self._hopper.is_damaged or not self._feed.final)
 
     @property
     def position(self) -> int:
@@ -107,12 +107,12 @@ class CaptureInput:
             block = hopper.read_block()
             if block is not None:
                 yield block
-            elif hopper.broken or not self._feed.fill():
+            elif hopper.is_damaged or not self._feed.fill():
                 break
         if self._feed.final:
             hopper.finish()
 
-    def again(self) -> Iterator[RecordBlock]:
+    def reread(self) -> Iterator[RecordBlock]:
         """The records of blocks() that were not let go of, as far as blocks() has been read."""
         if self._hopper is None:
             return
@@ -123,7 +123,7 @@ class CaptureInput:
         # A pipe may have brought more behind the damage that ended the reading.
         left = self.info.packets - self.released
         if self._begin is not None:
-            hopper.go_on(self._begin)
+            hopper.restore_state(self._begin)
         while left > 0 and (block := hopper.read_block()) is not None:
             yield block.take(slice(left))
             left -= len(block)

@@ -85,7 +85,7 @@ class PacketSource(Protocol):
         """What was damaged, as far as blocks() has been read."""
 
     @property
-    def gone(self) -> int:
+    def removed_before(self) -> int:
         """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
 
     def blocks(self) -> Iterator[PacketBlock]:
@@ -184,7 +184,7 @@ class PacketReader(SelfClosing):
     @property
     def follows(self) -> bool:
         """Whether it goes on at the end, for more may come."""
-        return self._follow or (self.succession is not None and not self.succession.over)
+        return self._follow or (self.succession is not None and not self.succession.is_finished)
 
     @property
     def size(self) -> int | None:
@@ -215,12 +215,12 @@ class PacketReader(SelfClosing):
         for records in records_of_all:
             if self._watch is not None:
                 self._watch(records)
-            self.comments.place(records, before)
+            self.comments.number_comments(records, before)
             if self.began is None and len(records):
                 self.began = int(records.time[0])
             block = make_packet_block(self._decoder, self.flows, records, before)
             before += len(records)
-            gone, self._told_gone = self._told_gone, self.gone
+            gone, self._told_gone = self._told_gone, self.removed_before
             if len(block) or gone < self._told_gone:
                 yield block
             del records, block
@@ -230,10 +230,10 @@ class PacketReader(SelfClosing):
     def _of_parts(self) -> Iterator[RecordBlock]:
         """The records of one file of a succession after the other."""
         assert self.succession is not None
-        for part in self.succession.read(self._stop):
+        for part in self.succession.iterate_files(self._stop):
             self._tell_problems()
             one = self._open(part.path, part)
-            self.comments.only(one.info)
+            self.comments.restrict_to(one.info)
             part.input = one
             try:
                 yield from one.blocks()
@@ -255,29 +255,29 @@ class PacketReader(SelfClosing):
 
     def _place_comments(self) -> None:
         """Numbers the packets that have comments, when another reader has numbered the packets."""
-        for before, records in self.again_numbered():
-            self.comments.place(records, before)
+        for before, records in self.reread_numbered():
+            self.comments.number_comments(records, before)
 
-    def again(self) -> Iterator[RecordBlock]:
+    def reread_records(self) -> Iterator[RecordBlock]:
         """The records of the timeline from `first` on once more, as far as blocks() has been read (by the native
         reader; several captures: to their end)."""
         if self.succession is None:
-            return merge_captures([one.again() for one in self._inputs])
-        return chain.from_iterable(one.again() for one in tuple(self._inputs))
+            return merge_captures([one.reread() for one in self._inputs])
+        return chain.from_iterable(one.reread() for one in tuple(self._inputs))
 
-    def again_numbered(self) -> Iterator[tuple[int, RecordBlock]]:
+    def reread_numbered(self) -> Iterator[tuple[int, RecordBlock]]:
         """The same, each block with how many packets come before it."""
         before = self.first - 1
-        for records in self.again():
+        for records in self.reread_records():
             yield before, records
             before += len(records)
 
-    def blocks_again(self, trace: list[FoundFragment]) -> Iterator[PacketBlock]:
+    def reread_blocks(self, trace: list[FoundFragment]) -> Iterator[PacketBlock]:
         """The same as blocks; flows are numbered anew. Pieces of datagrams are added to `trace` before their block."""
         flows = FlowTable()
         decoder = PacketDecoder(self.store, flows, [], trace)
         decoder.counts.packets = self.first - 1
-        for before, records in self.again_numbered():
+        for before, records in self.reread_numbered():
             yield make_packet_block(decoder, flows, records, before)
 
     @property
@@ -288,9 +288,9 @@ class PacketReader(SelfClosing):
         return 1 + (self._inputs[0].released if len(self._inputs) == 1 else 0)
 
     @property
-    def gone(self) -> int:
+    def removed_before(self) -> int:
         """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
-        return 1 if self.succession is None else self.succession.left
+        return 1 if self.succession is None else self.succession.removed_before
 
     def release(self, packet: int) -> None:
         """Nobody will ask for packets before that number: files that lie wholly before it are closed, and of the spool
@@ -313,7 +313,7 @@ class PacketReader(SelfClosing):
         if (alone or (self.succession is not None and self.store.appended)) and before - last >= MARKED:
             if len(self._marks) == MOST_MARKS:
                 self._marks = deque(islice(self._marks, 1, None, 2))
-            standing = self._inputs[0].hopper.standing() if alone else None
+            standing = self._inputs[0].scanner.save_state() if alone else None
             self._marks.append(_Mark(before + 1, self.store.appended, standing))
 
     def _forget(self, parts: Sequence[SuccessionFile]) -> None:
@@ -341,8 +341,8 @@ class PacketReader(SelfClosing):
 
 def make_packet_block(decoder: PacketDecoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:
     """The TCP packets among records of a timeline, of which `before` others came before."""
-    segments = decoder.segments(records)
-    flow, direction = flows.number(segments.source, segments.destination)
+    segments = decoder.decode_segments(records)
+    flow, direction = flows.number_flows(segments.source, segments.destination)
     return PacketBlock(
         number=segments.row + (before + 1),
         time=records.time[segments.row],

@@ -66,14 +66,14 @@ class PcapngScanner(RecordScanner):
         self._look = SHORT_WINDOW
 
     def _learned(self) -> Sequence[int | str]:
-        return (self._time, int(self._undefined), self.info.snaplen, *self._section.told())
+        return (self._time, int(self._undefined), self.info.snaplen, *self._section.export_state())
 
     def _learn(self, standing: ScanState) -> None:
-        time, undefined, snaplen, order, *rest = standing.told
+        time, undefined, snaplen, order, *rest = standing.learned
         self._packets = standing.records
         self._time, self._undefined, self.info.snaplen = int(time), bool(undefined), int(snaplen)
         self._section = PcapngSection(str(order), self.info)
-        self._section.learn([int(each) for each in rest])
+        self._section.restore_state([int(each) for each in rest])
 
     def _hop(self, room: int) -> RecordBlock | None:
         window = self._window()

@@ -87,12 +87,12 @@ class PcapngSection:
     def __len__(self) -> int:
         return len(self._links)
 
-    def told(self) -> tuple[int | str, ...]:
+    def export_state(self) -> tuple[int | str, ...]:
         """What it takes to read packets of this section: the byte order, then whole numbers."""
         ways = ((link, clock.resolution, clock.offset) for link, clock in zip(self._links, self._clocks, strict=True))
         return (self.order, self.snaplen, *(number for way in ways for number in way))
 
-    def learn(self, numbers: Sequence[int]) -> None:
+    def restore_state(self, numbers: Sequence[int]) -> None:
         """Takes the whole numbers that told() gave."""
         self.snaplen = numbers[0]
         self._links = list(numbers[1::3])

@@ -119,7 +119,7 @@ class ScanState(NamedTuple):
     position: int
     records: int
     place: int
-    told: Sequence[int | str] = ()
+    learned: Sequence[int | str] = ()
 
 
 class CaptureRange(NamedTuple):
@@ -190,7 +190,7 @@ class RecordScanner(ABC):
         self.base = file << SHIFT
         self.info = info
         self.position = 0
-        self.broken = False
+        self.is_damaged = False
         self._findings = findings
         self._limit = block
 
@@ -198,7 +198,7 @@ class RecordScanner(ABC):
         """The next packets as far as their bytes are there; None when there is none (now, or for good)."""
         parts: list[RecordBlock] = []
         room = self._limit
-        while room > 0 and not self.broken:
+        while room > 0 and not self.is_damaged:
             part = self._hop(room)
             if part is None:
                 break
@@ -217,7 +217,7 @@ class RecordScanner(ABC):
         end = self.position + size
         # Going for the last byte of it would take many small steps, and each looks at a whole window.
         enough = end - size // 32
-        while self.position < enough and not self.broken:
+        while self.position < enough and not self.is_damaged:
             usual = self.position // self.info.packets if self.info.packets else LARGEST_BLOCK
             block = self._hop(min(max((end - self.position) // usual, 1), LARGEST_BLOCK))
             if block is None:
@@ -226,12 +226,12 @@ class RecordScanner(ABC):
                 self.info.count(block)
                 yield block
 
-    def standing(self) -> ScanState:
+    def save_state(self) -> ScanState:
         """Where it is, having begun at the beginning."""
         latest = LOWEST if self.info.last is None else self.info.last
         return ScanState(self.position, self.info.packets, latest, self._learned())
 
-    def go_on(self, standing: ScanState) -> None:
+    def restore_state(self, standing: ScanState) -> None:
         """Reads on from where another hopper of the same capture was."""
         self.position = standing.position
         self._learn(standing)
@@ -251,11 +251,11 @@ class RecordScanner(ABC):
     def finish(self) -> None:
         """Says that no more bytes will come: what is left over is damage."""
         left = self.source.size() - self.position
-        if left > 0 and not self.broken:
+        if left > 0 and not self.is_damaged:
             self.damage(self.position, f"it ends in the middle of a record, of which {left} bytes are there")
 
     def damage(self, position: int, what: str) -> None:
         """Ends the reading of this capture with its one Finding."""
-        self.broken = True
+        self.is_damaged = True
         text = f"{self.info.path} is damaged at byte {position}: {what}; the packets before it are read"
         self._findings.append(Finding(Severity.ERROR, "damaged-capture", text, offset=position))

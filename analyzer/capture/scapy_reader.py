@@ -67,7 +67,7 @@ def _timed(one: CaptureInput) -> Iterator[tuple[int, Packet]]:
     for _ in one.blocks():
         pass
     place = 0
-    left = one.info.packets if one.damaged else sys.maxsize
+    left = one.info.packets if one.is_damaged else sys.maxsize
     file: IO[bytes] = os.fdopen(one.source.duplicate(), "rb")
     with file, PcapReader(cast(str, file)) as reader:
         for _ in range(left):
@@ -156,7 +156,7 @@ def _row(number: int, time: int, packet: Packet) -> _Row | None:
 
 def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
     ends = [np.array([_endpoint(row, side, flows) for row in rows], np.uint64) for side in (0, 1)]
-    flow, direction = flows.number(*ends)
+    flow, direction = flows.number_flows(*ends)
     return PacketBlock(
         number=np.array([row.number for row in rows], np.int64),
         time=np.array([row.time for row in rows], np.int64),
@@ -173,5 +173,5 @@ def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
 
 def _endpoint(row: _Row, side: int, flows: FlowTable) -> int:
     address = np.frombuffer(row.destination if side else row.source, np.uint8).reshape(1, -1)
-    code = flows.ipv4(address) if address.size == 4 else flows.ipv6(address)
+    code = flows.encode_ipv4(address) if address.size == 4 else flows.encode_ipv6(address)
     return int(code[0]) << 16 | row.ports[side]

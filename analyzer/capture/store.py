@@ -99,7 +99,7 @@ class Store:
             self._annex_id = self.add(self._annex)
         return self._annex_id << SHIFT | self._annex.append(data)
 
-    def read(self, location: int, length: int) -> bytes:
+    def read_bytes(self, location: int, length: int) -> bytes:
         """`length` bytes at `location`; those behind the end of the source are 0."""
         return bytes(self._sources[location >> SHIFT].window(location & POSITION, length)).ljust(length, b"\0")
 
@@ -113,9 +113,9 @@ class Store:
         found = self._common(locations, lengths)
         if found is not None:
             return list(map(bytes, _pieces(found[0], locations - found[1], lengths)))
-        return [self.read(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
+        return [self.read_bytes(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
 
-    def joined(self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"") -> bytes:
+    def read_joined(self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"") -> bytes:
         """The same, one behind the other, and something behind the last."""
         found = self._common(locations, lengths)
         if found is None:

@@ -77,21 +77,21 @@ class RangeReader(SelfClosing):
         return self._begin.records
 
     @property
-    def hopper(self) -> RecordScanner:
+    def scanner(self) -> RecordScanner:
         """What stands at the beginning of the stretch."""
-        return self._input.hopper
+        return self._input.scanner
 
     @property
-    def standing(self) -> ScanState:
+    def scan_state(self) -> ScanState:
         """Where it has come to: whoever reads on from there has the same capture."""
-        there, info = self.hopper.standing(), self.info
+        there, info = self.scanner.save_state(), self.info
         place = self._begin.place if info.last is None else max(self._begin.place, info.last)
         return there._replace(records=self.before + info.packets, place=place)
 
     @property
-    def damaged(self) -> bool:
+    def is_damaged(self) -> bool:
         """Whether its packets end before the stretch does."""
-        return self._input.damaged
+        return self._input.is_damaged
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], PacketBlock]]:
         """Blocks of at least one TCP packet, and the place in time of each: the highest time of its file so far."""
@@ -123,7 +123,7 @@ class RangeReader(SelfClosing):
             for one in reversed(found):
                 decoder = PacketDecoder(one.store, self.flows, [], reassembler=reassembler)
                 for records in one.records:
-                    decoder.segments(records)
+                    decoder.decode_segments(records)
         finally:
             for one in found:
                 one.store.close()

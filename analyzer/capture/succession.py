@@ -76,7 +76,7 @@ class FileSuccession:
         self._over = self._closed = False
         self.problems: list[str] = []
 
-    def begun(self, path: str) -> bool:
+    def add_file(self, path: str) -> bool:
         """A file was begun, and the one before it is whole. Whether it is open now: only then may its name go."""
         try:
             descriptor = CLOSED if self._closed else open_capture(path)
@@ -91,7 +91,7 @@ class FileSuccession:
             self._changed.notify_all()
             return self._closed or descriptor != CLOSED
 
-    def gone(self, path: str) -> None:
+    def remove_file(self, path: str) -> None:
         """The ring took a file away: once it has been read its rows may leave, and then it is closed."""
         with self._changed:
             for part in self._parts:
@@ -99,7 +99,7 @@ class FileSuccession:
                     part.gone = True
                     break
 
-    def ended(self) -> None:
+    def finish(self) -> None:
         """No further file will begin, and the last one is whole."""
         with self._changed:
             self._finish_last()
@@ -111,7 +111,7 @@ class FileSuccession:
             part.whole.set()
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether it has ended."""
         return self._over
 
@@ -121,14 +121,14 @@ class FileSuccession:
         with self._changed:
             return list(self._parts)
 
-    def read(self, stop: threading.Event) -> Iterator[SuccessionFile]:
+    def iterate_files(self, stop: threading.Event) -> Iterator[SuccessionFile]:
         """The files as they begin, until there are no more; when `stop` is set, until there are none for now."""
         number = 1
         while (part := self._next(stop)) is not None:
             part.first = number
             if self._is_open(part):
                 yield part
-            part.only_ours = part.source.only_ours()
+            part.only_ours = part.source.count_unlinked()
             part.is_read = True
             number = part.end
             with self._changed:
@@ -136,12 +136,12 @@ class FileSuccession:
                 early = self._given - 1 - AWAKE
                 tired = self._parts[early] if early >= 0 else None
             if tired is not None:
-                tired.source.rest()
+                tired.source.release_descriptor()
 
     def _is_open(self, part: SuccessionFile) -> bool:
         """Whether a file has a descriptor, at the latest now."""
         try:
-            part.source.open()
+            part.source.ensure_open()
         except OSError as error:
             if len(self.problems) < MOST_PROBLEMS:
                 text = f"cannot open {part.path}: {error.strerror}; what was captured to it is not shown"
@@ -166,7 +166,7 @@ class FileSuccession:
             return self._before
 
     @property
-    def left(self) -> int:
+    def removed_before(self) -> int:
         """The number of the first packet that lies in no file that has gone; 1: all are there."""
         with self._changed:
             files, size, number = len(self._parts), self._only_ours, self._before
@@ -199,15 +199,15 @@ class FileSuccession:
                 self._given -= 1
             return found
 
-    def again(self) -> FileSuccession:
+    def reopen(self) -> FileSuccession:
         """The files that are held, from their beginning, as a succession that has ended."""
         found = FileSuccession()
         for part in self.parts:
             with contextlib.suppress(OSError):
                 found._parts.append(other := SuccessionFile(part.path, part.source.duplicate()))
                 other.whole.set()
-                other.source.rest()
-        found.ended()
+                other.source.release_descriptor()
+        found.finish()
         return found
 
     def save(self, path: str, *, force: bool = False) -> int:

@@ -115,7 +115,7 @@ def _say_unmet(session: Session, decode_as: Sequence[tuple[DecodeAsTarget, str]]
     numbers = [where.number for where, _ in decode_as if isinstance(where, StreamNumber) and where.number >= count]
     told = [where for where, _ in decode_as if isinstance(where, StreamEnds)]
     known = {name_stream(session, stream) for stream in range(count)} if told else set()
-    unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.turned.name})]
+    unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.reverse.name})]
     for name in unmet:
         click.echo(sentence(f"-d: there is no stream {name}: the input has {count:,}, counted from 0"), err=True)
 

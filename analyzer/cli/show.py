@@ -60,7 +60,7 @@ def _object(session: Session, row: int) -> dict[str, Any]:
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None)
     tree, packets = fragments.tree(session, row), list_packets(session, row)
     known = known_of(session, row, tree)  # which writes names beside ids in the tree
-    _add_comments(packets, session.comments.of_message(packets))
+    _add_comments(packets, session.comments.read_message(packets))
     found = tree_object(said_of(read_header(session, row), cells), tree)
     return found | {"row": cells, "packets": packets, **known_objects(known)}
 

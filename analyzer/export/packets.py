@@ -101,7 +101,7 @@ def _add_neighbours(session: Session, wanted: Bools, streams: Bools) -> None:
     """Adds to `wanted`, in place, handshakes and ends of `streams`, and all pieces of datagrams of which one is."""
     trace: list[FoundFragment] = []
     openings = _Openings(streams)
-    for block in session.packets.blocks_again(trace):
+    for block in session.packets.reread_blocks(trace):
         wanted[openings.packets(block)] = True
     # What is in a datagram was put together after it: so backwards.
     for numbers in reversed(_datagrams(trace)):

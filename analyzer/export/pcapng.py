@@ -64,7 +64,7 @@ def write(session: Session, wanted: Bools, output: Output) -> int:
     for each in inputs.values():
         output.writelines(each.names())
     count = 0
-    for before, records in session.packets.again_numbered():
+    for before, records in session.packets.reread_numbered():
         rows = np.flatnonzero(wanted[before + 1 : before + 1 + len(records)])
         count += len(rows)
         for part in _parts(records.take(rows)):
@@ -112,8 +112,8 @@ class _Input:
                 yield encode_block(NAMES, b"".join(records) + encode_option(0, b""))
 
     def _body(self, one: DescriptionBlock) -> bytes:
-        (length,) = struct.unpack(one.order + "I", self._store.read(self._base | one.position + 4, 4))
-        return self._store.read(self._base | one.position + 8, length - 12)
+        (length,) = struct.unpack(one.order + "I", self._store.read_bytes(self._base | one.position + 4, 4))
+        return self._store.read_bytes(self._base | one.position + 8, length - 12)
 
     def packets(self, at: Ints, captured: Ints) -> tuple[Ints, list[bytes]]:
         """For packets of this capture: their interfaces in the output, and their options."""

@@ -116,7 +116,7 @@ def frame_bytes(session: Session, row: int, frame: Frame, rows: int, *, show_sec
 
     Without knowing where its payload belongs all of it is hidden.
     """
-    data = session.source.store.read(frame.at, frame.captured)
+    data = session.source.store.read_bytes(frame.at, frame.captured)
     if show_secrets:
         return data, []
     if frame.tcp is None or frame.begin is None:
@@ -161,7 +161,7 @@ def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Int
 def _records(session: Session, numbers: Ints) -> RecordBlock:
     """The records of packets, whose numbers rise; fewer where the capture has become shorter."""
     parts = [make_empty_block()]
-    for before, block in session.packets.again_numbered() if len(numbers) else ():
+    for before, block in session.packets.reread_numbered() if len(numbers) else ():
         first, stop = np.searchsorted(numbers, [before, before + len(block)], "right").tolist()
         mine = numbers[first:stop]
         if len(mine):
@@ -188,7 +188,7 @@ def _segments(session: Session, records: RecordBlock) -> TcpSegments | None:
     if not len(records):
         return None
     if session.ended or not session.packets.counts.fragments:
-        return PacketDecoder(store, FlowTable(), []).segments(records)
+        return PacketDecoder(store, FlowTable(), []).decode_segments(records)
     # The decoder keeps datagrams that it has put together, where the thread that reads may be doing the same.
     usual = read_usual_segments(store, records)
     return None if usual is None else usual[0]

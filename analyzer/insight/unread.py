@@ -100,7 +100,7 @@ def others(session: Session) -> list[Other]:
     """The packets that are not TCP, the most frequent first; of the first LOOKED_AT packets."""
     counts: Counter[str] = Counter()
     looked = 0
-    for records in session.packets.again():
+    for records in session.packets.reread_records():
         for part in _kinds(session, records):
             counts.update(part)
         looked += len(records)

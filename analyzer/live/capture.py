@@ -137,7 +137,7 @@ class LiveCapture(SelfClosing):
         """Waits for it. Raises CaptureError."""
         until = None if self._started.asks else time.monotonic() + TO_OPEN
         while True:
-            line = self._lines.next(until)
+            line = self._lines.read_message(until)
             if isinstance(line, ReadyMessage):
                 return line
             if isinstance(line, FailureMessage):
@@ -193,13 +193,13 @@ class LiveCapture(SelfClosing):
 
     def _listen(self) -> None:
         """All that the child says, until its end; a thread."""
-        while (line := self._lines.next(None)) is not None:
+        while (line := self._lines.read_message(None)) is not None:
             self._word = time.monotonic()
             run = self._run
             if run is None:
                 continue
             if isinstance(line, FileBegunMessage | FileRemovedMessage):
-                run.file(line)
+                run.announce_file(line)
             with self._lock:
                 self._count(run, line)
             if isinstance(line, RunEndMessage | FailureMessage):
@@ -221,16 +221,16 @@ class LiveCapture(SelfClosing):
         if isinstance(line, CountMessage | RunEndMessage):
             run.count(line, time.monotonic())
         elif isinstance(line, FileBegunMessage):
-            run.began(line.path)
+            run.count_file(line.path)
         elif isinstance(line, FileRemovedMessage):
             run.gone += 1
 
     def _finish(self, run: RunMonitor, problem: str | None) -> None:
         """The end of a run, however it came. Who follows it is told first: who asks for `stopped` finds all of it."""
-        run.succession.ended()
-        run.forget()
+        run.succession.finish()
+        run.remove_spool()
         with self._lock:
-            self.problem = run.told(problem)
+            self.problem = run.explain_problem(problem)
             self._running = False
 
 
@@ -242,7 +242,7 @@ class _Lines:
         self._stream = child.stdout
         self._rest = b""
 
-    def next(self, until: float | None) -> ChannelMessage | None:
+    def read_message(self, until: float | None) -> ChannelMessage | None:
         """The next one, waiting until a time of time.monotonic() for it; None at the end, or if none came."""
         while True:
             while b"\n" in self._rest:

@@ -116,7 +116,7 @@ class DumpcapTap:
         return self._problem
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See Tap: until dumpcap has ended."""
         return self._running
 

@@ -23,13 +23,13 @@ MOST_TOLD = 4096
 class FileFollower(Protocol):
     """What is told of files; a Succession."""
 
-    def begun(self, path: str) -> bool:
+    def add_file(self, path: str) -> bool:
         """A file has been begun, and the one before is whole. Whether it is open now: only then its name may go."""
 
-    def gone(self, path: str) -> None:
+    def remove_file(self, path: str) -> None:
         """A file has been taken away."""
 
-    def ended(self) -> None:
+    def finish(self) -> None:
         """No further file comes; the last one is whole."""
 
 
@@ -56,16 +56,16 @@ class RunMonitor:
         self.health, self.gone, self._last = RunHealth(), 0, ""
         self._told: deque[tuple[int, float]] = deque()
 
-    def file(self, line: FileBegunMessage | FileRemovedMessage) -> None:
+    def announce_file(self, line: FileBegunMessage | FileRemovedMessage) -> None:
         """Tells who follows; once they have a file that nobody keeps, its name goes."""
         if isinstance(line, FileRemovedMessage):
-            self.succession.gone(line.path)
+            self.succession.remove_file(line.path)
             return
-        if self.succession.begun(line.path) and self.spool is not None:
+        if self.succession.add_file(line.path) and self.spool is not None:
             with suppress(OSError):
                 os.unlink(line.path)
 
-    def began(self, path: str) -> None:
+    def count_file(self, path: str) -> None:
         """Counts a file."""
         self._last = path
         self.health = replace(self.health, files=self.health.files + 1)
@@ -102,7 +102,7 @@ class RunMonitor:
         of = f" {kept:,} files" if kept == self.health.files else f" {self.health.files:,} files, {kept:,} of them kept"
         return f" to{of}, the last of them {self._last}"
 
-    def told(self, problem: str | None) -> str | None:
+    def explain_problem(self, problem: str | None) -> str | None:
         """A problem for the user, who has never heard of the names of files that nobody keeps."""
         if problem is None or self.spool is None or self.spool not in problem:
             return problem
@@ -110,7 +110,7 @@ class RunMonitor:
             f"no more packets could be written to {tempfile.gettempdir()}: say -w FILE, or set TMPDIR to another folder"
         )
 
-    def forget(self) -> None:
+    def remove_spool(self) -> None:
         """Takes away what is left of files that nobody keeps."""
         if self.spool is not None:
             shutil.rmtree(self.spool, ignore_errors=True)

@@ -34,11 +34,11 @@ class BatchMerger:
         self._latest[tap] = max(self._latest[tap], taken.last)
         self._kept.append(_copy(taken))
 
-    def due(self, now: int) -> PacketBatch | None:
+    def take_due(self, now: int) -> PacketBatch | None:
         """What no tap can come before any more; now: ns since 1970."""
         return self._up_to(min(max(latest, now - HOLD) for latest in self._latest))
 
-    def rest(self) -> PacketBatch | None:
+    def take_rest(self) -> PacketBatch | None:
         """All there is, for no more will come."""
         return self._up_to(np.iinfo(np.int64).max)
 
@@ -49,9 +49,9 @@ class BatchMerger:
             assert each.times is not None
             due = int(np.searchsorted(each.times, horizon, side="right"))
             if due:
-                gone.append(each.part(0, due))
+                gone.append(each.slice(0, due))
             if due < each.packets:
-                kept.append(each.part(due, each.packets))
+                kept.append(each.slice(due, each.packets))
         self._kept = kept
         return _merged(gone) if gone else None
 

@@ -121,10 +121,10 @@ class PacketRing:
     @property
     def problem(self) -> str | None:
         """See Tap."""
-        return self._error if self._error is not None and not self.left else None
+        return self._error if self._error is not None and not self.has_more else None
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See Tap. The kernel has counted what it put into the ring."""
         received, dropped = self.counters()
         return self._taken < received - dropped

@@ -29,7 +29,7 @@ class MemoryPieces:
     rows: NDArray[np.uintp]
     owner: object
 
-    def part(self, begin: int, end: int) -> MemoryPieces:
+    def slice(self, begin: int, end: int) -> MemoryPieces:
         """Some of them, in order."""
         return MemoryPieces(self.rows[begin:end], self.owner)
 

@@ -91,11 +91,11 @@ class FileRotation:
             fits = min(some, max(self._ring.packets - self._packets, 0)) if self._ring.packets else some
             if self._ring.size:
                 fits = min(fits, _fitting(ends, begin, self._ring.size - self._size + before))
-            if not fits and self._packets and not (fits := self._belated(taken.part(begin, begin + some))):
+            if not fits and self._packets and not (fits := self._belated(taken.slice(begin, begin + some))):
                 self._rotate()
                 continue
             some = max(fits, 1)
-            self._append(taken.part(begin, begin + some))
+            self._append(taken.slice(begin, begin + some))
             begin += some
         self.over |= bool(self._until.packets) and self.packets >= self._until.packets
 

@@ -58,7 +58,7 @@ class CaptureRun:
         self._end = time.monotonic() + asked.until.seconds if asked.until.seconds else None
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """See the class."""
         return self._files.over or (self._end is not None and time.monotonic() >= self._end)
 
@@ -90,7 +90,7 @@ class CaptureRun:
             self._merging.add(self._all.index(tap), taken)
         return True
 
-    def lose(self, tap: Tap) -> None:
+    def drop_tap(self, tap: Tap) -> None:
         """A tap will give nothing any more."""
         self.taps.remove(tap)
         self._lost.append(str(tap.problem))
@@ -98,7 +98,7 @@ class CaptureRun:
     def tick(self, now: float) -> None:
         """What time brings; now: time.monotonic()."""
         if self._merging:
-            self._write(self._merging.due(time.time_ns()))
+            self._write(self._merging.take_due(time.time_ns()))
         if not self._files.over:
             self._files.tick(now)
         if self._last_told[0] != self._files.packets and now >= self._told + OFTEN:
@@ -116,15 +116,15 @@ class CaptureRun:
         for tap in self.taps:
             while self.take(tap):
                 pass
-        return any(tap.left for tap in self.taps)
+        return any(tap.has_more for tap in self.taps)
 
     def finish(self) -> None:
         """Makes the files whole."""
         if self._merging:
-            self._write(self._merging.rest())
+            self._write(self._merging.take_rest())
         self._files.finish()
 
-    def stopped(self, problem: str | None) -> RunEndMessage:
+    def make_end_message(self, problem: str | None) -> RunEndMessage:
         """How it went."""
         self._counters()
         return RunEndMessage(self._files.packets, self._dropped, self._files.size, problem)

@@ -53,7 +53,7 @@ class ScapyTap:
         self._halted = True
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See Tap. Nothing, once there was nothing."""
         return False
 

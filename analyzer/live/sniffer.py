@@ -102,7 +102,7 @@ class Sniffer:
         for tap in self._taps:
             self._poll.register(tap, select.POLLIN)
         self._run = run
-        if run.over:
+        if run.is_over:
             self._stop(run)
 
     def _turn(self, run: CaptureRun, ready: set[int]) -> None:
@@ -110,16 +110,16 @@ class Sniffer:
         try:
             for tap in [tap for tap in run.taps if tap.fileno() in ready]:
                 for _ in range(AT_ONCE):
-                    if run.over or not run.take(tap):
+                    if run.is_over or not run.take(tap):
                         break
                 if tap.problem is not None:
                     self._poll.unregister(tap)
-                    run.lose(tap)
+                    run.drop_tap(tap)
             run.tick(time.monotonic())
         except CaptureError as error:
             self._finish(run, str(error))
             return
-        if run.over or not run.taps:
+        if run.is_over or not run.taps:
             self._stop(run)
 
     def _stop(self, run: CaptureRun) -> None:
@@ -139,7 +139,7 @@ class Sniffer:
         run.halt()
         for tap in run.taps:
             self._poll.unregister(tap)
-        self._telling(run.stopped(problem))
+        self._telling(run.make_end_message(problem))
         self._run = None
 
     def _remove_spool(self) -> None:

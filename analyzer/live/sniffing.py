@@ -60,7 +60,7 @@ class LiveSession(SelfClosing):
         return session
 
     @property
-    def read(self) -> int:
+    def packets_read(self) -> int:
         """Packets of the present run that the session has read."""
         return self.session.packets.counts.packets
 
@@ -83,11 +83,11 @@ class LiveSession(SelfClosing):
 
     def health(self) -> RunHealth:
         """How much was captured, what was dropped, how far the session is behind. From any thread."""
-        return self._capture.health(self.read)
+        return self._capture.health(self.packets_read)
 
     def summary(self) -> str:
         """One sentence for the end of the run."""
-        return self._capture.summary(self.read)
+        return self._capture.summary(self.packets_read)
 
     def stop(self) -> None:
         """Asks the capture to stop; returns at once. What was captured is still read."""

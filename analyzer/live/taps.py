@@ -34,14 +34,14 @@ class PacketBatch:
     ends: Sequence[int] | NDArray[np.int64]
     times: NDArray[np.int64] | None = None
 
-    def part(self, begin: int, end: int) -> PacketBatch:
+    def slice(self, begin: int, end: int) -> PacketBatch:
         """The packets from `begin` (counted from 0) up to, and without, `end`, of which there is at least one."""
         if (begin, end) == (0, self.packets):
             return self
         before = int(self.ends[begin - 1]) if begin else 0
         behind = int(self.ends[end - 1])
         blocks = (
-            self.blocks.part(begin, end)
+            self.blocks.slice(begin, end)
             if isinstance(self.blocks, MemoryPieces)
             else memoryview(self.blocks)[before:behind]
         )
@@ -73,7 +73,7 @@ class Tap(Protocol):
         """See the class."""
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See the class."""
 
     def fileno(self) -> int:

@@ -32,14 +32,14 @@ class LengthReader(ABC):
     width: int
 
     @abstractmethod
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """Of messages at locations, of which the first `room` bytes are at hand: at least `width`, and no gap in them.
 
         0: no message begins so, or one that only the plain road knows. Negative: this is not enough to tell.
         """
 
     @abstractmethod
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """The same of one message, of which more is at hand."""
 
 
@@ -61,7 +61,7 @@ class PrefixLengths(LengthReader):
         self._framing, self._store = framing, store
         self.width = framing.width
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
         size = np.zeros(len(at), np.int64)
         for column in self._store.gather(at, self.width).T:
@@ -71,7 +71,7 @@ class PrefixLengths(LengthReader):
         sound = (size >= max(self._framing.minimum, 1)) & (size <= self._framing.maximum)
         return np.where(sound, size + self.width, 0)
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one."""
         head = message.read(0, self.width)
         if len(head) < self.width:
@@ -88,7 +88,7 @@ class VarintLengths(LengthReader):
         self._framing, self._store = framing, store
         self.width = framing.offset + 1
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
         offset, width = self._framing.offset, self._framing.width
         there = self._store.gather(at + offset, width).astype(np.int64)
@@ -100,7 +100,7 @@ class VarintLengths(LengthReader):
         found = np.where(whole <= self._framing.maximum, whole, 0)
         return np.where(ended.any(axis=1), found, np.where(room < offset + width, -1, 0))
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one."""
         return self._framing.length(message, False)
 
@@ -113,7 +113,7 @@ class FramerLengths(LengthReader):
         self._dissector, self._twin, self._store = dissector, twin, store
         self.width = twin.WIDTH
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
@@ -121,7 +121,7 @@ class FramerLengths(LengthReader):
 
         return self._twin.lengths(Wire(self._store.gather(at, self.width), room, from_client, gather))
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one; what a message leaves to be remembered is the plain road's."""
         measure = self._dissector.measure(from_client, False)
         length = 0 if measure is None else measure.length(message, False) or 0

@@ -76,7 +76,7 @@ def of_streams(session: Analysis) -> Iterator[Columns]:
     """Those of connections."""
     remarks, streams = session.engine.stream_findings, session.engine.streams
     for first in range(0, len(remarks), MOST):
-        stream, said = remarks.said(np.arange(first, min(first + MOST, len(remarks))))
+        stream, said = remarks.describe(np.arange(first, min(first + MOST, len(remarks))))
         found: Columns = dict.fromkeys(("number", "id", "operation", "time_ns"))
         found |= _columns(list(map(_said, said)))
         found |= {"stream_id": ids(session, stream), "protocol": protocols(session, stream)}

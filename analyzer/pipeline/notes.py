@@ -49,8 +49,8 @@ class SplitNote:
             last=info.last,
             format=info.format,
             compression=info.compression,
-            early=packets.damaged,
-            end=None if info.compression else packets.standing,
+            early=packets.is_damaged,
+            end=None if info.compression else packets.scan_state,
             findings=[*map(said_finding, packets.findings)],
         )
 

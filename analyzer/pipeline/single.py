@@ -130,7 +130,7 @@ def _origins(session: Session) -> Counted:
     paths = [info.path for info in session.packets.files]
     origins = Counted(_capture(paths), [os.path.basename(path) for path in paths])
     if len(paths) > 1:
-        for records in session.packets.again():
+        for records in session.packets.reread_records():
             origins.see(records)
     return origins
 

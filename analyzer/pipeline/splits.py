@@ -78,12 +78,12 @@ def hop(file: CaptureFile, split: int) -> list[ScanState]:
     found: list[ScanState] = []
     try:
         with RangeReader(file.path, CaptureRange(None, file.size)) as packets:
-            hopper = packets.hopper
+            hopper = packets.scanner
             while True:
                 for _ in hopper.blocks_for(split):
                     pass
-                standing = hopper.standing()
-                if hopper.broken or standing.position + split // 2 > file.size:
+                standing = hopper.save_state()
+                if hopper.is_damaged or standing.position + split // 2 > file.size:
                     break
                 if found and standing.position == found[-1].position:
                     break

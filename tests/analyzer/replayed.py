@@ -39,7 +39,7 @@ class Replay:
             self._columns["flow"], np.unique(self._columns["flow"][self._columns["flags"] & SYN != 0])
         )
         self._rounds, self._size, self._rate = rounds, size, rate
-        self.gone = self.released = 1
+        self.removed_before = self.released = 1
 
     def blocks(self) -> Iterator[PacketBlock]:
         """See Blocks."""

@@ -59,7 +59,9 @@ def packets_of(path: Path) -> tuple[list[Frame], list[int]]:
         filled = [number - 1 for block in packets.blocks() for number in block.number[block.length > 0].tolist()]
         every = concatenate_blocks(records)
         columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
-        return [Frame(packets.store.read(at, size), time) for time, at, size in zip(*columns, strict=True)], filled
+        return [
+            Frame(packets.store.read_bytes(at, size), time) for time, at, size in zip(*columns, strict=True)
+        ], filled
 
 
 def messages(path: Path, lost: range = range(0)) -> dict[int, Message]:

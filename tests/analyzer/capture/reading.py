@@ -49,7 +49,7 @@ def rows(packets: PacketReader) -> list[Packet]:
         ):
             number, time, flow, direction, seq, ack, flags, at, length, captured = values
             ends = packets.flows.endpoint(flow, direction), packets.flows.endpoint(flow, 1 - direction)
-            payload = packets.store.read(at, captured)
+            payload = packets.store.read_bytes(at, captured)
             found.append(Packet(number, time, *ends, seq, ack, flags, payload, length))
     return found
 

@@ -29,7 +29,7 @@ def said(*paths: Path | str, **arguments: object) -> list[tuple[int, str]]:
         for _ in packets.blocks():
             pass
         table = packets.comments
-        return [(int(number), table.text(index)) for index, number in enumerate(table.column("packet").tolist())]
+        return [(int(number), table.read_text(index)) for index, number in enumerate(table.column("packet").tolist())]
 
 
 EXPECTED = [(2, "two"), (5, "five"), (5, "five again"), (40, "größer")]

@@ -286,13 +286,13 @@ def test_a_pipe_without_an_end_takes_a_bounded_space(tmp_path: Path) -> None:
         held = os.fstat(spool._descriptor).st_blocks * 512
         assert spool.size() > 15 << 20
         assert held < 9 << 20
-        assert packets.store.read(at[5000], 200) == bytes(200)
-        assert packets.store.read(at[-3], 200) == PACKETS[-3]
+        assert packets.store.read_bytes(at[5000], 200) == bytes(200)
+        assert packets.store.read_bytes(at[-3], 200) == PACKETS[-3]
         assert number - 40_000 < packets.first <= number - 100
-        ((before, first), *_) = packets.again_numbered()
+        ((before, first), *_) = packets.reread_numbered()
         assert before == packets.first - 1
         assert int(first.at[0]) + 54 == at[before]
-        assert sum(map(len, packets.again())) == number - before
+        assert sum(map(len, packets.reread_records())) == number - before
 
 
 # ---- files that grow
@@ -327,7 +327,7 @@ def test_a_file_truncated_while_followed_reads_as_zeros(tmp_path: Path) -> None:
         assert isinstance(source, GrowingFile)
         source.settle()  # what was read last is at hand else
         os.truncate(path, 24 + 270 + 16 + 54 + 3)
-        assert packets.store.read(int(block.at[0]), 200) == PACKETS[0]
-        assert packets.store.read(int(block.at[1]), 200) == PACKETS[1][:3] + bytes(197)
+        assert packets.store.read_bytes(int(block.at[0]), 200) == PACKETS[0]
+        assert packets.store.read_bytes(int(block.at[1]), 200) == PACKETS[1][:3] + bytes(197)
         gathered = packets.store.gather(block.at[[5, 1, 0]], 4)
         assert gathered.tolist() == [[0] * 4, [*PACKETS[1][:3], 0], [*PACKETS[0][:4]]]

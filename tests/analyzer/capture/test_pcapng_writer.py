@@ -26,7 +26,7 @@ def test_our_reader_reads_it(tmp_path: Path) -> None:
     with PacketReader([path]) as packets:
         (block,) = packets.blocks()
         assert block.time.tolist() == [T0, T0 + 1, T0 + 2]
-        assert [packets.store.read(at, 5) for at in block.at.tolist()] == [b"hello"] * 3
+        assert [packets.store.read_bytes(at, 5) for at in block.at.tolist()] == [b"hello"] * 3
         assert packets.findings == []
         assert [each.name for each in packets.files[0].interfaces] == ["lo", "väth0"]
         assert packets.files[0].statistics == {0: InterfaceStatistics(received=3, dropped=1)}

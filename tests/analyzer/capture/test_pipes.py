@@ -93,7 +93,7 @@ def blocks() -> list[bytes]:
     with PacketReader([CAPTURE]) as packets:
         for _ in packets.blocks():
             pass
-        records = concatenate_blocks(list(packets.again()))
+        records = concatenate_blocks(list(packets.reread_records()))
         data = packets.store.read_many(records.at, records.captured)
         columns = (records.time.tolist(), data, records.original.tolist())
         return [encode_packet(0, *each) for each in zip(*columns, strict=True)]
@@ -149,7 +149,7 @@ def test_the_oldest_rows_leave(
     """All are printed as they come; what has to be kept for the end is what is there at the end."""
     monkeypatch.setattr("analyzer.cli.memory.PROGRAM", LEAST - 100_000)
     left = [0]
-    leave = Eviction.leave
+    leave = Eviction.evict
 
     def told(eviction: Eviction, before: int) -> None:
         leave(eviction, before)

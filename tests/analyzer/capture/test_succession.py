@@ -87,7 +87,7 @@ def as_pcapng(path: Path) -> tuple[bytes, list[bytes]]:
     with PacketReader([path]) as packets:
         for _ in packets.blocks():
             pass
-        records = concatenate_blocks(list(packets.again()))
+        records = concatenate_blocks(list(packets.reread_records()))
         data = packets.store.read_many(records.at, records.captured)
         links = np.unique(records.link).tolist()
         columns = (records.link.tolist(), records.time.tolist(), data, records.original.tolist())
@@ -114,13 +114,13 @@ def test_rows_equal_those_of_one_file(path: Path, seed: int, tmp_path: Path) -> 
             step = chance.choice((100, 10_000, 1_000_000))
             with open(names[-1], "wb", buffering=0) as file:
                 file.write(data[: (at := len(head))])
-                files.begun(str(names[-1]))
+                files.add_file(str(names[-1]))
                 while at < len(data):
                     file.write(data[at : (at := at + chance.randrange(1, step))])
             if len(names) > 4:
                 names[-5].unlink()
-                files.gone(str(names[-5]))
-        files.ended()
+                files.remove_file(str(names[-5]))
+        files.finish()
 
     writer = threading.Thread(target=write)
     with Session(files, block=chance.choice((7, 1000))) as session:
@@ -144,15 +144,15 @@ def test_a_file_is_read_while_it_grows_and_whatever_becomes_of_its_name(tmp_path
     first = tmp_path / "1"
     with reading(files) as reader, open(first, "wb", buffering=0) as file:
         file.write(HEAD[:-5])
-        files.begun(str(first))
+        files.add_file(str(first))
         first.unlink()
         file.write(HEAD[-5:] + BLOCKS[0] + BLOCKS[1][:30])
         until(lambda: len(reader.payloads) == 1)
         file.write(BLOCKS[1][30:])
         until(lambda: len(reader.payloads) == 2)
-        files.begun(written(tmp_path / "2", BLOCKS[2:9]))
+        files.add_file(written(tmp_path / "2", BLOCKS[2:9]))
         until(lambda: len(reader.payloads) == 9)
-        files.ended()
+        files.finish()
         reader.join(30)
         assert reader.payloads == PAYLOADS[:9]
         assert [info.packets for info in reader.packets.files] == [2, 7]
@@ -176,11 +176,11 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, name: str, is_l
     content, count, text = PROBLEMS[name]
     (tmp_path / "bad").write_bytes(content)
     files = FileSuccession()
-    files.begun(written(tmp_path / "good", BLOCKS[10:20]))
-    files.begun(str(tmp_path / "bad"))
+    files.add_file(written(tmp_path / "good", BLOCKS[10:20]))
+    files.add_file(str(tmp_path / "bad"))
     if not is_last:
-        files.begun(written(tmp_path / "better", BLOCKS[20:30]))
-    files.ended()
+        files.add_file(written(tmp_path / "better", BLOCKS[20:30]))
+    files.finish()
     with PacketReader(files) as packets:
         found = rows(packets)
         assert len(found) == 10 + count + (not is_last) * 10
@@ -193,9 +193,9 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, name: str, is_l
 
 def test_a_file_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
     files = FileSuccession()
-    files.begun(str(tmp_path / "missing"))
-    files.begun(written(tmp_path / "good", BLOCKS[:5]))
-    files.ended()
+    files.add_file(str(tmp_path / "missing"))
+    files.add_file(written(tmp_path / "good", BLOCKS[:5]))
+    files.finish()
     with PacketReader(files) as packets:
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:5]
         packets.release(99)
@@ -205,10 +205,10 @@ def test_a_file_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
 
 def test_a_file_that_could_not_be_opened_at_once_is_tried_when_its_turn_comes(tmp_path: Path) -> None:
     files = FileSuccession()
-    assert files.begun(written(tmp_path / "1", BLOCKS[:5]))
-    assert not files.begun(str(tmp_path / "2")), "its name must stay"
+    assert files.add_file(written(tmp_path / "1", BLOCKS[:5]))
+    assert not files.add_file(str(tmp_path / "2")), "its name must stay"
     written(tmp_path / "2", BLOCKS[5:9])
-    files.ended()
+    files.finish()
     with PacketReader(files) as packets:
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:9]
         packets.release(99)
@@ -218,14 +218,14 @@ def test_a_file_that_could_not_be_opened_at_once_is_tried_when_its_turn_comes(tm
 def test_what_begins_when_nobody_reads_any_more_is_not_opened(tmp_path: Path) -> None:
     files, before = FileSuccession(), len(os.listdir("/dev/fd"))
     PacketReader(files).close()
-    assert files.begun(written(tmp_path / "1", BLOCKS[:5])), "its name may go"
-    files.ended()
+    assert files.add_file(written(tmp_path / "1", BLOCKS[:5])), "its name may go"
+    files.finish()
     assert len(os.listdir("/dev/fd")) == before
 
 
 def test_nothing_is_no_damage(tmp_path: Path) -> None:
     files = FileSuccession()
-    files.ended()
+    files.finish()
     with PacketReader(files) as packets:
         assert rows(packets) == []
         assert packets.findings == []
@@ -237,18 +237,18 @@ def test_a_file_that_was_cut_back_is_whole(tmp_path: Path) -> None:
     files = FileSuccession()
     path = tmp_path / "1"
     with reading(files) as reader:
-        files.begun(written(path, [BLOCKS[0], BLOCKS[1][:20]]))
+        files.add_file(written(path, [BLOCKS[0], BLOCKS[1][:20]]))
         until(lambda: len(reader.payloads) == 1)
         os.truncate(path, len(HEAD) + len(BLOCKS[0]))
-        files.ended()
+        files.finish()
         reader.join(30)
         assert reader.packets.findings == []
 
 
 def test_stop_gives_what_there_is(tmp_path: Path) -> None:
     files = FileSuccession()
-    files.begun(written(tmp_path / "1", BLOCKS[:20]))
-    files.begun(written(tmp_path / "2", [*BLOCKS[20:30], BLOCKS[30][:9]]))
+    files.add_file(written(tmp_path / "1", BLOCKS[:20]))
+    files.add_file(written(tmp_path / "2", [*BLOCKS[20:30], BLOCKS[30][:9]]))
     with PacketReader(files) as packets:
         packets.stop()
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:30]
@@ -263,27 +263,27 @@ def test_files_leave_from_the_first_on(tmp_path: Path) -> None:
     names = [written(tmp_path / str(number), BLOCKS[10 * number : 10 * number + 10]) for number in range(4)]
     with PacketReader(files) as packets:
         for name in names:
-            files.begun(name)
-        files.ended()
-        files.gone(names[1])
-        files.gone(names[0])
-        assert packets.gone == 1, "nothing has been read"
+            files.add_file(name)
+        files.finish()
+        files.remove_file(names[1])
+        files.remove_file(names[0])
+        assert packets.removed_before == 1, "nothing has been read"
         blocks = packets.blocks()
         at = [int(next(blocks).at[0]) for _ in range(3)]
-        assert packets.gone == 21
+        assert packets.removed_before == 21
         assert packets.first == 1
         packets.release(20)
         assert packets.first == 11, "packet 20 is still needed"
         assert [part.path for part in files.parts] == names[1:]
         packets.release(21)
-        assert (packets.first, packets.gone) == (21, 21)
+        assert (packets.first, packets.removed_before) == (21, 21)
         assert [info.path for info in packets.files] == names[2:3]
-        assert packets.store.read(at[0], 9) == bytes(9), "what has left reads as zeros"
+        assert packets.store.read_bytes(at[0], 9) == bytes(9), "what has left reads as zeros"
         assert packets.store.gather(np.array(at), 6).tolist() == [[0] * 6, [0] * 6, [*PAYLOADS[20][:6]]]
         packets.release(99)
         assert packets.first == 21, "the file that is read stays"
         assert len(list(blocks)) == 1
-        assert [(before, len(records)) for before, records in packets.again_numbered()] == [(20, 10), (30, 10)]
+        assert [(before, len(records)) for before, records in packets.reread_numbered()] == [(20, 10), (30, 10)]
         assert files.save(str(tmp_path / "saved")) == 20
         assert files.first == 21
     assert read(tmp_path / "saved").payloads == PAYLOADS[20:40]
@@ -299,16 +299,18 @@ def test_a_ring_with_a_file_each_second(tmp_path: Path, monkeypatch: pytest.Monk
     with PacketReader(files) as packets:
         blocks = packets.blocks()
         for number in range(60):
-            files.begun(written(tmp_path / str(number), []))
-            files.begun(written(tmp_path / f"{number}+", BLOCKS[number : number + 1]))
+            files.add_file(written(tmp_path / str(number), []))
+            files.add_file(written(tmp_path / f"{number}+", BLOCKS[number : number + 1]))
             (at,) = next(blocks).at
-            packets.release(packets.gone)
+            packets.release(packets.removed_before)
             assert len(os.listdir("/dev/fd")) - before < 12
-            assert packets.store.read(int(at), 8) == PAYLOADS[number][:8]
+            assert packets.store.read_bytes(int(at), 8) == PAYLOADS[number][:8]
         assert 10 < len(packets.files) < 15
-        early = list(packets.again())
-        assert packets.store.read(int(early[0].at[0]), 9)[:6] == BLOCKS[0][28:34], "a file that rests is opened again"
-        files.ended()
+        early = list(packets.reread_records())
+        assert packets.store.read_bytes(int(early[0].at[0]), 9)[:6] == BLOCKS[0][28:34], (
+            "a file that rests is opened again"
+        )
+        files.finish()
         assert list(blocks) == []
         count = files.save(str(tmp_path / "saved"))
         assert count == 60 - files.first + 1
@@ -326,14 +328,14 @@ def test_files_without_a_row_go_as_well(tmp_path: Path, spooled: bool, monkeypat
         rows = session.grow()
         for number in range(60):
             path = tmp_path / str(number)
-            files.begun(written(path, [datagram] * 3 if number else [*BLOCKS[:2], datagram]))
+            files.add_file(written(path, [datagram] * 3 if number else [*BLOCKS[:2], datagram]))
             path.unlink()
             if not spooled and number > 2:
-                files.gone(str(tmp_path / str(number - 2)))
-                files.gone(str(tmp_path / str(number - 3)))
-        files.ended()
+                files.remove_file(str(tmp_path / str(number - 2)))
+                files.remove_file(str(tmp_path / str(number - 3)))
+        files.finish()
         for _ in rows:
-            session.eviction.leave(session.eviction.due(None))
+            session.eviction.evict(session.eviction.find_due_row(None))
             most = max(most, len(session.packets.files))
         assert session.packets.counts.packets == 180
         assert session.packets.files[0].path == str(tmp_path / ("54" if spooled else "58"))
@@ -347,12 +349,12 @@ def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) 
     third = len(blocks) // 3
     parts = [blocks[:third], blocks[third : 2 * third], blocks[2 * third :]]
     for number, part in enumerate(parts):
-        files.begun(written(tmp_path / str(number), part, head))
+        files.add_file(written(tmp_path / str(number), part, head))
     whole = written(tmp_path / "whole", blocks, head)
     with Session(files) as session, Session([whole]).load() as other:
         with pytest.raises(UserError, match="stop the capture first"):
             session.again(29092, "raw")
-        files.ended()
+        files.finish()
         session.load()
         last = len(session.rows) - 1
         expected = [replace(frame, at=0) for frame in frames_of(other, last)]
@@ -374,8 +376,8 @@ def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) 
 
 def test_saved_while_it_is_captured(tmp_path: Path) -> None:
     files = FileSuccession()
-    files.begun(written(tmp_path / "1", [*BLOCKS[:20], NG.other(5, bytes(12))]))
-    files.begun(written(tmp_path / "2", [*BLOCKS[20:25], BLOCKS[25][:40]]))
+    files.add_file(written(tmp_path / "1", [*BLOCKS[:20], NG.other(5, bytes(12))]))
+    files.add_file(written(tmp_path / "2", [*BLOCKS[20:25], BLOCKS[25][:40]]))
     saved = tmp_path / "saved"
     assert files.save(str(saved)) == 25, "nothing has been read yet"
     assert read(saved).payloads == PAYLOADS[:25]
@@ -392,9 +394,9 @@ def test_read_once_more_when_it_is_over(tmp_path: Path) -> None:
     """Also a spool, whose names are gone."""
     files = FileSuccession()
     for number in range(3):
-        files.begun(written(tmp_path / str(number), BLOCKS[number * 20 : number * 20 + 20]))
+        files.add_file(written(tmp_path / str(number), BLOCKS[number * 20 : number * 20 + 20]))
         (tmp_path / str(number)).unlink()
-    files.ended()
-    with PacketReader(files) as packets, PacketReader(files.again()) as others:
+    files.finish()
+    with PacketReader(files) as packets, PacketReader(files.reopen()) as others:
         assert rows(packets) == rows(others)
         assert others.counts.packets == 60

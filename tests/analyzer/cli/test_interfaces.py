@@ -31,10 +31,10 @@ number\tname\tstate\tlink\tmay capture\tmac\tmtu\taddresses
 
 @pytest.fixture
 def runner(monkeypatch: pytest.MonkeyPatch) -> CliRunner:
-    monkeypatch.setattr(module, "interfaces", lambda: FOUND)
+    monkeypatch.setattr(module, "list_interfaces", lambda: FOUND)
     monkeypatch.setattr(module, "may_capture", lambda: True)
     monkeypatch.setattr(module, "_may_open", lambda interface: True)
-    monkeypatch.setattr(ways, "dumpcap_may", lambda: False)
+    monkeypatch.setattr(ways, "can_use_dumpcap", lambda: False)
     return CliRunner()
 
 

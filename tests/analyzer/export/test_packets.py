@@ -47,7 +47,7 @@ def seen(*paths: Path) -> tuple[Seen, list[CaptureInfo]]:
             pass
         columns = [(r.at, r.captured, r.time, r.original, r.link) for r in found]
         rows = [row for block in columns for row in zip(*(column.tolist() for column in block), strict=True)]
-        return [(packets.store.read(at, n), time, wire, link) for at, n, time, wire, link in rows], packets.files
+        return [(packets.store.read_bytes(at, n), time, wire, link) for at, n, time, wire, link in rows], packets.files
 
 
 def exported(inputs: Sequence[Path | str], out: Path, code: int | None = None, **chosen: bool) -> tuple[list[int], int]:

@@ -46,14 +46,14 @@ class Following:
     def __init__(self) -> None:
         self.heard: list[tuple[str, str]] = []
 
-    def begun(self, path: str) -> bool:
+    def add_file(self, path: str) -> bool:
         self.heard.append(("begun", Path(path).read_text()))
         return True
 
-    def gone(self, path: str) -> None:
+    def remove_file(self, path: str) -> None:
         self.heard.append(("gone", os.path.basename(path)))
 
-    def ended(self) -> None:
+    def finish(self) -> None:
         self.heard.append(("ended", ""))
 
 
@@ -291,11 +291,11 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: 
 
 def test_nobody_is_told_of_files_that_they_never_named(spools: Path, tmp_path: Path) -> None:
     spool, kept = RunMonitor(None, Following()), RunMonitor(str(tmp_path / "kept"), Following())
-    said = spool.told(f"cannot write {spool.path}: No space left on device")
+    said = spool.explain_problem(f"cannot write {spool.path}: No space left on device")
     assert said is not None
     assert "TMPDIR" in said
     assert str(spool.spool) not in said
     for run in (spool, kept):
         for problem in (f"cannot write {kept.path}: No space left on device", "eth0 is down", None):
-            assert run.told(problem) == problem
-    spool.forget()
+            assert run.explain_problem(problem) == problem
+    spool.remove_spool()

@@ -165,7 +165,7 @@ def program(tmp_path: Path) -> Iterator[str]:
 def taken(tap: DumpcapTap) -> int:
     """Packets until there are no more for now."""
     packets, end = 0, time.monotonic() + PATIENCE
-    while time.monotonic() < end and tap.problem is None and (tap.left or packets == 0):
+    while time.monotonic() < end and tap.problem is None and (tap.has_more or packets == 0):
         if not select.select([tap], [], [], 0.2)[0]:
             break
         found = tap.take()
@@ -178,14 +178,14 @@ def test_it_begins_and_ends_as_told(program: str) -> None:
         arguments = (Path(program).parent / "arguments").read_text().split()
         assert arguments == ["-q", "-n", "-i", "lo", "-B", "3", "-f", "udp", "-s", "96", "-p", "-w", "-"]
         assert tap.description == InterfaceDescription("lo", 1, 96, "udp")
-        assert (tap.left, tap.problem, tap.take()) == (False, None, None)
+        assert (tap.has_more, tap.problem, tap.take()) == (False, None, None)
         for _ in range(2):
             tap.begin()
             assert taken(tap) == len(FRAMES)
-            assert (tap.counters(), tap.left) == ((9, 0), True)
+            assert (tap.counters(), tap.has_more) == ((9, 0), True)
             tap.halt()
             assert taken(tap) == 0
-            assert (tap.counters(), tap.left, tap.problem) == ((11, 2), False, None)
+            assert (tap.counters(), tap.has_more, tap.problem) == ((11, 2), False, None)
 
 
 def test_what_came_before_a_beginning_is_thrown_away(program: str) -> None:

@@ -50,7 +50,7 @@ KNOWN = [ETH, LO, IDLE, DOWN, ALL]
 def test_chosen(
     names: tuple[str, ...], expected: list[NetworkInterface] | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "interfaces", lambda: KNOWN)
+    monkeypatch.setattr(module, "list_interfaces", lambda: KNOWN)
     monkeypatch.setattr(module, "_linux", lambda: True)
     if isinstance(expected, list):
         assert choose_interfaces(names) == expected
@@ -76,7 +76,7 @@ def test_chosen_elsewhere(
     expected: list[NetworkInterface],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "interfaces", lambda: known)
+    monkeypatch.setattr(module, "list_interfaces", lambda: known)
     monkeypatch.setattr(module, "_linux", lambda: False)
     assert choose_interfaces(names) == expected
 

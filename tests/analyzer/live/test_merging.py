@@ -36,12 +36,12 @@ def content(found: PacketBatch | None, path: Path) -> list[bytes]:
 def test_what_another_tap_may_still_come_before_is_kept(tmp_path: Path) -> None:
     merging = BatchMerger(2)
     merging.add(0, taken(0, [T0 + 1, T0 + 5]))
-    assert merging.due(T0 + 6) is None
+    assert merging.take_due(T0 + 6) is None
     merging.add(1, taken(1, [T0 + 2, T0 + 3]))
-    times = [int(each.split()[0]) for each in content(merging.due(T0 + 6), tmp_path / "a")]
+    times = [int(each.split()[0]) for each in content(merging.take_due(T0 + 6), tmp_path / "a")]
     assert times == [1, 2, 3]
     assert merging
-    assert len(content(merging.due(T0 + 6 + HOLD), tmp_path / "a")) == 1
+    assert len(content(merging.take_due(T0 + 6 + HOLD), tmp_path / "a")) == 1
     assert not merging
 
 
@@ -52,8 +52,8 @@ def test_whatever_taps_give_it_comes_by_time(tmp_path: Path) -> None:
         times = sorted(moment + chance.randrange(HOLD // 4) for _ in range(chance.randrange(1, 9)))
         merging.add(step % 2, taken(step % 2, times))
         moment += HOLD // 4 if step % 2 else 0
-        found += content(merging.due(moment), tmp_path / "a")
-    found += content(merging.rest(), tmp_path / "a")
+        found += content(merging.take_due(moment), tmp_path / "a")
+    found += content(merging.take_rest(), tmp_path / "a")
     assert found == sorted(found)
     assert len(set(found)) == len(found)
     assert not merging

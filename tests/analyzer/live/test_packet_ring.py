@@ -49,7 +49,7 @@ def all_of(tap: PacketRing, path: Path) -> int:
     with open(path, "wb") as out:
         out.write(encode_header([tap.description]))
         out.flush()
-        while (taken := tap.take()) is not None or tap.left:
+        while (taken := tap.take()) is not None or tap.has_more:
             assert time.monotonic() < end
             if taken is None:
                 select.select([tap], [], [], RETIRE / 1000)

@@ -108,4 +108,4 @@ def test_traffic_that_never_ends_does_not_keep_it(offset: float, count: int, mon
         while (found := tap.take()) is not None:
             taken.append(found)
         assert [each.packets for each in taken if each is not None] == ([count] * 27 if count else [])
-        assert not tap.left
+        assert not tap.has_more

@@ -235,7 +235,7 @@ class Endless:
     """A tap that always has more."""
 
     problem = None
-    left = True
+    has_more = True
 
     def __init__(self) -> None:
         self._zeros = os.open("/dev/zero", os.O_RDONLY)

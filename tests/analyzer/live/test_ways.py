@@ -39,7 +39,7 @@ def be(monkeypatch: pytest.MonkeyPatch, uid: int, *, may: bool, dumpcap: bool = 
     for name in ("geteuid", "getuid", "getgid"):
         monkeypatch.setattr(os, name, lambda: uid)
     monkeypatch.setattr(ways, "may_capture", lambda: may)
-    monkeypatch.setattr(ways, "dumpcap_may", lambda: dumpcap)
+    monkeypatch.setattr(ways, "can_use_dumpcap", lambda: dumpcap)
     monkeypatch.setattr(ways, "_has_terminal", lambda: terminal)
 
 

@@ -313,7 +313,7 @@ def longest_connection(path: Path, port: int) -> list[Frame]:
         longest = numbers[np.argmax([count * (port in each) for count, each in zip(counts, ports, strict=True)])]
         every = concatenate_blocks(records).take(flows[flows[:, 1] == longest, 0])
         columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
-        return [Frame(packets.store.read(at, size), time) for time, at, size in zip(*columns, strict=True)]
+        return [Frame(packets.store.read_bytes(at, size), time) for time, at, size in zip(*columns, strict=True)]
 
 
 @pytest.mark.parametrize(("port", "found"), [(9092, 12), (50_000, 0)], ids=["a known port", "an unknown one"])

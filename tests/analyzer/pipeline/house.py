@@ -93,7 +93,7 @@ def frames_of(path: Path) -> list[Frame]:
         for _ in packets.blocks():
             pass
         return [
-            Frame(packets.store.read(at, captured), time, original)
+            Frame(packets.store.read_bytes(at, captured), time, original)
             for records in found
             for at, captured, time, original in zip(
                 records.at.tolist(),
