@@ -18,14 +18,13 @@ from tui.splash import splash
 
 if TYPE_CHECKING:
     from analyzer.session import Session
-    from tui.live import Live
-    from tui.opened import Opened
+    from tui.inputs import LiveCapture, StartOptions
 
 FRAMES = "250"
 """How often in a second Textual may paint. Its 60 have a key wait for up to 17 ms until anybody looks at it."""
 
 
-def run(session: Session, opened: Opened, sniffing: Live | None = None) -> None:
+def run(session: Session, opened: StartOptions, sniffing: LiveCapture | None = None) -> None:
     """Reads a session to its end and shows it until the user quits; does not close it, nor those of runs that are
     still held. sniffing: the live capture whose packets the session reads.
 

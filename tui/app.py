@@ -23,9 +23,8 @@ from textual.driver import Driver
 from analyzer.session import Session
 from tui import theme
 from tui.crash_guard import Fenced, Often, is_outlived
-from tui.live import Live
+from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.opened import Opened
 from tui.remembered import Remembered
 from tui.screens.main import MainScreen
 from tui.terminal import Terminal
@@ -56,11 +55,11 @@ class Window(Fenced, App[Exception]):
     def __init__(
         self,
         session: Session,
-        opened: Opened,
+        opened: StartOptions,
         *,
         remembered: Remembered | None = None,
         loader: Loader | None = None,
-        live: Live | None = None,
+        live: LiveCapture | None = None,
     ) -> None:
         palette = theme.palette(opened.colours)
         super().__init__(ansi_color=palette.theme.ansi)
@@ -168,7 +167,9 @@ def _undisturbed() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
-def show(session: Session, opened: Opened, remembered: Remembered, loader: Loader, live: Live | None = None) -> None:
+def show(
+    session: Session, opened: StartOptions, remembered: Remembered, loader: Loader, live: LiveCapture | None = None
+) -> None:
     """See tui.run; loader: of the session, which may have begun."""
     window = Window(session, opened, remembered=remembered, loader=loader, live=live)
     with _undisturbed():

@@ -16,7 +16,7 @@ from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from dissectors.field import Field
 from tui.app import Window
-from tui.opened import Opened
+from tui.inputs import StartOptions
 
 SIZE = (150, 40)
 FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
@@ -29,7 +29,7 @@ def picture(capture: Path) -> str:
 
 
 async def _painted(session: Session, title: str) -> str:
-    window = Window(session, Opened(title, colours="dark"))
+    window = Window(session, StartOptions(title, colours="dark"))
     async with window.run_test(size=SIZE) as pilot:
         while window.main.ingest.reading:
             await pilot.pause(0.01)

@@ -22,12 +22,12 @@ from rich.style import Style
 
 from analyzer.config.time_formats import TimeFormat
 from analyzer.session import Session
+from tui.inputs import StartOptions
 from tui.loader import Growth, Loader
 from tui.model.arrangement import Arrangement
 from tui.model.cells import Cells
 from tui.model.timeline import FLAT, Place, Timeline
 from tui.model.times import TIME_FORMAT, first_form
-from tui.opened import Opened
 from tui.palettes import WORDS, Words, chosen, colour_system
 from tui.remembered import Remembered
 from tui.widgets.cutting import fitted
@@ -51,7 +51,7 @@ OTHER_DRIVER = "TEXTUAL_DRIVER"
 
 
 @contextmanager
-def splash(session: Session, loader: Loader, opened: Opened, remembered: Remembered) -> Iterator[None]:
+def splash(session: Session, loader: Loader, opened: StartOptions, remembered: Remembered) -> Iterator[None]:
     """Shows the first rows until the body has done so itself; the body is to end what it began on the terminal."""
     if not _fits(session, remembered) or (growth := loader.begin(MOMENT)) is None or not growth.rows:
         yield
@@ -87,7 +87,7 @@ def _write(text: str) -> None:
         data = data[os.write(SCREEN, data) :]
 
 
-def painted(session: Session, growth: Growth, opened: Opened, remembered: Remembered) -> str:
+def painted(session: Session, growth: Growth, opened: StartOptions, remembered: Remembered) -> str:
     """The splash, as a terminal is told it."""
     width, height = shutil.get_terminal_size()
     words = WORDS[chosen(opened.colours, os.environ)]

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from analyzer.capture import options
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.capture.store import SHIFT, Store
-from analyzer.columns.arrays import Columns
+from analyzer.columns.arrays import ColumnTable
 from dissectors.slotted import slotted
 
 
-class PacketComments(Columns):
+class PacketComments(ColumnTable):
     """Of the packets of a timeline, in their order: `packet`, its number, and the location and bytes of the text."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"packet": np.int64, "at": np.int64, "length": np.int32}
@@ -47,12 +47,12 @@ class PacketComments(Columns):
 
     def text(self, index: int) -> str:
         """One comment, as the file has it."""
-        return options.text(self._store.read(self.cell("at", index), self.cell("length", index)))
+        return options.decode_text(self._store.read(self.cell("at", index), self.cell("length", index)))
 
     def texts(self, indexes: NDArray[np.int64]) -> list[str]:
         """Many of them."""
         read = self._store.read_many(self.column("at")[indexes], self.column("length")[indexes].astype(np.int64))
-        return list(map(options.text, read))
+        return list(map(options.decode_text, read))
 
 
 @slotted(frozen=False)

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import Pread
+from analyzer.capture.sources import PositionedFile
 
 AT_ONCE = 16 << 20
 """Bytes that are held at most. Where a record is longer they are doubled until it fits."""
 
 
-class Growing(Pread):
+class GrowingFile(PositionedFile):
     """Takes over the descriptor. path: where the file can be opened again when it rests."""
 
     def __init__(self, descriptor: int, path: str | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
@@ -26,7 +26,7 @@ from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, chunks
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
 from analyzer.render.lines import Line, print_lines
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 @color_option
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     view: str,
     form: str,
     only: str | None,

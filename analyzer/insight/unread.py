@@ -113,12 +113,12 @@ def _kinds(session: Session, records: RecordBlock) -> Iterator[dict[str, int]]:
     if not len(records):
         return
     store, flows = session.source.store, FlowTable()
-    position, kind = link.network_layers(store, records)
+    position, kind = link.find_network_layers(store, records)
     if (count := int(np.isin(kind, (link.OTHER, link.ODD)).sum())) > 0:
         yield {"not IP": count}
-    frames = ip.Layer(np.arange(len(records)), records.at, records.captured, records.original)
+    frames = ip.HeaderLayer(np.arange(len(records)), records.at, records.captured, records.original)
     network = frames.skip(position, frames.wire - position)
-    for version, read in ((link.IPV4, ip.ipv4), (link.IPV6, ip.ipv6)):
+    for version, read in ((link.IPV4, ip.read_ipv4), (link.IPV6, ip.read_ipv6)):
         mine = network.take(kind == version)
         if not len(mine):
             continue

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from analyzer.capture.errors import CaptureError
-from analyzer.live.channel import Began, Counted, Gone, Stopped
+from analyzer.live.channel import CountMessage, FileBegunMessage, FileRemovedMessage, RunEndMessage
 
 PREFIX = "wireanalyze-"
 SPOOL = "spool.pcapng"
@@ -20,7 +20,7 @@ MOST_TOLD = 4096
 """Counts that are remembered to know how far behind who reads is; then every second one goes."""
 
 
-class Followed(Protocol):
+class FileFollower(Protocol):
     """What is told of files; a Succession."""
 
     def begun(self, path: str) -> bool:
@@ -34,7 +34,7 @@ class Followed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class RunHealth:
     """How a run fares: packets written, packets that the kernel dropped, bytes written; packets that are written and
     not read, seconds that the analyzer is behind by that (0.0: by nothing), and files that were begun."""
 
@@ -46,19 +46,19 @@ class Health:
     files: int = 0
 
 
-class FollowedRun:
+class RunMonitor:
     """What is known of one run. `spool` is the folder of files that nobody keeps."""
 
-    def __init__(self, path: str | None, succession: Followed) -> None:
+    def __init__(self, path: str | None, succession: FileFollower) -> None:
         self.spool = _folder() if path is None else None
         self.path = path if path is not None else os.path.join(self.spool or "", SPOOL)
         self.succession = succession
-        self.health, self.gone, self._last = Health(), 0, ""
+        self.health, self.gone, self._last = RunHealth(), 0, ""
         self._told: deque[tuple[int, float]] = deque()
 
-    def file(self, line: Began | Gone) -> None:
+    def file(self, line: FileBegunMessage | FileRemovedMessage) -> None:
         """Tells who follows; once they have a file that nobody keeps, its name goes."""
-        if isinstance(line, Gone):
+        if isinstance(line, FileRemovedMessage):
             self.succession.gone(line.path)
             return
         if self.succession.begun(line.path) and self.spool is not None:
@@ -70,7 +70,7 @@ class FollowedRun:
         self._last = path
         self.health = replace(self.health, files=self.health.files + 1)
 
-    def count(self, said: Counted | Stopped, now: float) -> None:
+    def count(self, said: CountMessage | RunEndMessage, now: float) -> None:
         """Remembers when packets were told of for the first time."""
         if said.packets > self.health.captured:
             self._told.append((said.packets, now))
@@ -78,7 +78,7 @@ class FollowedRun:
                 self._told = deque(list(self._told)[1::2])
         self.health = replace(self.health, captured=said.packets, dropped=said.dropped, size=said.size)
 
-    def health_at(self, read: int) -> Health:
+    def health_at(self, read: int) -> RunHealth:
         """See LiveCapture.health. Behind is the analyzer since it was told of the first packet that it has not read."""
         while self._told and self._told[0][0] <= read:
             self._told.popleft()

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, stored, stored64
-from analyzer.messages.connection import Connection, Row
-from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Messages, Pieces
+from analyzer.columns.arrays import Array, Ints, encode_null, encode_null64
+from analyzer.messages.connection import Connection, PendingRow
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, MessageTable, PieceTable
 from analyzer.tcp.reassembly import Piece
 from dissectors.api import Dissector
 from dissectors.slotted import field, slotted
@@ -24,7 +24,7 @@ EXTRA = ("closed", "serial", "ask")
 """Columns that only sorting and translating need: closing packet, serial, the partner's serial or -1."""
 
 
-class Numbers(Protocol):
+class RowNumbering(Protocol):
     """What turns names into the numbers that columns hold: the engine."""
 
     def name(self, text: str | None) -> int:
@@ -42,20 +42,20 @@ ORDERING = ("offset", "side", "stream", "last", "closed")
 
 
 @slotted(frozen=False)
-class Chunk:
+class RowBatch:
     """Column parts of one block: `parts` of Messages (with EXTRA, without `partner`), `pieces` of Pieces, in step."""
 
-    numbers: Numbers
+    numbers: RowNumbering
     parts: list[dict[str, Array]] = field(default_factory=list)
     pieces: list[dict[str, Array]] = field(default_factory=list)
     piece_count: int = 0
-    plain: list[tuple[Connection, Row]] = field(default_factory=list)
+    plain: list[tuple[Connection, PendingRow]] = field(default_factory=list)
 
     def add(self, rows: Mapping[str, Array], count: Ints, *pieces: Ints) -> None:
         """n rows whose `count` (int, n) pieces stand in order in the columns `pieces`: those of Pieces."""
         first = self.piece_count + np.cumsum(count) - count
         self.parts.append({**rows, "pieces": first, "count": count})
-        self.pieces.append(dict(zip(Pieces.TYPES, pieces, strict=True)))
+        self.pieces.append(dict(zip(PieceTable.TYPES, pieces, strict=True)))
         self.piece_count += len(pieces[0])
 
     def add_plain(self) -> None:
@@ -73,7 +73,7 @@ class Chunk:
         self.plain.clear()
 
     def append_to(
-        self, messages: Messages, pieces: Pieces, serials: Callable[[Ints, Ints], None]
+        self, messages: MessageTable, pieces: PieceTable, serials: Callable[[Ints, Ints], None]
     ) -> tuple[Ints, range]:
         """Sorts and appends; `serials(serial, row)` learns the numbers. Returns partners' serials by row (-1: none)."""
         self.add_plain()
@@ -113,13 +113,13 @@ CELLS = (
 )
 
 
-TYPES = {**Messages.TYPES, **dict.fromkeys(EXTRA, np.int64)}
+TYPES = {**MessageTable.TYPES, **dict.fromkeys(EXTRA, np.int64)}
 
 
-_OF_PIECE = [itemgetter(Piece._fields.index(name)) for name in Pieces.TYPES]
+_OF_PIECE = [itemgetter(Piece._fields.index(name)) for name in PieceTable.TYPES]
 
 
-def _cells(connection: Connection, row: Row, numbers: Numbers) -> tuple[int, ...]:
+def _cells(connection: Connection, row: PendingRow, numbers: RowNumbering) -> tuple[int, ...]:
     header = row.outcome.header
     return (
         connection.number,
@@ -129,9 +129,9 @@ def _cells(connection: Connection, row: Row, numbers: Numbers) -> tuple[int, ...
         numbers.protocol(connection.dissector) if row.ours else NO_PROTOCOL,
         row.marks,
         numbers.name(header.operation),
-        stored(header.code),
-        stored(header.version),
-        stored64(header.correlation, scoped=header.scope is not None),
+        encode_null(header.code),
+        encode_null(header.version),
+        encode_null64(header.correlation, scoped=header.scope is not None),
         numbers.name(header.scope),
         numbers.name(header.client),
         numbers.extra(row.outcome.extra),

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from analyzer.capture.comments import PacketComments
-from analyzer.columns.arrays import Bools, Ints, ranks
-from analyzer.messages.index import Messages, Pieces
+from analyzer.columns.arrays import Bools, Ints, rank_in_runs
+from analyzer.messages.index import MessageTable, PieceTable
 
 
-class Comments:
+class MessageComments:
     """Comments by row and by packet. `packets`: None where nobody knows of any (a partition of Spark's)."""
 
-    def __init__(self, packets: PacketComments | None, rows: Messages, pieces: Pieces) -> None:
+    def __init__(self, packets: PacketComments | None, rows: MessageTable, pieces: PieceTable) -> None:
         self._packets, self._rows, self._pieces = packets, rows, pieces
 
     @property
@@ -74,7 +74,7 @@ class Comments:
         commented = self._packets.column("packet")
         first = np.searchsorted(commented, packet)
         several = np.searchsorted(commented, packet, "right") - first
-        return np.repeat(place, several), np.repeat(first, several) + ranks(several)
+        return np.repeat(place, several), np.repeat(first, several) + rank_in_runs(several)
 
     def _commented(self, rows: Ints) -> tuple[Ints, Ints]:
         """(index into `rows`, packet) of each piece that a packet with comments brought; at least one row."""
@@ -83,7 +83,7 @@ class Comments:
         if bool((count == 1).all()):
             place, piece = np.arange(len(rows)), first
         else:
-            place, piece = np.repeat(np.arange(len(rows)), count), np.repeat(first, count) + ranks(count)
+            place, piece = np.repeat(np.arange(len(rows)), count), np.repeat(first, count) + rank_in_runs(count)
         packet = self._pieces.column("packet")[piece].astype(np.int64)
         least = int(packet.min())
         kept = self._flags(least, int(packet.max()))[packet - least] & (self._pieces.column("at")[piece] >= 0)

@@ -10,10 +10,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from analyzer.messages.decode_as import Order
-from analyzer.messages.framing import Frame, Framer
-from analyzer.messages.index import Mark
-from analyzer.messages.recognise import Decision
+from analyzer.messages.decode_as import ConnectionRule
+from analyzer.messages.framing import FramedBytes, Framer
+from analyzer.messages.index import RowMark
+from analyzer.messages.recognise import ProtocolDecision
 from analyzer.tcp.reassembly import HalfStream, Piece
 from dissectors.api import Conversation, Dissector, Outcome
 
@@ -23,7 +23,7 @@ AT_END = 1 << 62
 NO_FIN = [None, None]
 
 
-class Packet(NamedTuple):
+class ConnectionPacket(NamedTuple):
     """One packet of the connection; columns of PacketBlock."""
 
     number: int
@@ -37,21 +37,21 @@ class Packet(NamedTuple):
     captured: int
 
 
-class Row(NamedTuple):
+class PendingRow(NamedTuple):
     """One message on its way into the index. `closed` is the packet that closed it; `partner` a serial or None."""
 
     serial: int
     side: int
-    frame: Frame
+    frame: FramedBytes
     outcome: Outcome
     ours: bool
-    marks: Mark
+    marks: RowMark
     last: int
     time: int
     closed: int
 
 
-class Early(NamedTuple):
+class EarlyPiece(NamedTuple):
     """A piece whose packet acknowledged the other side up to `needed`; ready at `time`, which was tick `tick`."""
 
     needed: int
@@ -74,14 +74,14 @@ class Connection:
     halves: tuple[HalfStream, HalfStream] = field(default_factory=lambda: (HalfStream(), HalfStream()))
     framers: tuple[Framer, Framer] | None = None
     dissector: Dissector | None = None
-    order: Order | None = None
-    decision: Decision | None = None
+    order: ConnectionRule | None = None
+    decision: ProtocolDecision | None = None
     conversation: Conversation | None = None
     undecided: list[tuple[int, Piece]] = field(default_factory=list)
     fin: list[int | None] = field(default_factory=lambda: [None, None])
     fin_seen: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
     latest: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
-    early: tuple[deque[Early], deque[Early]] = field(default_factory=lambda: (deque(), deque()))
+    early: tuple[deque[EarlyPiece], deque[EarlyPiece]] = field(default_factory=lambda: (deque(), deque()))
     needs: dict[int, int] = field(default_factory=dict)
     ticks: int = 0
     heard: list[bool] = field(default_factory=lambda: [False, False])

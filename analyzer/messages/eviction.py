@@ -23,12 +23,12 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.capture.packets import Blocks
+from analyzer.capture.packets import PacketSource
 from analyzer.columns.arrays import Array, Bools
 from analyzer.messages.connection import Connection
 from analyzer.messages.engine import Engine
 from analyzer.messages.framing import Framer
-from analyzer.messages.index import Mark
+from analyzer.messages.index import RowMark
 from analyzer.tcp.reassembly import Piece
 from analyzer.tcp.streams import SILENCE_NS
 from dissectors.finding import Finding, Severity
@@ -50,7 +50,7 @@ _PIECE, _NAME, _CONNECTION = 240, 180, 4000
 """Bytes that each takes, about."""
 
 
-class Follower(Protocol):
+class EvictionListener(Protocol):
     """What keeps something of rows beside the index."""
 
     def leave(self, before: int, streams: Bools) -> None:
@@ -65,9 +65,9 @@ class Eviction:
     once more behind it whether they were still there. followers: who is told before rows leave, by what they are.
     """
 
-    def __init__(self, engine: Engine, source: Blocks) -> None:
+    def __init__(self, engine: Engine, source: PacketSource) -> None:
         self._engine, self._source, self._store = engine, source, source.store
-        self.followers: dict[type[Follower], Follower] = {}
+        self.followers: dict[type[EvictionListener], EvictionListener] = {}
         self._follows = False
         self._gone = 1
         self._silence_looked = self._unread_looked = 0
@@ -190,7 +190,7 @@ class Eviction:
         partner, marks = (self._engine.rows.column(name)[before:] for name in ("partner", "marks"))
         alone = np.flatnonzero((partner != NULL) & (partner < before))
         partner[alone] = NULL
-        marks[alone] |= np.uint8(Mark.PARTNER_LEFT)
+        marks[alone] |= np.uint8(RowMark.PARTNER_LEFT)
 
     def _move_rows(self, before: int, needed: int) -> None:
         """Bytes of kept rows that lie before what is needed otherwise: those of messages that took that long."""

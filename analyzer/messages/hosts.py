@@ -14,18 +14,20 @@ import numpy as np
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.records import CaptureInfo
 from analyzer.columns.arrays import Ints
-from analyzer.columns.values import Picked, Texts
-from analyzer.messages.index import FROM_CLIENT, Messages
-from analyzer.tcp.streams import Streams
+from analyzer.columns.values import TextColumn, TextTable
+from analyzer.messages.index import FROM_CLIENT, MessageTable
+from analyzer.tcp.streams import StreamTable
 
 
-class Hosts:
+class HostNames:
     """Names by address and by row. `files`: those that may tell names; none where names are not wanted."""
 
-    def __init__(self, files: Sequence[CaptureInfo], flows: FlowTable, streams: Streams, rows: Messages) -> None:
+    def __init__(
+        self, files: Sequence[CaptureInfo], flows: FlowTable, streams: StreamTable, rows: MessageTable
+    ) -> None:
         self._files, self._flows, self._streams, self._rows = files, flows, streams, rows
         self._edition = -1
-        self._names = self._ends = Texts(self._name_of)
+        self._names = self._ends = TextTable(self._name_of)
 
     @property
     def any(self) -> bool:
@@ -63,15 +65,15 @@ class Hosts:
         name = self.name(_address(endpoint)[0])
         return endpoint if name is None else f"{endpoint} ({name})"
 
-    def names(self, rows: Ints, sender: bool) -> Picked:
+    def names(self, rows: Ints, sender: bool) -> TextColumn:
         """The names of who sent each row, or of who received it; None where there is none."""
         self._refresh()
-        return Picked(self._names, self._sides(rows, sender))
+        return TextColumn(self._names, self._sides(rows, sender))
 
-    def endpoints(self, rows: Ints, sender: bool) -> Picked:
+    def endpoints(self, rows: Ints, sender: bool) -> TextColumn:
         """The same with the port, and with the address where there is no name: `broker-1:9092`, `[::1]:2181`."""
         self._refresh()
-        return Picked(self._ends, self._sides(rows, sender))
+        return TextColumn(self._ends, self._sides(rows, sender))
 
     def _sides(self, rows: Ints, sender: bool) -> Ints:
         """A number for each stream and side."""
@@ -82,7 +84,7 @@ class Hosts:
     def _refresh(self) -> None:
         if self._edition != self.edition:
             self._edition = self.edition
-            self._names, self._ends = Texts(self._name_of), Texts(self._end_of)
+            self._names, self._ends = TextTable(self._name_of), TextTable(self._end_of)
 
     def _place(self, number: int) -> tuple[int, int]:
         """Flow, and side of it, of a number of _sides."""

@@ -14,19 +14,19 @@ from typing import Protocol
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.messages.framing import Reader
+from analyzer.messages.framing import ByteReader
 from dissectors.api import Dissector, LengthPrefixed, VarintPrefixed, Window
 from dissectors.wire.bulk import Twin, Wire
 
 
-class Bytes(Reader, Protocol):
+class ByteStore(ByteReader, Protocol):
     """The capture room's Store, as far as it is needed here."""
 
     def gather(self, locations: Ints, width: int) -> Array:
         """Rows of `width` bytes at many places."""
 
 
-class Lengths(ABC):
+class LengthReader(ABC):
     """Of the messages of a protocol. width: the bytes of a message below which nobody can tell."""
 
     width: int
@@ -43,20 +43,20 @@ class Lengths(ABC):
         """The same of one message, of which more is at hand."""
 
 
-def lengths_of(dissector: Dissector, twin: Twin, store: Bytes) -> Lengths:
+def make_length_reader(dissector: Dissector, twin: Twin, store: ByteStore) -> LengthReader:
     """Those of a protocol that has a twin."""
     measure = dissector.measure(True, False)
     if isinstance(measure, VarintPrefixed):
-        return Varints(measure, store)
+        return VarintLengths(measure, store)
     if dissector.framing is None:
-        return Measured(dissector, twin, store)
-    return Prefixed(dissector.framing, store)
+        return FramerLengths(dissector, twin, store)
+    return PrefixLengths(dissector.framing, store)
 
 
-class Prefixed(Lengths):
+class PrefixLengths(LengthReader):
     """A big-endian number in front says it."""
 
-    def __init__(self, framing: LengthPrefixed, store: Bytes) -> None:
+    def __init__(self, framing: LengthPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""
         self._framing, self._store = framing, store
         self.width = framing.width
@@ -80,10 +80,10 @@ class Prefixed(Lengths):
         return size + self.width if self._framing.minimum <= size <= self._framing.maximum else 0
 
 
-class Varints(Lengths):
+class VarintLengths(LengthReader):
     """A varint behind the first bytes says it."""
 
-    def __init__(self, framing: VarintPrefixed, store: Bytes) -> None:
+    def __init__(self, framing: VarintPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""
         self._framing, self._store = framing, store
         self.width = framing.offset + 1
@@ -105,10 +105,10 @@ class Varints(Lengths):
         return self._framing.length(message, False)
 
 
-class Measured(Lengths):
+class FramerLengths(LengthReader):
     """Only a measure says it, or the twin in its place."""
 
-    def __init__(self, dissector: Dissector, twin: Twin, store: Bytes) -> None:
+    def __init__(self, dissector: Dissector, twin: Twin, store: ByteStore) -> None:
         """By this dissector and its twin, from bytes of this store."""
         self._dissector, self._twin, self._store = dissector, twin, store
         self.width = twin.WIDTH

@@ -21,7 +21,7 @@ from analyzer.capture.sources import Spool
 from analyzer.capture.store import SHIFT, Store
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import known_of, together
+from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline.arriving import Queue
 from analyzer.pipeline.batches import NOTES, Found, tables
 from analyzer.pipeline.bodies import Learned
@@ -60,7 +60,7 @@ def rows(
     """
     settle()
     queue = Queue(batches)
-    known, _ = known_of(together(options.decode_as))
+    known, _ = make_rules(merge_rules(options.decode_as))
     try:
         with desk_of(carry, known.dissectors) as desk:
             for found in _parts(queue, files, options, desk, named):
@@ -78,7 +78,7 @@ def _parts(
     queue: Queue, files: Sequence[CaptureFile], options: Options, desk: Desk, named: Collection[str]
 ) -> Iterator[Found]:
     """Part by part."""
-    known, orders = known_of(together(options.decode_as))
+    known, orders = make_rules(merge_rules(options.decode_as))
     names, folders = [file.name for file in files], {file.capture: file.capture_name for file in files}
     while (capture := queue.capture()) is not None:
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}

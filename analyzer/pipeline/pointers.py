@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns.arrays import Ints, order_by, ranks, runs
+from analyzer.columns.arrays import Ints, argsort_stable, find_runs, rank_in_runs
 from analyzer.pipeline.bundles import bundled, counts, followed, offsets_of
 
 
@@ -126,10 +126,10 @@ def packed(
     shuffled: all payload follows.
     """
     for rows in _portions(block, shuffled=shuffled):
-        order = order_by(block.flow[rows]) + rows.start
+        order = argsort_stable(block.flow[rows]) + rows.start
         flow = block.flow[order]
-        begin, end = runs(flow)
-        begin = np.flatnonzero(ranks(end - begin) % MOST == 0)
+        begin, end = find_runs(flow)
+        begin = np.flatnonzero(rank_in_runs(end - begin) % MOST == 0)
         count = np.diff(begin, append=len(order))
         names, places, number, at = connections.of(flow[begin]), place[order], block.number[order], block.at[order]
         packets = np.empty(len(order), PACKET)

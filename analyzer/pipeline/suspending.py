@@ -8,12 +8,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints, ranks
+from analyzer.columns.arrays import Array, Bools, Ints, rank_in_runs
 from analyzer.errors import UserError
 from analyzer.messages.connection import Connection
 from analyzer.messages.engine import Engine
-from analyzer.messages.index import NO_PROTOCOL, Messages
-from analyzer.messages.index import Pieces as PieceColumns
+from analyzer.messages.index import NO_PROTOCOL, MessageTable
+from analyzer.messages.index import PieceTable as PieceColumns
 from analyzer.pipeline.origins import Kept
 from analyzer.pipeline.states import Left
 from analyzer.pipeline.suspended import (
@@ -32,7 +32,7 @@ from analyzer.pipeline.suspended import (
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
 from analyzer.tcp.reassembly import GAP, Piece
-from analyzer.tcp.streams import Memory, Streams
+from analyzer.tcp.streams import FlowMemory, StreamTable
 from dissectors.wire.bulk import NULL
 
 
@@ -89,7 +89,7 @@ def suspended(
     rows = np.unique(np.concatenate((rows, answered, partners[partners != NULL])))
     columns = {name: engine.rows.column(name)[rows] for name in KEPT}
     count = columns["count"].astype(np.int64)
-    places = np.repeat(columns["pieces"].astype(np.int64), count) + ranks(count)
+    places = np.repeat(columns["pieces"].astype(np.int64), count) + rank_in_runs(count)
     pieces: dict[str, Array] = {name: engine.pieces.column(name)[places] for name in PieceColumns.TYPES}
     columns["pieces"] = np.cumsum(count) - count
     columns["partner"] = _among(rows, columns["partner"])
@@ -111,7 +111,7 @@ def suspended(
     return Suspended(
         lower,
         memory,
-        {name: engine.streams.cell(name, stream) for name in Streams.TYPES},
+        {name: engine.streams.cell(name, stream) for name in StreamTable.TYPES},
         None if protocol is None else protocol.name,
         counts,
         connection,
@@ -185,7 +185,7 @@ def _carried_rows(
     columns["extra"] = np.where(columns["extra"] == NULL, NULL, extra_back - (len(extra) - len(extras)))
     protocols = tuple(dissector.name for dissector in engine.known.dissectors)
     return CarriedRows(
-        {name: packed(columns[name], Messages.TYPES[name]) for name in KEPT},
+        {name: packed(columns[name], MessageTable.TYPES[name]) for name in KEPT},
         {name: packed(pieces[name], kind) for name, kind in PieceColumns.TYPES.items()},
         tuple(names),
         tuple(dict(each) for each in extras),
@@ -212,7 +212,7 @@ def resumed(
     """Brings a flow back that is new to the engine. today: it was left in this batch."""
     flow = part.flow_of(connection, left.lower)
     if state is None:
-        engine.resume(flow, Memory(0, left.uses), None, None)
+        engine.resume(flow, FlowMemory(0, left.uses), None, None)
         return Back(flow, -1, [])
     packets = state.packets
     numbers = unpacked(packets.numbers, np.int64)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analyzer.columns.arrays import Ints
-from analyzer.columns.values import Column, Values
+from analyzer.columns.values import CellColumn, Values
 from analyzer.decode.rows import BODY_KEYS, Named, Rows
 from analyzer.render.clock import Clock
 
@@ -45,7 +45,7 @@ class AskedRows(Rows):
 
             self._paths = Paths(self, paths, shape)
 
-    def column(self, key: str, rows: Ints) -> Column:
+    def column(self, key: str, rows: Ints) -> CellColumn:
         """See Rows."""
         if self._clock is not None and key == "time":
             return self._clock.column(self, rows)

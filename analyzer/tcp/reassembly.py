@@ -64,7 +64,7 @@ class Piece(NamedTuple):
         return Piece(begin, at, end - begin, self.packet, self.time)
 
 
-class Repeat(NamedTuple):
+class Retransmission(NamedTuple):
     """Bytes that had been seen before: `new` arrived again in place of `old` (None when too long ago to compare)."""
 
     new: Piece
@@ -86,7 +86,7 @@ class HalfStream:
     recent: deque[Piece] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     unopened: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     unopened_packets: int = 0
-    repeats: list[Repeat] = field(default_factory=list)
+    repeats: list[Retransmission] = field(default_factory=list)
     gaps: list[Piece] = field(default_factory=list)
 
     @property
@@ -231,7 +231,7 @@ class HalfStream:
         for old in known:
             end = min(new.end, old.end)
             if old.offset <= begin < end:
-                self.repeats.append(Repeat(new.cut(begin, end), old.cut(begin, end)))
+                self.repeats.append(Retransmission(new.cut(begin, end), old.cut(begin, end)))
                 begin = end
         if begin < new.end:
-            self.repeats.append(Repeat(new.cut(begin, new.end), None))
+            self.repeats.append(Retransmission(new.cut(begin, new.end), None))

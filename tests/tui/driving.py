@@ -22,9 +22,8 @@ from analyzer.decode.jsonable import Limits
 from analyzer.query.filter import Filter
 from analyzer.session import Session
 from tui.app import Window
-from tui.live import Live
+from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.opened import Opened
 from tui.remembered import Remembered
 from tui.screens.main import MainScreen
 
@@ -151,12 +150,12 @@ async def driving(
     remembered: Remembered | None = None,
     config: Config | None = None,
     colours: str = "dark",
-    live: Callable[[Session], Live] | None = None,
+    live: Callable[[Session], LiveCapture] | None = None,
     memory: int | None = None,
 ) -> AsyncIterator[Drive]:
     with Session(list(captures), follow=follow, block=block) as session:
         config = replace(config or Config(), filters=named or {})
-        opened = Opened("test", limits or Limits(), colours, following, wanted, config)
+        opened = StartOptions("test", limits or Limits(), colours, following, wanted, config)
         captured = None if live is None else live(session)
         window = Window(session, opened, remembered=remembered, loader=Loader(session, memory), live=captured)
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from analyzer.errors import UserError
 from analyzer.session import Session
 from tests.tui.driving import KAFKA
-from tui.live import State
+from tui.inputs import CaptureState
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class Health:
 
 
 class Faked:
-    """See tui.live.Live. refuses: the sentence with which another run, or saving, is refused."""
+    """See tui.inputs.Live. refuses: the sentence with which another run, or saving, is refused."""
 
     def __init__(self, session: Session, *, kept: bool = False, memory: int | None = None) -> None:
         self.session, self.kept, self.memory = session, kept, memory
-        self.state: State = "capturing"
+        self.state: CaptureState = "capturing"
         self.problem: str | None = None
         self.refuses = ""
         self.runs = [session]

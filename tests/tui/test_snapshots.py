@@ -20,7 +20,7 @@ from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.faked import Faked
 from tests.tui.snapshots import FOLDER, taken
-from tui.live import State
+from tui.inputs import CaptureState
 from tui.screens import bars, properties
 from tui.screens.filter_bar import FilterBar
 
@@ -114,7 +114,7 @@ def test_screens(size: tuple[int, int]) -> None:
 def test_live_screens(size: tuple[int, int]) -> None:
     made: list[Faked] = []
 
-    def stands(state: State, **figures: float) -> Way:
+    def stands(state: CaptureState, **figures: float) -> Way:
         async def way(found: Drive) -> None:
             await found.until(lambda: found.main.timeline.timeline.rows == 648)
             made[0].state = state

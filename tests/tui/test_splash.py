@@ -12,8 +12,8 @@ import pytest
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, write
+from tui.inputs import StartOptions
 from tui.loader import Loader
-from tui.opened import Opened
 from tui.remembered import Remembered
 from tui.splash import painted
 
@@ -35,7 +35,7 @@ def splash_of(capture: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPa
         loader = Loader(session)
         growth = loader.begin(60)
         assert growth is not None
-        text = painted(session, growth, Opened("test", colours="dark"), remembered)
+        text = painted(session, growth, StartOptions("test", colours="dark"), remembered)
         loader.stop(5)
     parts = PLACED.split(COLOUR.sub("", text))[1:]
     assert not any(acts(line) for line in parts[2::3])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from analyzer.session import Session
-    from tui.live import Live
+    from tui.inputs import LiveCapture
     from tui.screens.main import MainScreen
 
 NOT_LIVE = "this is no live capture: sniff begins one"
@@ -73,7 +73,7 @@ def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], objec
     main.open(Sure(main.palette, title, choices, keys), lambda chosen: chosen())
 
 
-def _begin(main: MainScreen, live: Live) -> None:
+def _begin(main: MainScreen, live: LiveCapture) -> None:
     """Has another run begun, which waits for the end of this one."""
 
     def work() -> Session | str:
@@ -124,7 +124,7 @@ def save(main: MainScreen) -> None:
     main.open(AskLine(main.palette, question), lambda path: _save(main, capture, path))
 
 
-def _save(main: MainScreen, live: Live, path: str) -> None:
+def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
     from tui.background import Background
 
     captured = live.health().captured

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.columns.text import safe_text
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.decode import fragments
 from analyzer.decode.content import read_cell, read_header
 from analyzer.decode.endpoints import name_stream
@@ -132,7 +132,7 @@ def _around(nodes: list[Field], source: int, offset: int) -> Field | None:
 
 def stream_notes(session: Session, cells: StreamCells) -> tuple[Note, ...]:
     """What is said of a stream that is selected itself."""
-    begin = iso_time(session.engine.streams.cell("begin", cells.number))
+    begin = format_iso_time(session.engine.streams.cell("begin", cells.number))
     said = {
         "id": name_stream(session, cells.number),
         "protocol": cells.protocol,

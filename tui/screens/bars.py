@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from analyzer.columns.text import safe_text
 from analyzer.render.amounts import counted
 from dissectors.field import Field, Source
+from tui.inputs import CaptureStatus
 from tui.keys import Where, footer
-from tui.live import Wire
 from tui.loader import Growth
 from tui.model.detail import Detail, Note, field_path, place_of
 from tui.model.memory import own_bytes
@@ -83,7 +83,7 @@ BEHIND = 1.0
 """Seconds from which on it is said that reading is behind a live capture."""
 
 
-def wire_parts(wire: Wire) -> list[Part]:
+def wire_parts(wire: CaptureStatus) -> list[Part]:
     """How a live capture stands: what was lost, what waits, whether more comes."""
     parts = []
     if wire.dropped:
@@ -97,7 +97,7 @@ def wire_parts(wire: Wire) -> list[Part]:
 
 
 def title_parts(
-    title: str, counts: Counts, filtered: Filtered | None = None, wire: Wire | None = None
+    title: str, counts: Counts, filtered: Filtered | None = None, wire: CaptureStatus | None = None
 ) -> tuple[list[Part], list[Part]]:
     """The first line: what is open, the filter, how much there is, whether more is to come."""
     packets = max(counts.packets, wire.captured) if wire is not None else counts.packets
@@ -239,7 +239,7 @@ class Bars:
         said = self.timeline.said.marks.said
         self.widgets["status"].say(parts, [Part("bar-title", f"{said} ")] if said else ())
 
-    def say_title(self, filtered: Filtered | None, wire: Wire | None) -> None:
+    def say_title(self, filtered: Filtered | None, wire: CaptureStatus | None) -> None:
         """What is open, the filter in force, how much there is; how a live capture stands."""
         self.widgets["title"].say(*title_parts(self._title, self.counts, filtered, wire))
 

@@ -18,7 +18,7 @@ from functools import partial
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tui.live import Live, Wire
+from tui.inputs import CaptureStatus, LiveCapture
 from tui.loader import End, Growth, Loader
 from tui.screens.bars import Bars
 from tui.screens.detail_view import DetailView
@@ -46,7 +46,7 @@ class Ingest:
         self,
         screen: Screen[None],
         loader: Loader,
-        live: Live | None,
+        live: LiveCapture | None,
         filters: FilterControl,
         names: NameLearning,
         view: DetailView,
@@ -93,19 +93,19 @@ class Ingest:
         return 0 if live is None or live.kept else max(live.health().captured - self.saved, 0)
 
     @property
-    def wire(self) -> Wire | None:
+    def wire(self) -> CaptureStatus | None:
         """What there is to say of the live capture, or of a list that stands still."""
         live, waiting = self.live, 0
         if self.paused and self._announced is not None:
             waiting = self._announced.rows - self._timeline.timeline.rows
         if live is None:
-            return Wire("paused", waiting=waiting) if self.paused else None
+            return CaptureStatus("paused", waiting=waiting) if self.paused else None
         health, state = live.health(), str(live.state)
         if state == "stopped" and self.reading:
             state = "stopping"  # what was captured is still being read
         if self.paused:
             state = "paused"
-        return Wire(state, health.captured, health.dropped, health.backlog, health.lag, waiting)
+        return CaptureStatus(state, health.captured, health.dropped, health.backlog, health.lag, waiting)
 
     def say_title(self) -> None:
         """The first line says how much there is now, and how the live capture stands."""

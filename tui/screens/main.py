@@ -24,13 +24,12 @@ from tui import keys
 from tui.background import Background
 from tui.crash_guard import Fenced
 from tui.filter_worker import FilterWorker, Readers
-from tui.live import Live
+from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
 from tui.model.detail import Detail, read_detail
 from tui.model.timeline import FLAT
 from tui.model.timeline import Place as ListPlace
 from tui.model.times import TIME_FORMAT, first_form
-from tui.opened import Opened
 from tui.remembered import Remembered
 from tui.screens.bars import Bars
 from tui.screens.detail_view import DetailView
@@ -74,11 +73,11 @@ class MainScreen(Fenced, Screen[None]):
     def __init__(
         self,
         session: Session,
-        opened: Opened,
+        opened: StartOptions,
         palette: Palette,
         remembered: Remembered,
         loader: Loader,
-        live: Live | None = None,
+        live: LiveCapture | None = None,
     ) -> None:
         super().__init__()
         self.session, self.palette, self.remembered = session, palette, remembered

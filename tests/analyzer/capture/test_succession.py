@@ -16,10 +16,10 @@ import pytest
 
 from analyzer.capture import succession as module
 from analyzer.capture.output import Output
-from analyzer.capture.packets import Packets
-from analyzer.capture.pcapng_writer import Description, header, packet, statistics
-from analyzer.capture.records import join
-from analyzer.capture.succession import Succession
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.pcapng_writer import InterfaceDescription, encode_header, encode_packet, encode_statistics
+from analyzer.capture.records import concatenate_blocks
+from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
 from analyzer.export.pcapng import write
 from analyzer.insight.frames import frames_of
@@ -43,7 +43,7 @@ def written(path: Path, blocks: list[bytes], head: bytes = HEAD) -> str:
 class Reader(threading.Thread):
     """Reads the packets of a succession while files come: their payloads."""
 
-    def __init__(self, packets: Packets) -> None:
+    def __init__(self, packets: PacketReader) -> None:
         super().__init__()
         self.packets = packets
         self.payloads: list[bytes] = []
@@ -54,8 +54,8 @@ class Reader(threading.Thread):
 
 
 @contextmanager
-def reading(files: Succession) -> Iterator[Reader]:
-    with Packets(files, block=16) as packets:
+def reading(files: FileSuccession) -> Iterator[Reader]:
+    with PacketReader(files, block=16) as packets:
         reader = Reader(packets)
         reader.start()
         try:
@@ -84,15 +84,15 @@ def captures() -> list[Path]:
 
 def as_pcapng(path: Path) -> tuple[bytes, list[bytes]]:
     """The packets of a capture as blocks, and what a file of them begins with."""
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         for _ in packets.blocks():
             pass
-        records = join(list(packets.again()))
+        records = concatenate_blocks(list(packets.again()))
         data = packets.store.read_many(records.at, records.captured)
         links = np.unique(records.link).tolist()
         columns = (records.link.tolist(), records.time.tolist(), data, records.original.tolist())
-        blocks = [packet(links.index(link), *rest) for link, *rest in zip(*columns, strict=True)]
-    return header([Description(f"if{link}", link) for link in links]), blocks
+        blocks = [encode_packet(links.index(link), *rest) for link, *rest in zip(*columns, strict=True)]
+    return encode_header([InterfaceDescription(f"if{link}", link) for link in links]), blocks
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -104,13 +104,13 @@ def test_rows_equal_those_of_one_file(path: Path, seed: int, tmp_path: Path) -> 
     whole = tmp_path / "whole.pcapng"
     whole.write_bytes(head + b"".join(blocks))
     cuts = sorted(chance.randrange(len(blocks) + 1) for _ in range(chance.choice((0, 3, 40))))
-    files = Succession()
+    files = FileSuccession()
 
     def write() -> None:
         names = []
         for number, (first, last) in enumerate(zip([0, *cuts], [*cuts, len(blocks)], strict=True)):
             names.append(tmp_path / f"{number}.pcapng")
-            data = head + b"".join(blocks[first:last]) + statistics(0, T0, last - first, 0)
+            data = head + b"".join(blocks[first:last]) + encode_statistics(0, T0, last - first, 0)
             step = chance.choice((100, 10_000, 1_000_000))
             with open(names[-1], "wb", buffering=0) as file:
                 file.write(data[: (at := len(head))])
@@ -140,7 +140,7 @@ def test_rows_equal_those_of_one_file(path: Path, seed: int, tmp_path: Path) -> 
 
 
 def test_a_file_is_read_while_it_grows_and_whatever_becomes_of_its_name(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     first = tmp_path / "1"
     with reading(files) as reader, open(first, "wb", buffering=0) as file:
         file.write(HEAD[:-5])
@@ -175,13 +175,13 @@ PROBLEMS = {
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, name: str, is_last: bool) -> None:
     content, count, text = PROBLEMS[name]
     (tmp_path / "bad").write_bytes(content)
-    files = Succession()
+    files = FileSuccession()
     files.begun(written(tmp_path / "good", BLOCKS[10:20]))
     files.begun(str(tmp_path / "bad"))
     if not is_last:
         files.begun(written(tmp_path / "better", BLOCKS[20:30]))
     files.ended()
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         found = rows(packets)
         assert len(found) == 10 + count + (not is_last) * 10
         assert [packet.number for packet in found] == list(range(1, len(found) + 1))
@@ -192,11 +192,11 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, name: str, is_l
 
 
 def test_a_file_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     files.begun(str(tmp_path / "missing"))
     files.begun(written(tmp_path / "good", BLOCKS[:5]))
     files.ended()
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:5]
         packets.release(99)
         assert "cannot open" in packets.findings[0].text
@@ -204,29 +204,29 @@ def test_a_file_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_a_file_that_could_not_be_opened_at_once_is_tried_when_its_turn_comes(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     assert files.begun(written(tmp_path / "1", BLOCKS[:5]))
     assert not files.begun(str(tmp_path / "2")), "its name must stay"
     written(tmp_path / "2", BLOCKS[5:9])
     files.ended()
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:9]
         packets.release(99)
     assert packets.findings == []
 
 
 def test_what_begins_when_nobody_reads_any_more_is_not_opened(tmp_path: Path) -> None:
-    files, before = Succession(), len(os.listdir("/dev/fd"))
-    Packets(files).close()
+    files, before = FileSuccession(), len(os.listdir("/dev/fd"))
+    PacketReader(files).close()
     assert files.begun(written(tmp_path / "1", BLOCKS[:5])), "its name may go"
     files.ended()
     assert len(os.listdir("/dev/fd")) == before
 
 
 def test_nothing_is_no_damage(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     files.ended()
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         assert rows(packets) == []
         assert packets.findings == []
         assert files.save(str(tmp_path / "saved")) == 0
@@ -234,7 +234,7 @@ def test_nothing_is_no_damage(tmp_path: Path) -> None:
 
 def test_a_file_that_was_cut_back_is_whole(tmp_path: Path) -> None:
     """Who finds the disk full takes the part of a block away again."""
-    files = Succession()
+    files = FileSuccession()
     path = tmp_path / "1"
     with reading(files) as reader:
         files.begun(written(path, [BLOCKS[0], BLOCKS[1][:20]]))
@@ -246,10 +246,10 @@ def test_a_file_that_was_cut_back_is_whole(tmp_path: Path) -> None:
 
 
 def test_stop_gives_what_there_is(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     files.begun(written(tmp_path / "1", BLOCKS[:20]))
     files.begun(written(tmp_path / "2", [*BLOCKS[20:30], BLOCKS[30][:9]]))
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         packets.stop()
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:30]
         assert packets.findings == []
@@ -259,9 +259,9 @@ def test_stop_gives_what_there_is(tmp_path: Path) -> None:
 
 
 def test_files_leave_from_the_first_on(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     names = [written(tmp_path / str(number), BLOCKS[10 * number : 10 * number + 10]) for number in range(4)]
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         for name in names:
             files.begun(name)
         files.ended()
@@ -294,9 +294,9 @@ def test_a_ring_with_a_file_each_second(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "AWAKE", 5)
     monkeypatch.setattr(module, "MOST_FILES", 12)
     monkeypatch.setattr("analyzer.capture.store.MOST", 20)
-    files = Succession()
+    files = FileSuccession()
     before = len(os.listdir("/dev/fd"))
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         blocks = packets.blocks()
         for number in range(60):
             files.begun(written(tmp_path / str(number), []))
@@ -321,7 +321,7 @@ def test_files_without_a_row_go_as_well(tmp_path: Path, spooled: bool, monkeypat
     """Also where hardly anything is TCP, and of files that nobody else has the first when they are too much."""
     monkeypatch.setattr(module, "MOST_BYTES", 20_000)
     datagram = NG.enhanced(ethernet(ipv4(udp(bytes(1000), (1, 2)), protocol=17)), T0 // 1000)
-    files, most = Succession(), 0
+    files, most = FileSuccession(), 0
     with Session(files) as session:
         rows = session.grow()
         for number in range(60):
@@ -343,7 +343,7 @@ def test_files_without_a_row_go_as_well(tmp_path: Path, spooled: bool, monkeypat
 def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) -> None:
     """Packets of a row, exported packets and a second reading are those of the files that are left."""
     head, blocks = as_pcapng(ROOT / "captures" / "kafka.pcap")
-    files = Succession()
+    files = FileSuccession()
     third = len(blocks) // 3
     parts = [blocks[:third], blocks[third : 2 * third], blocks[2 * third :]]
     for number, part in enumerate(parts):
@@ -373,7 +373,7 @@ def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) 
 
 
 def test_saved_while_it_is_captured(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     files.begun(written(tmp_path / "1", [*BLOCKS[:20], NG.other(5, bytes(12))]))
     files.begun(written(tmp_path / "2", [*BLOCKS[20:25], BLOCKS[25][:40]]))
     saved = tmp_path / "saved"
@@ -390,11 +390,11 @@ def test_saved_while_it_is_captured(tmp_path: Path) -> None:
 
 def test_read_once_more_when_it_is_over(tmp_path: Path) -> None:
     """Also a spool, whose names are gone."""
-    files = Succession()
+    files = FileSuccession()
     for number in range(3):
         files.begun(written(tmp_path / str(number), BLOCKS[number * 20 : number * 20 + 20]))
         (tmp_path / str(number)).unlink()
     files.ended()
-    with Packets(files) as packets, Packets(files.again()) as others:
+    with PacketReader(files) as packets, PacketReader(files.again()) as others:
         assert rows(packets) == rows(others)
         assert others.counts.packets == 60

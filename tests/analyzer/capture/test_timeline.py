@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.packets import PacketBlock, Packets
+from analyzer.capture.packets import PacketBlock, PacketReader
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.writers import (
     T0,
@@ -101,7 +101,7 @@ def random_frame(chooser: random.Random) -> bytes:
 
 
 def columns(path: list[Path], **arguments: object) -> dict[str, list[int]]:
-    with Packets(path, **arguments) as packets:  # type: ignore[arg-type]
+    with PacketReader(path, **arguments) as packets:  # type: ignore[arg-type]
         blocks = list(packets.blocks())
         found = {
             field.name: np.concatenate([getattr(block, field.name) for block in blocks]).tolist()

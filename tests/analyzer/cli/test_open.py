@@ -20,7 +20,7 @@ import pytest
 from analyzer.cli.memory import PROGRAM
 from analyzer.cli.open import DRIVER
 from analyzer.cli.program import COMMANDS, run
-from tui.opened import Opened
+from tui.inputs import StartOptions
 
 KAFKA = Path(__file__).parent.parent.parent.parent / "captures" / "kafka.pcap"
 OPEN = [sys.executable, "-m", "analyzer.cli", "open"]
@@ -43,7 +43,7 @@ def test_without_a_terminal_it_says_so(arguments: list[str]) -> None:
 @pytest.mark.parametrize(("said", "tables"), [([], None), (["--memory", "1G"], (1 << 30) - PROGRAM)], ids=str)
 def test_memory(said: list[str], tables: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing leaves unless that is said."""
-    asked: list[Opened] = []
+    asked: list[StartOptions] = []
     monkeypatch.setenv(DRIVER, "of a browser's page")
     monkeypatch.setattr("tui.run", lambda _, opened: asked.append(opened))
     assert run(["open", str(KAFKA), *said]) == 0

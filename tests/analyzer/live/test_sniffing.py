@@ -13,10 +13,10 @@ from typing import cast
 import pytest
 
 from analyzer.capture.errors import CaptureError
-from analyzer.capture.succession import Succession
+from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
-from analyzer.live.capture import Health, LiveCapture
-from analyzer.live.sniffing import Sniffing
+from analyzer.live.capture import LiveCapture, RunHealth
+from analyzer.live.sniffing import LiveSession
 from analyzer.session import Session
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "mixed.pcapng"
@@ -34,7 +34,7 @@ class Played:
         self.begun: list[str | None] = []
         self._folder = folder
 
-    def begin(self, path: str | None, succession: Succession) -> None:
+    def begin(self, path: str | None, succession: FileSuccession) -> None:
         if path is not None and not Path(path).parent.exists():
             raise CaptureError(f"cannot write {path}")
         self.begun.append(path)
@@ -47,8 +47,8 @@ class Played:
             self.stopped = True
             self._succession.ended()
 
-    def health(self, read: int) -> Health:
-        return Health(captured=1000, dropped=1, size=1, backlog=1000 - read, lag=0.5, files=1)
+    def health(self, read: int) -> RunHealth:
+        return RunHealth(captured=1000, dropped=1, size=1, backlog=1000 - read, lag=0.5, files=1)
 
     def summary(self, read: int) -> str:
         return f"{read} packets read"
@@ -63,8 +63,8 @@ def played(tmp_path: Path) -> Played:
     return Played(tmp_path)
 
 
-def sniffing(played: Played, write: str | None = None) -> Sniffing:
-    return Sniffing(cast(LiveCapture, played), write, memory=1 << 28)
+def sniffing(played: Played, write: str | None = None) -> LiveSession:
+    return LiveSession(cast(LiveCapture, played), write, memory=1 << 28)
 
 
 @pytest.fixture

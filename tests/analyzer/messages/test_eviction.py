@@ -15,7 +15,7 @@ import pytest
 import analyzer.capture.records
 import analyzer.messages.eviction
 from analyzer.capture.packets import PacketBlock
-from analyzer.capture.sources import Mapped, Spool
+from analyzer.capture.sources import MappedFile, Spool
 from analyzer.capture.store import POSITION
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import list_pieces, read_header, read_message
@@ -121,7 +121,7 @@ def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: 
     lore = Lore(session)
     assert lore.learn(first) == set()
     assert lore.learn(count)
-    alone = session.rows.column("marks")[first:] & analyzer.messages.index.Mark.PARTNER_LEFT != 0
+    alone = session.rows.column("marks")[first:] & analyzer.messages.index.RowMark.PARTNER_LEFT != 0
     assert not np.isin(np.flatnonzero(alone) + first, unanswered(session, np.arange(first, count))).any()
 
 
@@ -147,13 +147,13 @@ class Guarded(Session):
         super().__init__([path], block=50)
         self._at: list[tuple[int, int]] = []
         self.safe = 0
-        gather, window, feed = Mapped.gather, Mapped.window, self.engine.feed
+        gather, window, feed = MappedFile.gather, MappedFile.window, self.engine.feed
 
-        def guarded_gather(source: Mapped, positions: Any, width: int) -> Any:
+        def guarded_gather(source: MappedFile, positions: Any, width: int) -> Any:
             assert isinstance(source, Spool) or not len(positions) or positions.min() >= self.safe
             return gather(source, positions, width)
 
-        def guarded_window(source: Mapped, position: int, length: int) -> memoryview:
+        def guarded_window(source: MappedFile, position: int, length: int) -> memoryview:
             assert isinstance(source, Spool) or not length or position >= self.safe
             return window(source, position, length)
 
@@ -161,8 +161,8 @@ class Guarded(Session):
             self._at += zip(block.number.tolist(), (block.at & POSITION).tolist(), strict=True)
             return feed(block)
 
-        patch.setattr(Mapped, "gather", guarded_gather)
-        patch.setattr(Mapped, "window", guarded_window)
+        patch.setattr(MappedFile, "gather", guarded_gather)
+        patch.setattr(MappedFile, "window", guarded_window)
         patch.setattr(self.engine, "feed", fed)
         patch.setattr(self.packets, "release", self._release)
 
