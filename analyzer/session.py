@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Self
 
-from analyzer.capture.closing import Closing
-from analyzer.capture.packets import Blocks, Packets, Reader
-from analyzer.capture.succession import Succession
+from analyzer.capture.closing import SelfClosing
+from analyzer.capture.packets import PacketReader, PacketSource, ReaderName
+from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
 from analyzer.messages.comments import MessageComments
 from analyzer.messages.decode_as import ConnectionRules, DecodeAsTarget, make_rules, merge_rules
@@ -25,11 +25,11 @@ from dissectors.finding import Finding
 from dissectors.registry import Ports
 
 
-class Analysis(Closing):
+class Analysis(SelfClosing):
     """Blocks of packets, read into rows, and all that can be asked of these. `ended`: all of them have been read."""
 
     def __init__(
-        self, source: Blocks, known: Ports, *, orders: ConnectionRules | None = None, use_fast_path: bool = True
+        self, source: PacketSource, known: Ports, *, orders: ConnectionRules | None = None, use_fast_path: bool = True
     ) -> None:
         self.source = source
         self.engine = Engine(source.store, source.flows, known, orders=orders, use_fast_path=use_fast_path)
@@ -48,7 +48,7 @@ class Analysis(Closing):
         # By map, which keeps no block: when the source ends, the last one has gone, and its memory can be given back.
         for closed in map(self.engine.feed, self.source.blocks()):
             yield closed
-            self.eviction.age()
+            self.eviction.evict_silent()
         closed = self.engine.finish()
         self.ended = True
         yield closed
@@ -88,17 +88,17 @@ class Session(Analysis):
 
     def __init__(
         self,
-        inputs: Sequence[str | PathLike[str]] | Succession,
+        inputs: Sequence[str | PathLike[str]] | FileSuccession,
         *,
         decode_as: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None = None,
-        reader: Reader = "native",
+        reader: ReaderName = "native",
         follow: bool = False,
         use_fast_path: bool = True,
         block: int = 32_768,
         names: bool = True,
     ) -> None:
         known, orders = make_rules(decode_as)
-        self.packets = Packets(inputs, reader=reader, follow=follow, block=block)
+        self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block)
         self._inputs, self._told, self._reader, self._names = inputs, decode_as, reader, names
         super().__init__(self.packets, known, orders=orders, use_fast_path=use_fast_path)
         self.comments = MessageComments(self.packets.comments, self.rows, self.engine.pieces)
@@ -106,17 +106,17 @@ class Session(Analysis):
             self.hosts = HostNames(self.packets.files, self.packets.flows, self.engine.streams, self.rows)
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> ReaderName:
         """Who reads the captures."""
         return self._reader
 
     def again(self, where: DecodeAsTarget, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
         told = merge_rules((*(self._told or {}).items(), (where, protocol)))
-        if isinstance(self._inputs, Succession):
-            if not self._inputs.over:
+        if isinstance(self._inputs, FileSuccession):
+            if not self._inputs.is_finished:
                 raise UserError("what is still being captured can't be read again: stop the capture first")
-            return Session(self._inputs.again(), decode_as=told, names=self._names)
+            return Session(self._inputs.reopen(), decode_as=told, names=self._names)
         if not all(map(os.path.isfile, self._inputs)):
             raise UserError(
                 "what came through a pipe can't be read again: keep it in a file, or say -d when it is opened"
@@ -128,4 +128,4 @@ def grow_within(session: Analysis, limit: int | None) -> Iterator[range]:
     """As Analysis.grow; rows that are due leave as soon as the next ones are asked for. limit: see Eviction.due."""
     for closed in session.grow():
         yield closed
-        session.eviction.leave(session.eviction.due(limit))
+        session.eviction.evict(session.eviction.find_due_row(limit))

@@ -142,7 +142,7 @@ class Loader(threading.Thread):
         while self._left and UNDER_WAY.all_since(self._left[0][1]):
             before = self._left.popleft()[0]
         if before:
-            self._session.eviction.leave(before)
+            self._session.eviction.evict(before)
             malloc.give_back()  # pages over so many rows leave as much free as the rows took
 
     def _counted(self) -> Growth:
@@ -156,11 +156,11 @@ class Loader(threading.Thread):
     def _leaving(self, counted: Growth) -> Growth:
         """The same, and from which row on the rest stays."""
         session, memory = self._session, self.memory
-        first = session.eviction.due(None if memory is None else int(EARLY * memory))
-        is_gone, now = session.eviction.due(None) > session.rows.first, time.monotonic()
+        first = session.eviction.find_due_row(None if memory is None else int(EARLY * memory))
+        is_gone, now = session.eviction.find_due_row(None) > session.rows.first, time.monotonic()
         self._gone_since = (self._gone_since or now) if is_gone else None
         is_late = self._gone_since is not None and now > self._gone_since + PATIENCE
-        is_full = memory is not None and session.eviction.held > memory
+        is_full = memory is not None and session.eviction.memory_bytes > memory
         return counted._replace(first=first, pressing=is_late or is_full)
 
     def _say(self, told: Growth | End) -> None:

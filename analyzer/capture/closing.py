@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing:
+class SelfClosing:
     """A context manager that closes itself."""
 
     def close(self) -> None:

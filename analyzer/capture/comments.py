@@ -31,11 +31,11 @@ class PacketComments(ColumnTable):
         self._store = store
         self._telling = [_Telling(info) for info in files]
 
-    def only(self, info: CaptureInfo) -> None:
+    def restrict_to(self, info: CaptureInfo) -> None:
         """From now on the records are those of one more file alone."""
         self._telling = [_Telling(info)]
 
-    def place(self, records: RecordBlock, before: int) -> None:
+    def number_comments(self, records: RecordBlock, before: int) -> None:
         """Takes the comments on the next records of the timeline, which come behind `before` others."""
         parts = [_of_file(each, records) for each in self._telling if each.placed < len(each.info.comments)]
         if not parts:
@@ -45,14 +45,14 @@ class PacketComments(ColumnTable):
         values = {"packet": rows[order] + (before + 1), "at": at[order], "length": length[order]}
         self.append(len(rows), values)
 
-    def text(self, index: int) -> str:
+    def read_text(self, index: int) -> str:
         """One comment, as the file has it."""
-        return options.text(self._store.read(self.cell("at", index), self.cell("length", index)))
+        return options.decode_text(self._store.read_bytes(self.cell("at", index), self.cell("length", index)))
 
-    def texts(self, indexes: NDArray[np.int64]) -> list[str]:
+    def read_texts(self, indexes: NDArray[np.int64]) -> list[str]:
         """Many of them."""
         read = self._store.read_many(self.column("at")[indexes], self.column("length")[indexes].astype(np.int64))
-        return list(map(options.text, read))
+        return list(map(options.decode_text, read))
 
 
 @slotted(frozen=False)

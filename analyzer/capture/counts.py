@@ -8,7 +8,7 @@ from dissectors.slotted import slotted
 
 
 @slotted(frozen=False)
-class Counts:
+class PacketCounts:
     """Packets by what they are. A packet that is only a piece of a datagram is neither tcp, not_tcp nor unreadable.
 
     `fragments`: pieces of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the
@@ -26,7 +26,7 @@ class Counts:
     bytes: int = 0
 
 
-class Fate(IntEnum):
+class PacketFate(IntEnum):
     """What became of a packet."""
 
     NOT_TCP = 0

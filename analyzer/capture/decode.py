@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import ip, link, tcp
-from analyzer.capture.counts import Counts, Fate
+from analyzer.capture.counts import PacketCounts, PacketFate
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.fragments import Key, Reassembler
-from analyzer.capture.ip import Inside, Layer
+from analyzer.capture.fragments import DatagramKey, DatagramReassembler
+from analyzer.capture.ip import HeaderLayer, IpPayloads
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
-from analyzer.capture.usual import usual_segments
+from analyzer.capture.usual import read_usual_segments
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
 
@@ -32,28 +32,28 @@ RAW_IP = 101
 
 
 @slotted(frozen=False)
-class Turn:
+class DecodingChunk:
     """One chunk on its way: what became of each packet, IP packets found inside of others, segments."""
 
     records: RecordBlock
     fate: NDArray[np.int8]
-    found: list[Layer]
-    parts: list[tcp.Segments]
+    found: list[HeaderLayer]
+    parts: list[tcp.TcpSegments]
 
     def add(self, row: int, at: int, captured: int, wire: int) -> None:
         """An IP packet that came out of packet `row`."""
-        self.found.append(Layer(*(np.array([value], np.int64) for value in (row, at, captured, wire))))
+        self.found.append(HeaderLayer(*(np.array([value], np.int64) for value in (row, at, captured, wire))))
 
 
-class FoundPiece(NamedTuple):
+class FoundFragment(NamedTuple):
     """A piece of a datagram: what all pieces of it have in common, its packet's number, is the datagram whole now."""
 
-    key: Key
+    key: DatagramKey
     number: int
     whole: bool
 
 
-class Decoder:
+class PacketDecoder:
     """Carries what is open from block to block: unfinished datagrams, flows, counts.
 
     trace: gets the pieces of datagrams, if anybody wants to know them. reassembler: goes on with what it has.
@@ -64,18 +64,18 @@ class Decoder:
         store: Store,
         flows: FlowTable,
         findings: list[Finding],
-        trace: list[FoundPiece] | None = None,
-        reassembler: Reassembler | None = None,
+        trace: list[FoundFragment] | None = None,
+        reassembler: DatagramReassembler | None = None,
     ) -> None:
-        self.counts = Counts()
+        self.counts = PacketCounts()
         self._trace = trace
         self._store = store
         self._flows = flows
         self._findings = findings
-        self._reassembler = Reassembler() if reassembler is None else reassembler
+        self._reassembler = DatagramReassembler() if reassembler is None else reassembler
         self._refused: set[int] = set()
 
-    def segments(self, records: RecordBlock) -> tcp.Segments:
+    def decode_segments(self, records: RecordBlock) -> tcp.TcpSegments:
         """The TCP segments of a block, in the order of its records."""
         parts = [
             part
@@ -83,14 +83,14 @@ class Decoder:
             for part in self._chunk(records.take(slice(start, start + CHUNK)), start)
         ]
         self.counts.incomplete = self._reassembler.unfinished
-        return tcp.join(parts)
+        return tcp.concatenate_segments(parts)
 
-    def _chunk(self, records: RecordBlock, base: int) -> list[tcp.Segments]:
-        turn = Turn(records, np.zeros(len(records), np.int8), [], [])
+    def _chunk(self, records: RecordBlock, base: int) -> list[tcp.TcpSegments]:
+        turn = DecodingChunk(records, np.zeros(len(records), np.int8), [], [])
         rows = np.arange(len(records))
-        if found := usual_segments(self._store, records):
+        if found := read_usual_segments(self._store, records):
             segments, usual = found
-            turn.fate[usual] = Fate.SEGMENT
+            turn.fate[usual] = PacketFate.SEGMENT
             turn.parts.append(segments)
             rows = np.flatnonzero(~usual)
         if len(rows):
@@ -100,16 +100,16 @@ class Decoder:
             part.row += base
         return turn.parts
 
-    def _unusual(self, records: RecordBlock, rows: NDArray[np.int64], turn: Turn) -> None:
+    def _unusual(self, records: RecordBlock, rows: NDArray[np.int64], turn: DecodingChunk) -> None:
         """The plain road, for those records of a turn that are at `rows` of it."""
-        position, kind = link.network_layers(self._store, records)
-        frames = Layer(rows, records.at, records.captured, records.original)
+        position, kind = link.find_network_layers(self._store, records)
+        frames = HeaderLayer(rows, records.at, records.captured, records.original)
         network = frames.skip(position, frames.wire - position)
         for version in (link.IPV4, link.IPV6):
             those = kind == version
             if bool(those.any()):
                 self._network(version, network if bool(those.all()) else network.take(those), turn)
-        turn.fate[rows[kind == link.UNREADABLE]] = Fate.UNREADABLE
+        turn.fate[rows[kind == link.UNREADABLE]] = PacketFate.UNREADABLE
         for row in np.flatnonzero(kind == link.ODD).tolist():
             self._peel(frames.take(np.array([row])), int(records.link[row]), turn)
         for _ in range(ROUNDS):
@@ -117,16 +117,16 @@ class Decoder:
                 break
             self._again(turn)
 
-    def _again(self, turn: Turn) -> None:
+    def _again(self, turn: DecodingChunk) -> None:
         """Another round for the packets that came out of packets."""
-        layer, turn.found = ip.join(turn.found), []
+        layer, turn.found = ip.concatenate_layers(turn.found), []
         versions = self._store.gather(layer.at, 1)[:, 0] >> 4
         for version in (link.IPV4, link.IPV6):
             if bool((versions == version).any()):
                 self._network(version, layer.take(versions == version), turn)
 
-    def _network(self, version: int, layer: Layer, turn: Turn) -> None:
-        read = ip.ipv4 if version == link.IPV4 else ip.ipv6
+    def _network(self, version: int, layer: HeaderLayer, turn: DecodingChunk) -> None:
+        read = ip.read_ipv4 if version == link.IPV4 else ip.read_ipv6
         inside = read(self._store, self._flows, layer)
         plain = inside.sound & (inside.protocol == ip.TCP) & (inside.fragment < 0)
         if not bool(plain.all()):
@@ -134,33 +134,33 @@ class Decoder:
             inside = inside.take(plain)
         segments, sound = tcp.read_segments(self._store, inside)
         if not bool(sound.all()):
-            turn.fate[segments.row[~sound]] = Fate.UNREADABLE
+            turn.fate[segments.row[~sound]] = PacketFate.UNREADABLE
             segments = segments.take(sound)
-        turn.fate[segments.row] = Fate.SEGMENT
+        turn.fate[segments.row] = PacketFate.SEGMENT
         turn.parts.append(segments)
 
-    def _others(self, version: int, inside: Inside, turn: Turn) -> None:
-        turn.fate[inside.layer.row[~inside.sound]] = Fate.UNREADABLE
+    def _others(self, version: int, inside: IpPayloads, turn: DecodingChunk) -> None:
+        turn.fate[inside.layer.row[~inside.sound]] = PacketFate.UNREADABLE
         pieces = inside.sound & (inside.fragment >= 0) & ip.may_hold_tcp(inside.protocol)
         for row in np.flatnonzero(pieces).tolist():
             self._piece(version, inside, row, turn)
-        tunnels = inside.sound & ip.tunnels(self._store, inside)
+        tunnels = inside.sound & ip.find_tunnels(self._store, inside)
         for row in np.flatnonzero(tunnels).tolist():
             layer = inside.layer.take(np.array([row]))
             head = layer.at - inside.network[row]
-            self._peel(Layer(layer.row, layer.at - head, layer.captured + head, layer.wire + head), RAW_IP, turn)
+            self._peel(HeaderLayer(layer.row, layer.at - head, layer.captured + head, layer.wire + head), RAW_IP, turn)
 
-    def _piece(self, version: int, inside: Inside, row: int, turn: Turn) -> None:
+    def _piece(self, version: int, inside: IpPayloads, row: int, turn: DecodingChunk) -> None:
         layer = inside.layer
         packet, size = int(layer.row[row]), int(layer.wire[row])
         self.counts.fragments += 1
         if int(layer.captured[row]) < size:
-            turn.fate[packet] = Fate.UNREADABLE
+            turn.fate[packet] = PacketFate.UNREADABLE
             return
-        turn.fate[packet] = Fate.PIECE
+        turn.fate[packet] = PacketFate.PIECE
         network, at = int(inside.network[row]), int(layer.at[row])
         protocol = int(inside.protocol[row])
-        header = self._store.read(network, at - network if version == link.IPV4 else 40)
+        header = self._store.read_bytes(network, at - network if version == link.IPV4 else 40)
         if version == link.IPV6:
             header = header[:6] + bytes([protocol]) + header[7:]
             protocol = -1
@@ -171,25 +171,25 @@ class Decoder:
             int(inside.fragment[row]),
             bool(inside.more[row]),
             header,
-            self._store.read(at, size),
+            self._store.read_bytes(at, size),
         )
         if self._trace is not None:
             # Packets are counted when their chunk has been read.
-            self._trace.append(FoundPiece(key, self.counts.packets + packet + 1, whole is not None))
+            self._trace.append(FoundFragment(key, self.counts.packets + packet + 1, whole is not None))
         if whole is not None:
             self.counts.reassembled += 1
-            turn.fate[packet] = Fate.NOT_TCP
+            turn.fate[packet] = PacketFate.NOT_TCP
             turn.add(packet, self._store.append(whole), len(whole), len(whole))
 
-    def _peel(self, layer: Layer, kind: int, turn: Turn) -> None:
+    def _peel(self, layer: HeaderLayer, kind: int, turn: DecodingChunk) -> None:
         """Lets scapy find the innermost IP packet; `layer` is one row, `kind` the LINKTYPE of its bytes."""
-        from analyzer.capture.scapy_layers import Unreadable, innermost
+        from analyzer.capture.scapy_layers import UnreadablePacket, find_innermost_ip
 
         row, at, captured, wire = (int(column[0]) for column in (layer.row, layer.at, layer.captured, layer.wire))
         try:
-            offset = innermost(self._store.read(at, min(captured, HEADERS)), kind)
-        except Unreadable as error:
-            turn.fate[row] = Fate.UNREADABLE
+            offset = find_innermost_ip(self._store.read_bytes(at, min(captured, HEADERS)), kind)
+        except UnreadablePacket as error:
+            turn.fate[row] = PacketFate.UNREADABLE
             if kind not in self._refused:
                 self._refused.add(kind)
                 self._findings.append(Finding(Severity.WARNING, "unreadable-packet", str(error)))
@@ -198,10 +198,10 @@ class Decoder:
             turn.add(row, at + offset, captured - offset, wire - offset)
 
     def _count(self, records: RecordBlock, fate: NDArray[np.int8]) -> None:
-        counts, fates = self.counts, np.bincount(fate, minlength=len(Fate)).tolist()
+        counts, fates = self.counts, np.bincount(fate, minlength=len(PacketFate)).tolist()
         counts.packets += len(records)
-        counts.tcp += fates[Fate.SEGMENT]
-        counts.not_tcp += fates[Fate.NOT_TCP]
-        counts.unreadable += fates[Fate.UNREADABLE]
+        counts.tcp += fates[PacketFate.SEGMENT]
+        counts.not_tcp += fates[PacketFate.NOT_TCP]
+        counts.unreadable += fates[PacketFate.UNREADABLE]
         counts.cut += int(np.count_nonzero(records.captured < records.original))
         counts.bytes += int(records.original.sum())

@@ -20,7 +20,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from analyzer.capture.file_kinds import LONGEST_MAGIC
-from analyzer.capture.growing import Growing
+from analyzer.capture.growing import GrowingFile
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import Spool
 from dissectors.finding import Finding, Severity
@@ -44,7 +44,7 @@ LARGEST_FILL = 64 << 20
 SPOOL_LIMIT = 64 << 30
 
 
-class Feed(Protocol):
+class ByteFeed(Protocol):
     """Where more bytes come from."""
 
     final: bool
@@ -54,7 +54,7 @@ class Feed(Protocol):
         """Waits until more bytes have come into the source; False: none will come."""
 
 
-class Still:
+class CompleteFeed:
     """All bytes are there."""
 
     final = True
@@ -64,10 +64,10 @@ class Still:
         return False
 
 
-class Growth:
+class GrowingFeed:
     """A file that somebody else writes; ends when `stop` is set, or when `whole` is, which says that it has its end."""
 
-    def __init__(self, source: Growing, stop: threading.Event, whole: threading.Event | None = None) -> None:
+    def __init__(self, source: GrowingFile, stop: threading.Event, whole: threading.Event | None = None) -> None:
         self.final = False
         self._source = source
         self._stop = stop
@@ -78,7 +78,7 @@ class Growth:
         """See Feed.fill; looks once more after the end, so that nothing written before it is lost."""
         while True:
             whole, stopped = self._whole.is_set(), self._stop.is_set()
-            waiting, now = self._source.waiting(), time.monotonic()
+            waiting, now = self._source.count_waiting(), time.monotonic()
             quiet, collect = now - self._given, LITTLE_COLLECT if waiting < LITTLE else COLLECT
             if waiting > 0 and (whole or stopped or waiting >= ENOUGH or quiet >= collect):
                 self._given = now
@@ -92,7 +92,7 @@ class Growth:
             time.sleep(max(collect - quiet, LOOK) if waiting > 0 else LOOK if quiet < IDLE else IDLE_LOOK)
 
 
-class Inflow:
+class SpoolingFeed:
     """Spools a descriptor that it takes over: a pipe, a device, a compressed file. `stop` ends waiting for a pipe."""
 
     final = True

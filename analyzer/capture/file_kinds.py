@@ -14,7 +14,7 @@ MAGICS = {
 LONGEST_MAGIC = max(map(len, MAGICS))
 
 
-def recognise(prefix: bytes) -> str | None:
+def recognise_compression(prefix: bytes) -> str | None:
     """The compression whose magic `prefix` begins with. Skippable frames may lead zstd's (pzstd does that)."""
     if len(prefix) >= 4 and prefix[0] & 0xF0 == 0x50 and prefix[1:4] == b"\x2a\x4d\x18":
         return "zstd"
@@ -39,7 +39,7 @@ _KINDS = (
 _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
 
 
-def not_a_capture(head: bytes) -> str:
+def explain_foreign_file(head: bytes) -> str:
     """The end of the sentence `FILE is not a capture`; head: the first FOREIGN_HEAD bytes of the file, uncompressed."""
     known = ", ".join(MAGICS.values())
     wanted = f": give a pcap or pcapng file, plain or compressed ({known})"

@@ -28,24 +28,24 @@ class FlowTable:
         return self._flows.count
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes of memory that connections and addresses take."""
-        return self._addresses.held + self._flows.held + 2 * len(self) * self._sides.itemsize
+        return self._addresses.memory_bytes + self._flows.memory_bytes + 2 * len(self) * self._sides.itemsize
 
-    def ipv4(self, addresses: NDArray[np.uint8]) -> U64:
+    def encode_ipv4(self, addresses: NDArray[np.uint8]) -> U64:
         """Codes (n) of IPv4 addresses (n, 4)."""
         return np.ascontiguousarray(addresses).view(">u4")[:, 0].astype(np.uint64)
 
-    def ipv6(self, addresses: NDArray[np.uint8]) -> U64:
+    def encode_ipv6(self, addresses: NDArray[np.uint8]) -> U64:
         """Codes (n) of IPv6 addresses (n, 16)."""
         halves = np.ascontiguousarray(addresses).view(LONG).astype(np.uint64)
-        ids = self._addresses.ids(np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1]))
+        ids = self._addresses.number_pairs(np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1]))
         return ids.astype(np.uint64) | np.uint64(IPV6_BIT)
 
-    def number(self, source: U64, destination: U64) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+    def number_flows(self, source: U64, destination: U64) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         """(flow, direction) of packets from `source` to `destination`: n endpoints each, in order of time."""
         known = len(self)
-        flow = self._flows.ids(np.minimum(source, destination), np.maximum(source, destination))
+        flow = self._flows.number_pairs(np.minimum(source, destination), np.maximum(source, destination))
         if len(self) > known:
             if len(self) > self._sides.shape[1]:
                 wider = np.zeros((2, 2 * len(self)), np.uint64)

@@ -27,7 +27,7 @@ MOST_EXTENSIONS = 32
 
 
 @slotted(frozen=False)
-class Layer:
+class HeaderLayer:
     """Headers to be read next, as columns: `row` of the packet in its chunk, location, bytes kept and on the wire."""
 
     row: NDArray[np.int64]
@@ -38,31 +38,31 @@ class Layer:
     def __len__(self) -> int:
         return len(self.row)
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Layer:
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> HeaderLayer:
         """The picked rows."""
-        return Layer(*(getattr(self, name)[rows] for name in Layer.__annotations__))
+        return HeaderLayer(*(getattr(self, name)[rows] for name in HeaderLayer.__annotations__))
 
-    def skip(self, header: NDArray[np.int64] | int, length: NDArray[np.int64]) -> Layer:
+    def skip(self, header: NDArray[np.int64] | int, length: NDArray[np.int64]) -> HeaderLayer:
         """What lies behind a header, `length` bytes on the wire."""
         captured = np.minimum(self.captured - header, length)
-        return Layer(self.row, self.at + header, captured, length)
+        return HeaderLayer(self.row, self.at + header, captured, length)
 
 
-def join(layers: list[Layer]) -> Layer:
+def concatenate_layers(layers: list[HeaderLayer]) -> HeaderLayer:
     """All rows of several."""
-    names = Layer.__annotations__
-    return Layer(*(np.concatenate([getattr(layer, name) for layer in layers]) for name in names))
+    names = HeaderLayer.__annotations__
+    return HeaderLayer(*(np.concatenate([getattr(layer, name) for layer in layers]) for name in names))
 
 
 @slotted(frozen=False)
-class Inside:
+class IpPayloads:
     """What one IP version's packets hold: `protocol` of what lies in `layer`, between two address codes.
 
     `network` is the location of the IP header. `fragment` is the offset in bytes, -1 of an unfragmented packet; `more`
     and `ident` belong to fragments only. `sound` is False where the header contradicts itself or is not all there.
     """
 
-    layer: Layer
+    layer: HeaderLayer
     network: NDArray[np.int64]
     protocol: NDArray[np.uint8]
     source: U64
@@ -75,13 +75,13 @@ class Inside:
     def __len__(self) -> int:
         return len(self.layer)
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Inside:
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> IpPayloads:
         """The picked rows."""
-        rest = (getattr(self, name)[rows] for name in list(Inside.__annotations__)[1:])
-        return Inside(self.layer.take(rows), *rest)
+        rest = (getattr(self, name)[rows] for name in list(IpPayloads.__annotations__)[1:])
+        return IpPayloads(self.layer.take(rows), *rest)
 
 
-def ipv4(store: Store, flows: FlowTable, layer: Layer) -> Inside:
+def read_ipv4(store: Store, flows: FlowTable, layer: HeaderLayer) -> IpPayloads:
     """Reads IPv4 headers, with options."""
     head = store.gather(layer.at, 20)
     size = (head[:, 0] & 15).astype(np.int64) << 2
@@ -90,12 +90,12 @@ def ipv4(store: Store, flows: FlowTable, layer: Layer) -> Inside:
     total = np.where(total == 0, layer.wire, total)
     cut = words[:, 3].astype(np.int64)
     fragmented = (cut & 0x3FFF) != 0
-    return Inside(
+    return IpPayloads(
         layer.skip(size, total - size),
         layer.at,
         head[:, 9],
-        flows.ipv4(head[:, 12:16]),
-        flows.ipv4(head[:, 16:20]),
+        flows.encode_ipv4(head[:, 12:16]),
+        flows.encode_ipv4(head[:, 16:20]),
         np.where(fragmented, (cut & 0x1FFF) << 3, -1),
         (cut & 0x2000) != 0,
         words[:, 2].astype(np.int64),
@@ -103,17 +103,17 @@ def ipv4(store: Store, flows: FlowTable, layer: Layer) -> Inside:
     )
 
 
-def ipv6(store: Store, flows: FlowTable, layer: Layer) -> Inside:
+def read_ipv6(store: Store, flows: FlowTable, layer: HeaderLayer) -> IpPayloads:
     """Reads IPv6 headers and walks extension headers in step, up to a real fragment or to something else."""
     head = store.gather(layer.at, 40)
     length = head.view(">u2")[:, 2].astype(np.int64)
     length = np.where(length == 0, layer.wire - 40, length)
-    inside = Inside(
+    inside = IpPayloads(
         layer.skip(40, length),
         layer.at,
         head[:, 6].copy(),
-        flows.ipv6(head[:, 8:24]),
-        flows.ipv6(head[:, 24:40]),
+        flows.encode_ipv6(head[:, 8:24]),
+        flows.encode_ipv6(head[:, 24:40]),
         np.full(len(layer), -1, np.int64),
         np.zeros(len(layer), np.bool_),
         np.zeros(len(layer), np.int64),
@@ -124,7 +124,7 @@ def ipv6(store: Store, flows: FlowTable, layer: Layer) -> Inside:
     return inside
 
 
-def _walk_extensions(store: Store, inside: Inside) -> None:
+def _walk_extensions(store: Store, inside: IpPayloads) -> None:
     """Moves `inside` behind its extension headers, in place."""
     layer = inside.layer
     rows = np.flatnonzero(inside.sound & np.isin(inside.protocol, EXTENSIONS))
@@ -152,7 +152,7 @@ def _walk_extensions(store: Store, inside: Inside) -> None:
     inside.sound[rows] = False
 
 
-def tunnels(store: Store, inside: Inside) -> NDArray[np.bool_]:
+def find_tunnels(store: Store, inside: IpPayloads) -> NDArray[np.bool_]:
     """Which packets carry others: by protocol number, or by the UDP port they are sent to."""
     whole = inside.fragment < 0
     odd = np.isin(inside.protocol, TUNNELS) & whole

@@ -32,7 +32,7 @@ SNAP = b"\xaa\xaa\x03"
 DEEPEST_VLAN = 64
 
 
-def network_layers(store: Store, records: RecordBlock) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+def find_network_layers(store: Store, records: RecordBlock) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """(position of the network layer in each packet, kind: IPV4, IPV6, OTHER, ODD or UNREADABLE)."""
     first = int(records.link[0])
     if bool((records.link == first).all()):

@@ -41,7 +41,9 @@ Guess = Callable[[int, int], int]
 """(from, to) -> position of something like a record that begins there, -1 for none."""
 
 
-def together(lengths: NDArray[np.uint32], shortest: int, added: int, position: int, usual: int, guess: Guess) -> Ints:
+def scan_records(
+    lengths: NDArray[np.uint32], shortest: int, added: int, position: int, usual: int, guess: Guess
+) -> Ints:
     """Positions (int64, at least one) of records that follow each other from `position` on.
 
     lengths: for each position in the window, what a record there would say of its length; it is max(that, shortest) +

@@ -20,7 +20,7 @@ LARGEST = 32 << 20
 
 def keep_free(most: int) -> None:
     """Keeps up to `most` free bytes for the next round."""
-    option = getattr(library(), "mallopt", None)
+    option = getattr(load_libc(), "mallopt", None)
     if option is not None:
         option(M_TRIM_THRESHOLD, most)
         option(M_MMAP_THRESHOLD, LARGEST)
@@ -28,12 +28,12 @@ def keep_free(most: int) -> None:
 
 def give_back() -> None:
     """Returns what is free to the system."""
-    trim = getattr(library(), "malloc_trim", None)
+    trim = getattr(load_libc(), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 @cache
-def library() -> ctypes.CDLL:
+def load_libc() -> ctypes.CDLL:
     """The C library; to look it up makes a class each time."""
     return ctypes.CDLL(None)

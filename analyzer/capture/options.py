@@ -16,7 +16,7 @@ NAME_IPV4, NAME_IPV6 = 1, 2
 LONGEST_NAME = 255
 
 
-def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+def iterate_options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
     """The (code, value) pairs of an option list or of name records; `order` is struct's byte order."""
     head = struct.Struct(order + "HH")
     position = 0
@@ -29,17 +29,17 @@ def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
         position += length + 3 & ~3
 
 
-def text(value: bytes) -> str:
+def decode_text(value: bytes) -> str:
     """An option's text; bytes that are not UTF-8 are replaced."""
     return value.rstrip(b"\0").decode("utf-8", "replace")
 
 
-def names(data: bytes, order: str) -> Iterator[tuple[str, list[str]]]:
+def iterate_names(data: bytes, order: str) -> Iterator[tuple[str, list[str]]]:
     """(address, its names) of each name record; a name is cut where DNS knows no longer one."""
     import socket  # few captures name their hosts
 
-    for code, value in options(data, order):
+    for code, value in iterate_options(data, order):
         family, size = (socket.AF_INET, 4) if code == NAME_IPV4 else (socket.AF_INET6, 16)
         if code in (NAME_IPV4, NAME_IPV6) and len(value) > size:
-            found = [text(name[:LONGEST_NAME]) for name in value[size:].split(b"\0") if name]
+            found = [decode_text(name[:LONGEST_NAME]) for name in value[size:].split(b"\0") if name]
             yield socket.inet_ntop(family, value[:size]), found

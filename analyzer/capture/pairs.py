@@ -28,11 +28,11 @@ class PairTable:
         self._seed = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes of memory that the pairs take."""
         return self._slots.nbytes + 2 * self.count * self.first.itemsize
 
-    def ids(self, first: U64, second: U64) -> NDArray[np.int32]:
+    def number_pairs(self, first: U64, second: U64) -> NDArray[np.int32]:
         """The number of each pair (n); new pairs are added."""
         ids = np.empty(len(first), np.int32)
         for start in range(0, len(first), CHUNK):

@@ -19,13 +19,13 @@ from analyzer.capture.records import (
     USUAL_SNAPLEN,
     WINDOW,
     CaptureInfo,
-    Hopper,
-    Interface,
+    CaptureInterface,
     RecordBlock,
-    Standing,
+    RecordScanner,
+    ScanState,
 )
 from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import Mapped, Source
+from analyzer.capture.sources import ByteSource, MappedFile
 from dissectors.finding import Finding
 from dissectors.slotted import slotted
 
@@ -34,7 +34,7 @@ MICROSECONDS, NANOSECONDS, KUZNETZOV = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 
 
 @slotted
-class Layout:
+class PcapLayout:
     """What a magic says: struct's byte order, ticks per second, bytes of a record header."""
 
     order: str
@@ -43,16 +43,16 @@ class Layout:
 
 
 LAYOUTS = {
-    struct.pack(order + "I", magic): Layout(order, ticks, record)
+    struct.pack(order + "I", magic): PcapLayout(order, ticks, record)
     for order in "<>"
     for magic, ticks, record in ((MICROSECONDS, 10**6, 16), (NANOSECONDS, 10**9, 16), (KUZNETZOV, 10**6, 24))
 }
 
 
-class PcapHopper(Hopper):
+class PcapScanner(RecordScanner):
     """Records of a pcap file; its 24 header bytes must be there."""
 
-    def __init__(self, source: Source, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
+    def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
         header = bytes(source.window(0, HEADER))
         self._layout = layout = LAYOUTS[header[:4]]
@@ -63,13 +63,13 @@ class PcapHopper(Hopper):
         self._dtype = np.dtype([(name, layout.order + "u4") for name in ("seconds", "ticks", "captured", "original")])
         self.position = HEADER
         self._hopped = 0
-        self._look = MAPPED_WINDOW if isinstance(source, Mapped) else WINDOW
+        self._look = MAPPED_WINDOW if isinstance(source, MappedFile) else WINDOW
         info.format = "pcap"
         info.byte_order = "little" if layout.order == "<" else "big"
         info.snaplen = snaplen
-        info.interfaces.append(Interface("", self._link, snaplen, layout.ticks))
+        info.interfaces.append(CaptureInterface("", self._link, snaplen, layout.ticks))
 
-    def _learn(self, standing: Standing) -> None:
+    def _learn(self, standing: ScanState) -> None:
         self._hopped = standing.records
 
     def _hop(self, room: int) -> RecordBlock | None:
@@ -100,7 +100,7 @@ class PcapHopper(Hopper):
             stop = min(len(window) - 11, position + room * usual)
             lengths = np.ndarray((max(stop, 0),), self._layout.order + "u4", window, 8, (1,))
             guess = self._guess(window, starts[-1])
-            fast = lockstep.together(lengths, 0, self._layout.record, position, usual, guess)
+            fast = lockstep.scan_records(lengths, 0, self._layout.record, position, usual, guess)
             fast = fast[: room - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])

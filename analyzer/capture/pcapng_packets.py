@@ -74,7 +74,7 @@ def _normalise(heads: PacketHeads, kind: NDArray[np.uint32], order: str, snaplen
     heads.captured[simple] = np.minimum(heads.original[simple], room)
 
 
-def sound(window: memoryview, heads: PacketHeads, order: str) -> int:
+def count_sound(window: memoryview, heads: PacketHeads, order: str) -> int:
     """How many of the first blocks agree in themselves: both lengths are the same and possible, and the packet fits."""
     behind = gather_rows(window, np.maximum(heads.start + heads.length - 4, 0), 4).view(order + "u4")[:, 0]
     good = (behind == heads.length) & (heads.length & 3 == 0) & (heads.length >= np.where(heads.simple, 16, 32))
@@ -82,7 +82,7 @@ def sound(window: memoryview, heads: PacketHeads, order: str) -> int:
     return len(good) if bool(good.all()) else int(np.argmin(good))
 
 
-def comments(window: memoryview, heads: PacketHeads, order: str) -> NDArray[np.int64]:
+def find_comments(window: memoryview, heads: PacketHeads, order: str) -> NDArray[np.int64]:
     """Row, position in the window and length of each comment (3, n), in the order of the packets and their options.
 
     All packets' options are walked in step, a few packets' one by one; empty comments say nothing and are left out.

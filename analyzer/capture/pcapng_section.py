@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import options
-from analyzer.capture.records import CaptureInfo, Interface, Statistics
+from analyzer.capture.records import CaptureInfo, CaptureInterface, InterfaceStatistics
 
 NS = 1_000_000_000
 LONGEST = np.iinfo(np.int64).max // 2
@@ -23,7 +23,7 @@ LONGEST = np.iinfo(np.int64).max // 2
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class InterfaceClock:
     """`resolution`: the byte of if_tsresol (6: microseconds; bit 7: binary fractions); `offset`: seconds to add."""
 
     resolution: int = 6
@@ -72,7 +72,7 @@ MOST_NAMED, MOST_OF_ONE = 1 << 15, 8
 """Addresses whose names are kept, and names of one."""
 
 
-class Section:
+class PcapngSection:
     """Begins anew with every section header; everything that is told also goes into the capture's `info`."""
 
     def __init__(self, order: str, info: CaptureInfo) -> None:
@@ -80,30 +80,30 @@ class Section:
         self._info = info
         self._before = len(info.interfaces)
         self._links: list[int] = []
-        self._clocks: list[Clock] = []
+        self._clocks: list[InterfaceClock] = []
         self.snaplen = 0
         """That of the first interface, to which simple packets belong."""
 
     def __len__(self) -> int:
         return len(self._links)
 
-    def told(self) -> tuple[int | str, ...]:
+    def export_state(self) -> tuple[int | str, ...]:
         """What it takes to read packets of this section: the byte order, then whole numbers."""
         ways = ((link, clock.resolution, clock.offset) for link, clock in zip(self._links, self._clocks, strict=True))
         return (self.order, self.snaplen, *(number for way in ways for number in way))
 
-    def learn(self, numbers: Sequence[int]) -> None:
+    def restore_state(self, numbers: Sequence[int]) -> None:
         """Takes the whole numbers that told() gave."""
         self.snaplen = numbers[0]
         self._links = list(numbers[1::3])
-        self._clocks = [Clock(*way) for way in zip(numbers[2::3], numbers[3::3], strict=True)]
+        self._clocks = [InterfaceClock(*way) for way in zip(numbers[2::3], numbers[3::3], strict=True)]
 
     def read_header(self, data: bytes) -> None:
         """Takes a section header block, without its last four bytes."""
         info = self._info
         info.byte_order = info.byte_order or ("little" if self.order == "<" else "big")
-        for code, value in options.options(data[24:], self.order):
-            text = options.text(value)
+        for code, value in options.iterate_options(data[24:], self.order):
+            text = options.decode_text(value)
             if code == options.COMMENT:
                 self._remark(text)
             elif code == options.SECTION_HARDWARE:
@@ -117,27 +117,27 @@ class Section:
         """Takes an interface description block, without its last four bytes."""
         link, snaplen = struct.unpack_from(self.order + "H2xI", data, 8)
         name, resolution, offset, comment = "", 6, 0, None
-        for code, value in options.options(data[16:], self.order):
+        for code, value in options.iterate_options(data[16:], self.order):
             if code == options.INTERFACE_NAME:
-                name = options.text(value)
+                name = options.decode_text(value)
             elif code == options.COMMENT and comment is None:
-                comment = options.text(value)
+                comment = options.decode_text(value)
             elif code == options.INTERFACE_RESOLUTION and value:
                 resolution = value[0]
             elif code == options.INTERFACE_OFFSET and len(value) == 8:
                 (offset,) = struct.unpack(self.order + "q", value)
-        clock = Clock(resolution, offset)
+        clock = InterfaceClock(resolution, offset)
         if not self._links:
             self.snaplen = snaplen
         self._links.append(link)
         self._clocks.append(clock)
-        self._info.interfaces.append(Interface(name, link, snaplen, clock.ticks, comment))
+        self._info.interfaces.append(CaptureInterface(name, link, snaplen, clock.ticks, comment))
         self._info.snaplen = max(self._info.snaplen, snaplen)
 
     def read_names(self, data: bytes) -> None:
         """Takes a name resolution block, without its last four bytes."""
         info = self._info
-        for address, names in options.names(data[8:], self.order):
+        for address, names in options.iterate_names(data[8:], self.order):
             for name in names:
                 if address not in info.names and len(info.names) >= MOST_NAMED:
                     info.left_out += 1
@@ -161,13 +161,13 @@ class Section:
             return
         said = {
             code: int(struct.unpack(self.order + "Q", value)[0])
-            for code, value in options.options(data[20:], self.order)
+            for code, value in options.iterate_options(data[20:], self.order)
             if len(value) == 8
         }
         dropped = [said.get(code) for code in (options.STATISTICS_DROPPED, options.STATISTICS_OS_DROPPED)]
         known = [count for count in dropped if count is not None]
         if known:
-            self._info.statistics[place] = Statistics(said.get(options.STATISTICS_RECEIVED, 0), sum(known))
+            self._info.statistics[place] = InterfaceStatistics(said.get(options.STATISTICS_RECEIVED, 0), sum(known))
 
     def _remark(self, text: str) -> None:
         if len(self._info.remarks) < MOST_REMARKS:

@@ -20,7 +20,7 @@ NANOSECONDS = b"\x09"
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class InterfaceDescription:
     """An interface: its name, LINKTYPE, snap length (0: no limit) and filter."""
 
     name: str
@@ -29,47 +29,53 @@ class Description:
     filter: str = ""
 
 
-def header(interfaces: Sequence[Description]) -> bytes:
+def encode_header(interfaces: Sequence[InterfaceDescription]) -> bytes:
     """What a file begins with; packets name their interface by its place in `interfaces`."""
-    return section() + b"".join(map(described, interfaces))
+    return encode_section() + b"".join(map(encode_interface, interfaces))
 
 
-def section(options: bytes = b"") -> bytes:
+def encode_section(options: bytes = b"") -> bytes:
     """A section header of unknown length, with a list of options or none."""
-    return block(SECTION, struct.pack("<IHHq", ORDER, 1, 0, UNKNOWN_LENGTH) + options)
+    return encode_block(SECTION, struct.pack("<IHHq", ORDER, 1, 0, UNKNOWN_LENGTH) + options)
 
 
-def packet(interface: int, time: int, data: bytes, length: int) -> bytes:
+def encode_packet(interface: int, time: int, data: bytes, length: int) -> bytes:
     """A packet of `length` bytes of which `data` was captured; `time` in ns since 1970."""
     head = struct.pack("<IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(data), length)
-    return block(PACKET, head + data)
+    return encode_block(PACKET, head + data)
 
 
-def statistics(interface: int, time: int, received: int, dropped: int, began: int | None = None) -> bytes:
+def encode_statistics(interface: int, time: int, received: int, dropped: int, began: int | None = None) -> bytes:
     """What an interface's counters said at a time, dropped packets among the received; began: since when they count.
 
     Times are ns since 1970.
     """
-    options = b"" if began is None else option(OPTION_BEGAN, struct.pack("<II", began >> 32, began & 0xFFFFFFFF))
-    options += option(OPTION_RECEIVED, struct.pack("<Q", received)) + option(OPTION_DROPPED, struct.pack("<Q", dropped))
-    return block(STATISTICS, struct.pack("<III", interface, time >> 32, time & 0xFFFFFFFF) + options + option(0, b""))
+    options = b"" if began is None else encode_option(OPTION_BEGAN, struct.pack("<II", began >> 32, began & 0xFFFFFFFF))
+    options += encode_option(OPTION_RECEIVED, struct.pack("<Q", received)) + encode_option(
+        OPTION_DROPPED, struct.pack("<Q", dropped)
+    )
+    return encode_block(
+        STATISTICS, struct.pack("<III", interface, time >> 32, time & 0xFFFFFFFF) + options + encode_option(0, b"")
+    )
 
 
-def described(interface: Description) -> bytes:
+def encode_interface(interface: InterfaceDescription) -> bytes:
     """The block of an interface whose clock counts nanoseconds."""
-    options = option(OPTION_NAME, interface.name.encode()) if interface.name else b""
-    options += option(OPTION_RESOLUTION, NANOSECONDS)
+    options = encode_option(OPTION_NAME, interface.name.encode()) if interface.name else b""
+    options += encode_option(OPTION_RESOLUTION, NANOSECONDS)
     if interface.filter:
-        options += option(OPTION_FILTER, b"\0" + interface.filter.encode())
-    return block(INTERFACE, struct.pack("<HHI", interface.link, 0, interface.snaplen) + options + option(0, b""))
+        options += encode_option(OPTION_FILTER, b"\0" + interface.filter.encode())
+    return encode_block(
+        INTERFACE, struct.pack("<HHI", interface.link, 0, interface.snaplen) + options + encode_option(0, b"")
+    )
 
 
-def option(code: int, value: bytes) -> bytes:
+def encode_option(code: int, value: bytes) -> bytes:
     """An option; a name record looks the same."""
     return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 
-def block(kind: int, body: bytes) -> bytes:
+def encode_block(kind: int, body: bytes) -> bytes:
     """A block of a type, its body padded."""
     body += bytes(-len(body) % 4)
     size = struct.pack("<I", len(body) + 12)

@@ -10,14 +10,14 @@ import fcntl
 import struct
 import sys
 
-from analyzer.capture.malloc import library
+from analyzer.capture.malloc import load_libc
 
 KEEP_SIZE, PUNCH_HOLE = 1, 2
 F_PUNCHHOLE = 99
 """Of macOS."""
 
 
-def punch(descriptor: int, begin: int, end: int) -> bool:
+def punch_hole(descriptor: int, begin: int, end: int) -> bool:
     """Whether the bytes from `begin` to `end` take no space any more; both are multiples of what a page has."""
     if sys.platform == "darwin":
         try:
@@ -27,7 +27,7 @@ def punch(descriptor: int, begin: int, end: int) -> bool:
         return True
     import ctypes  # who reads no endless pipe does without
 
-    call = getattr(library(), "fallocate64", None) or getattr(library(), "fallocate", None)
+    call = getattr(load_libc(), "fallocate64", None) or getattr(load_libc(), "fallocate", None)
     if call is None:
         return False
     return bool(call(descriptor, PUNCH_HOLE | KEEP_SIZE, ctypes.c_int64(begin), ctypes.c_int64(end - begin)) == 0)

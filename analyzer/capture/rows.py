@@ -7,10 +7,10 @@ import mmap
 import numpy as np
 from numpy.typing import NDArray
 
-Bytes = bytes | memoryview | mmap.mmap
+Buffer = bytes | memoryview | mmap.mmap
 
 
-def gather_rows(data: Bytes, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+def gather_rows(data: Buffer, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
     """Rows (n, width) of `data` at `positions` (at least 0); bytes behind its end are 0.
 
     A void view with stride 1 lets one fancy index copy whole rows (25 ns each); take() would first lay out the view.
@@ -29,6 +29,6 @@ def gather_rows(data: Bytes, positions: NDArray[np.int64], width: int) -> NDArra
     return rows
 
 
-def _rows(data: Bytes, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+def _rows(data: Buffer, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
     view = np.ndarray((len(data) - width + 1,), f"V{width}", data, 0, (1,))
     return view[positions].view(np.uint8).reshape(len(positions), width)

@@ -38,18 +38,18 @@ LINKS = {
 """LINKTYPE -> module, beyond those that scapy's basic layers register."""
 
 
-class Unreadable(Exception):
+class UnreadablePacket(Exception):
     """Scapy has no layer for the link type, or stumbled over the packet."""
 
 
-def innermost(data: bytes, link: int) -> int:
+def find_innermost_ip(data: bytes, link: int) -> int:
     """The offset in `data` of the innermost IP header; 0 when there is none, or none behind the first byte.
 
     `data`: the beginning of a packet of LINKTYPE `link`. Raises Unreadable.
     """
-    layer_class = link_class(link)
+    layer_class = find_link_class(link)
     if layer_class is None:
-        raise Unreadable(f"packets of link type {link} cannot be read; they are counted as unreadable")
+        raise UnreadablePacket(f"packets of link type {link} cannot be read; they are counted as unreadable")
     from scapy.layers.inet import IP
     from scapy.layers.inet6 import IPv6
 
@@ -63,12 +63,12 @@ def innermost(data: bytes, link: int) -> int:
             offset += len(layer.raw_packet_cache)
             layer = layer.payload
     except Exception as error:
-        raise Unreadable(f"scapy cannot read a packet of link type {link} ({error!r})") from error
+        raise UnreadablePacket(f"scapy cannot read a packet of link type {link} ({error!r})") from error
     return found
 
 
 @cache
-def link_class(link: int) -> type[Packet] | None:
+def find_link_class(link: int) -> type[Packet] | None:
     """Scapy's layer for a LINKTYPE; None when it has none. Imports the layers on the first call."""
     logging.getLogger("scapy").setLevel(logging.ERROR)
     for module in ("scapy.layers.l2", "scapy.layers.inet", "scapy.layers.inet6", *TUNNELS):

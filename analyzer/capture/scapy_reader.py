@@ -18,12 +18,12 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from analyzer.capture.counts import Counts
+from analyzer.capture.counts import PacketCounts
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.inputs import Input
+from analyzer.capture.inputs import CaptureInput
 from analyzer.capture.packets import PacketBlock
 from analyzer.capture.records import LARGEST_RECORD
-from analyzer.capture.scapy_layers import link_class
+from analyzer.capture.scapy_layers import find_link_class
 from analyzer.capture.store import Store
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ class _Row(NamedTuple):
     length: int
 
 
-def read_blocks(inputs: Sequence[Input], store: Store, flows: FlowTable, counts: Counts) -> Iterator[PacketBlock]:
+def read_blocks(
+    inputs: Sequence[CaptureInput], store: Store, flows: FlowTable, counts: PacketCounts
+) -> Iterator[PacketBlock]:
     """What Packets.blocks() promises, for captures that end. Raises CaptureError where scapy finds no capture."""
     merged = heapq.merge(*(_timed(one) for one in inputs), key=lambda pair: pair[0])
     rows = _rows((packet for _, packet in merged), counts)
@@ -55,9 +57,9 @@ def read_blocks(inputs: Sequence[Input], store: Store, flows: FlowTable, counts:
         yield _block(batch, store, flows)
 
 
-def _timed(one: Input) -> Iterator[tuple[int, Packet]]:
+def _timed(one: CaptureInput) -> Iterator[tuple[int, Packet]]:
     """(place in the timeline, packet): the running maximum of the packets' times."""
-    link_class(1)
+    find_link_class(1)
     from scapy.error import Scapy_Exception
     from scapy.utils import PcapReader
 
@@ -65,7 +67,7 @@ def _timed(one: Input) -> Iterator[tuple[int, Packet]]:
     for _ in one.blocks():
         pass
     place = 0
-    left = one.info.packets if one.damaged else sys.maxsize
+    left = one.info.packets if one.is_damaged else sys.maxsize
     file: IO[bytes] = os.fdopen(one.source.duplicate(), "rb")
     with file, PcapReader(cast(str, file)) as reader:
         for _ in range(left):
@@ -85,7 +87,7 @@ def _wire(packet: Packet) -> int:
     return packet.wirelen if packet.wirelen is not None else len(packet.original)
 
 
-def _rows(packets: Iterator[Packet], counts: Counts) -> Iterator[_Row]:
+def _rows(packets: Iterator[Packet], counts: PacketCounts) -> Iterator[_Row]:
     from scapy.layers.inet import IP, BadFragments, _defrag_ip_pkt
 
     fragments: defaultdict[tuple[object, ...], list[object]] = defaultdict(list)
@@ -154,7 +156,7 @@ def _row(number: int, time: int, packet: Packet) -> _Row | None:
 
 def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
     ends = [np.array([_endpoint(row, side, flows) for row in rows], np.uint64) for side in (0, 1)]
-    flow, direction = flows.number(*ends)
+    flow, direction = flows.number_flows(*ends)
     return PacketBlock(
         number=np.array([row.number for row in rows], np.int64),
         time=np.array([row.time for row in rows], np.int64),
@@ -171,5 +173,5 @@ def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
 
 def _endpoint(row: _Row, side: int, flows: FlowTable) -> int:
     address = np.frombuffer(row.destination if side else row.source, np.uint8).reshape(1, -1)
-    code = flows.ipv4(address) if address.size == 4 else flows.ipv6(address)
+    code = flows.encode_ipv4(address) if address.size == 4 else flows.encode_ipv6(address)
     return int(code[0]) << 16 | row.ports[side]

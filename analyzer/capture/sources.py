@@ -25,7 +25,7 @@ SYMBOL = 1 << 20
 """Bytes of a spool that are let go at once."""
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """Bytes at positions from 0 to `size()`."""
 
     def size(self) -> int:
@@ -44,14 +44,14 @@ class Source(Protocol):
         """Lets go of the descriptor."""
 
 
-def reopened(descriptor: int) -> int:
+def duplicate_descriptor(descriptor: int) -> int:
     """A second descriptor of the same file, at its beginning."""
     again = os.dup(descriptor)
     os.lseek(again, 0, os.SEEK_SET)
     return again
 
 
-class Mapped:
+class MappedFile:
     """A file that stands still; takes over the descriptor."""
 
     def __init__(self, descriptor: int) -> None:
@@ -82,7 +82,7 @@ class Mapped:
 
     def duplicate(self) -> int:
         """See Source.duplicate."""
-        return reopened(self._descriptor)
+        return duplicate_descriptor(self._descriptor)
 
     def close(self) -> None:
         """See Source.close; what still looks at the map keeps it alive."""
@@ -91,7 +91,7 @@ class Mapped:
         self._descriptor, self._map, self._size = -1, b"", 0
 
 
-class Spool(Mapped):
+class Spool(MappedFile):
     """A temporary file without a name: only this process can reach it, so it may be mapped while it grows."""
 
     def __init__(self) -> None:
@@ -110,9 +110,9 @@ class Spool(Mapped):
         """
         begin, end = self.released + SYMBOL, position // SYMBOL * SYMBOL
         if end > begin and self._descriptor >= 0:
-            from analyzer.capture.punching import punch  # only pipes without an end are let go of
+            from analyzer.capture.punching import punch_hole  # only pipes without an end are let go of
 
-            if punch(self._descriptor, begin, end):
+            if punch_hole(self._descriptor, begin, end):
                 self.released = end - SYMBOL
 
     def append(self, data: bytes | memoryview) -> int:
@@ -133,7 +133,7 @@ class Spool(Mapped):
         return position
 
 
-class Pread:
+class PositionedFile:
     """A file that may be truncated under us: never mapped. Takes over the descriptor.
 
     end: the file is read as if it ended there, if it goes on. Reading and closing it from several threads is safe: a
@@ -190,7 +190,7 @@ class Pread:
     def duplicate(self) -> int:
         """See Source.duplicate."""
         with self._lock:
-            return reopened(self._descriptor)
+            return duplicate_descriptor(self._descriptor)
 
     def close(self) -> None:
         """See Source.close."""

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import malloc
-from analyzer.capture.closing import Closing
-from analyzer.capture.decode import Decoder
+from analyzer.capture.closing import SelfClosing
+from analyzer.capture.decode import PacketDecoder
 from analyzer.capture.errors import CaptureError
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.fragments import PATIENCE, Key, Reassembler
-from analyzer.capture.inputs import Input
-from analyzer.capture.packets import KEPT, PacketBlock, tcp_block
-from analyzer.capture.records import LOWEST, CaptureInfo, Hopper, RecordBlock, Standing, Stretch
+from analyzer.capture.fragments import PATIENCE, DatagramKey, DatagramReassembler
+from analyzer.capture.inputs import CaptureInput
+from analyzer.capture.packets import KEPT, PacketBlock, make_packet_block
+from analyzer.capture.records import LOWEST, CaptureInfo, CaptureRange, RecordBlock, RecordScanner, ScanState
 from analyzer.capture.store import Store
 from dissectors.finding import Finding
 
@@ -39,24 +39,26 @@ BLOCK = 32_768
 """Packets of the first block."""
 
 
-class Earlier(NamedTuple):
+class EarlierRange(NamedTuple):
     """What may have the first pieces of datagrams: a stretch of a file, up to the stretch that is read or its end."""
 
     path: str
-    stretch: Stretch
+    stretch: CaptureRange
 
 
-class StretchPackets(Closing):
+class RangeReader(SelfClosing):
     """The TCP packets of one stretch. A context manager.
 
     earlier: what comes before it in its timeline, the nearest first. called: its name, if not by its path. Raises
     CaptureError for what is no capture.
     """
 
-    def __init__(self, path: str, stretch: Stretch, earlier: Sequence[Earlier] = (), called: str | None = None) -> None:
+    def __init__(
+        self, path: str, stretch: CaptureRange, earlier: Sequence[EarlierRange] = (), called: str | None = None
+    ) -> None:
         self.store, self.flows, self.findings = Store(), FlowTable(), list[Finding]()
         self._earlier = earlier
-        self._begin = stretch.begin or Standing(0, 0, LOWEST)
+        self._begin = stretch.begin or ScanState(0, 0, LOWEST)
         self._first = LOWEST
         try:
             self._input = _opened(path, self.store, self.findings, stretch, called)
@@ -75,38 +77,38 @@ class StretchPackets(Closing):
         return self._begin.records
 
     @property
-    def hopper(self) -> Hopper:
+    def scanner(self) -> RecordScanner:
         """What stands at the beginning of the stretch."""
-        return self._input.hopper
+        return self._input.scanner
 
     @property
-    def standing(self) -> Standing:
+    def scan_state(self) -> ScanState:
         """Where it has come to: whoever reads on from there has the same capture."""
-        there, info = self.hopper.standing(), self.info
+        there, info = self.scanner.save_state(), self.info
         place = self._begin.place if info.last is None else max(self._begin.place, info.last)
         return there._replace(records=self.before + info.packets, place=place)
 
     @property
-    def damaged(self) -> bool:
+    def is_damaged(self) -> bool:
         """Whether its packets end before the stretch does."""
-        return self._input.damaged
+        return self._input.is_damaged
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], PacketBlock]]:
         """Blocks of at least one TCP packet, and the place in time of each: the highest time of its file so far."""
         malloc.keep_free(KEPT)
-        decoder = Decoder(self.store, self.flows, self.findings, reassembler=_Primed(self))
+        decoder = PacketDecoder(self.store, self.flows, self.findings, reassembler=_Primed(self))
         before, latest = self._begin.records, self._begin.place
         for records in self._input.blocks():
             place = np.maximum(np.maximum.accumulate(records.time), latest)
             if self._first == LOWEST:
                 self._first = int(place[0])
-            block = tcp_block(decoder, self.flows, records, before)
+            block = make_packet_block(decoder, self.flows, records, before)
             if len(block):
                 yield place[block.number - before - 1], block
             before, latest = before + len(records), int(place[-1])
         malloc.give_back()
 
-    def look_back(self, reassembler: Reassembler) -> None:
+    def look_back(self, reassembler: DatagramReassembler) -> None:
         """Gives the pieces of datagrams that come before this stretch to a reassembler of its own flows."""
         found, room = list[_LookedAt](), LOOK
         try:
@@ -119,9 +121,9 @@ class StretchPackets(Closing):
                 if room <= 0 or not found[-1].whole:
                     break
             for one in reversed(found):
-                decoder = Decoder(one.store, self.flows, [], reassembler=reassembler)
+                decoder = PacketDecoder(one.store, self.flows, [], reassembler=reassembler)
                 for records in one.records:
-                    decoder.segments(records)
+                    decoder.decode_segments(records)
         finally:
             for one in found:
                 one.store.close()
@@ -132,14 +134,14 @@ class StretchPackets(Closing):
         self.store.close()
 
 
-class _Primed(Reassembler):
+class _Primed(DatagramReassembler):
     """Looks back before it takes its first piece."""
 
-    def __init__(self, packets: StretchPackets) -> None:
+    def __init__(self, packets: RangeReader) -> None:
         super().__init__()
-        self._packets: StretchPackets | None = packets
+        self._packets: RangeReader | None = packets
 
-    def add(self, time: int, key: Key, offset: int, more: bool, header: bytes, part: bytes) -> bytes | None:
+    def add(self, time: int, key: DatagramKey, offset: int, more: bool, header: bytes, part: bytes) -> bytes | None:
         if self._packets is not None:
             packets, self._packets = self._packets, None
             packets.look_back(self)
@@ -152,7 +154,7 @@ class _LookedAt:
     `whole`: all that is not behind that place.
     """
 
-    def __init__(self, earlier: Earlier, most: int, place: int) -> None:
+    def __init__(self, earlier: EarlierRange, most: int, place: int) -> None:
         self.store, self.whole, self.packets = Store(), True, 0
         self.records = deque[RecordBlock]()
         try:
@@ -176,6 +178,8 @@ class _LookedAt:
             self.packets -= len(self.records.popleft())
 
 
-def _opened(path: str, store: Store, findings: list[Finding], stretch: Stretch, called: str | None = None) -> Input:
+def _opened(
+    path: str, store: Store, findings: list[Finding], stretch: CaptureRange, called: str | None = None
+) -> CaptureInput:
     stop = threading.Event()
-    return Input(path, store, findings, follow=False, block=BLOCK, stop=stop, stretch=stretch, called=called)
+    return CaptureInput(path, store, findings, follow=False, block=BLOCK, stop=stop, stretch=stretch, called=called)

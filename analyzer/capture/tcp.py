@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.ip import Inside
+from analyzer.capture.ip import IpPayloads
 from analyzer.capture.pairs import U64
 from analyzer.capture.store import Store
 from dissectors.slotted import slotted
@@ -16,7 +16,7 @@ HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "
 
 
 @slotted(frozen=False)
-class Segments:
+class TcpSegments:
     """TCP segments as columns: `row` in the block of records, endpoints, and what PacketBlock says of the rest."""
 
     row: NDArray[np.int64]
@@ -32,38 +32,38 @@ class Segments:
     def __len__(self) -> int:
         return len(self.row)
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Segments:
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> TcpSegments:
         """The picked rows."""
-        return Segments(*(getattr(self, name)[rows] for name in Segments.__annotations__))
+        return TcpSegments(*(getattr(self, name)[rows] for name in TcpSegments.__annotations__))
 
 
-def join(parts: list[Segments]) -> Segments:
+def concatenate_segments(parts: list[TcpSegments]) -> TcpSegments:
     """All segments of a block in the order of its records."""
     if not parts:
         return _no_segments()
     whole = parts[0]
     if len(parts) > 1:
-        names = Segments.__annotations__
-        whole = Segments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        names = TcpSegments.__annotations__
+        whole = TcpSegments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
     if bool((whole.row[1:] < whole.row[:-1]).any()):
         return whole.take(np.argsort(whole.row, kind="stable"))
     return whole
 
 
-def _no_segments() -> Segments:
+def _no_segments() -> TcpSegments:
     long, short = np.zeros(0, np.int64), np.zeros(0, np.int32)
     end, number = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
-    return Segments(long, end, end, number, number, np.zeros(0, np.uint8), long, short, short)
+    return TcpSegments(long, end, end, number, number, np.zeros(0, np.uint8), long, short, short)
 
 
-def read_segments(store: Store, inside: Inside) -> tuple[Segments, NDArray[np.bool_]]:
+def read_segments(store: Store, inside: IpPayloads) -> tuple[TcpSegments, NDArray[np.bool_]]:
     """The segments, and which of them are sound: the others are to be left out."""
     layer = inside.layer
     head = store.gather(layer.at, NEEDED).view(HEAD)[:, 0]
     size = (head["size"] >> 4).astype(np.int64) << 2
     ports = head["ports"].astype(np.uint64)
     length = layer.wire - size
-    segments = Segments(
+    segments = TcpSegments(
         layer.row,
         inside.source << np.uint64(16) | ports[:, 0],
         inside.destination << np.uint64(16) | ports[:, 1],

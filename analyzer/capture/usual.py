@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analyzer.capture.link import TYPED
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
-from analyzer.capture.tcp import NEEDED, Segments
+from analyzer.capture.tcp import NEEDED, TcpSegments
 
 IP_HEADER = 20
 IPV4_TYPE, IPV4_PLAIN, TCP = 0x0800, 0x45, 6
@@ -54,7 +54,7 @@ def _layout(type_at: int, payload: int) -> np.dtype[np.void]:
     )
 
 
-def usual_segments(store: Store, records: RecordBlock) -> tuple[Segments, NDArray[np.bool_]] | None:
+def read_usual_segments(store: Store, records: RecordBlock) -> tuple[TcpSegments, NDArray[np.bool_]] | None:
     """The usual packets of `records` (n, at least one) as segments, and which they are (n); None: not these links.
 
     FastPath: Decoder without it; tests/analyzer/capture/test_usual.py holds the two equal.
@@ -77,7 +77,7 @@ def usual_segments(store: Store, records: RecordBlock) -> tuple[Segments, NDArra
         head, size, inside, captured, at = head[rows], size[rows], inside[rows], captured[rows], records.at[rows]
     else:
         at = records.at
-    segments = Segments(
+    segments = TcpSegments(
         rows,
         head["source"].astype(np.uint64) << np.uint64(16) | head["from"],
         head["destination"].astype(np.uint64) << np.uint64(16) | head["to"],

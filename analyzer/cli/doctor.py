@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
@@ -71,7 +71,7 @@ _LEVELS = [each.name.lower() for each in Severity]
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
-    reader: Reader,
+    reader: ReaderName,
     severity: str,
     fail_on: str | None,
     form: str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.capture.output import STANDARD
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.export_forms import check_options, rows_of
 from analyzer.cli.filtering import filter_option
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
-    reader: Reader,
+    reader: ReaderName,
     wanted: Filter | None,
     out: str,
     form: str | None,

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.missing_files import check_names
 from analyzer.cli.notes import tell_findings
@@ -67,7 +67,7 @@ def told(decode_as: Sequence[tuple[DecodeAsTarget, str]]) -> Mapping[DecodeAsTar
 def open_session(
     files: Sequence[str],
     decode_as: Sequence[tuple[DecodeAsTarget, str]],
-    reader: Reader,
+    reader: ReaderName,
     block: int = 32_768,
     *,
     follow: bool = False,
@@ -88,7 +88,9 @@ def open_session(
 
 
 @contextmanager
-def loaded(files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: Reader) -> Iterator[Session]:
+def loaded(
+    files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName
+) -> Iterator[Session]:
     """A session that has read its inputs to their end; what belongs to no row is said on stderr."""
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
@@ -113,7 +115,7 @@ def _say_unmet(session: Session, decode_as: Sequence[tuple[DecodeAsTarget, str]]
     numbers = [where.number for where, _ in decode_as if isinstance(where, StreamNumber) and where.number >= count]
     told = [where for where, _ in decode_as if isinstance(where, StreamEnds)]
     known = {name_stream(session, stream) for stream in range(count)} if told else set()
-    unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.turned.name})]
+    unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.reverse.name})]
     for name in unmet:
         click.echo(sentence(f"-d: there is no stream {name}: the input has {count:,}, counted from 0"), err=True)
 

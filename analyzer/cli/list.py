@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress
 from analyzer.cli.jobs import jobs_option
 from analyzer.cli.memory import memory_option
@@ -37,7 +37,7 @@ from analyzer.session import Session, grow_within
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
-    reader: Reader,
+    reader: ReaderName,
     printer: Printer,
     selection: Selection,
     memory: int | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, open_session
 from analyzer.cli.memory import memory_option
@@ -57,7 +57,7 @@ def open_options(command: _Command) -> Callable[..., Any]:
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
-    reader: Reader,
+    reader: ReaderName,
     follow: bool,
     memory: int | None,
     show_secrets: bool,

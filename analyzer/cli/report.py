@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded, patiently
@@ -32,7 +32,7 @@ from dissectors.report import ReportType
 @format_options(*ROWS)
 @wide_option()
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: Reader, columns: bool, form: str) -> None:
+def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, columns: bool, form: str) -> None:
     """Tell what happened in captures: wireanalyze report NAME FILE... prints a line for each thing that NAME tells of.
 
     Without anything it says which names there are; without a NAME, how much those have to tell whose protocol these

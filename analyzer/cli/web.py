@@ -16,7 +16,7 @@ from threading import Thread
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli import open as opening
 from analyzer.cli.errors import sentence
 from analyzer.cli.inputs import open_session
@@ -63,7 +63,7 @@ def command(
     /,
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
-    reader: Reader,
+    reader: ReaderName,
     follow: bool,
     host: str,
     port: int,

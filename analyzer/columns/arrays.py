@@ -72,7 +72,7 @@ class ColumnTable:
         return self._first
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes of memory that the rows take which are kept."""
         return sum(
             len(array) * array.itemsize
@@ -203,7 +203,7 @@ class NameTable:
         """Names that are known; `texts` has a place also for those that were forgotten."""
         return len(self._numbers)
 
-    def number(self, text: str | None) -> int:
+    def intern(self, text: str | None) -> int:
         """The number of `text`, given now if it is new; NULL for None."""
         if text is None:
             return NULL
@@ -213,7 +213,7 @@ class NameTable:
             self.texts.append(text)
         return found
 
-    def known(self, text: str) -> int:
+    def find_number(self, text: str) -> int:
         """The number of `text`; -1, which is nobody's, where it was never given one."""
         return self._numbers.get(text, -1)
 

@@ -97,7 +97,7 @@ def _add_lost(session: Analysis, row: int, tree: Tree) -> None:
     parts = [tree.sources[0].data]
     unread = UNREAD_SECRET if tree.fields and tree.fields[-1].spec.secret else UNREAD
     for at, length, _ in pieces[next(index for index, (at, _, _) in enumerate(pieces) if at < 0) :]:
-        data = None if at < 0 else session.source.store.read(at, length)
+        data = None if at < 0 else session.source.store.read_bytes(at, length)
         tree.fields.append(Field(LOST if data is None else unread, data, offset, length))
         if sum(map(len, parts)) == offset and (data is not None or length <= SHOWN_GAP):
             parts.append(bytes(length) if data is None else data)

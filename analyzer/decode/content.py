@@ -75,14 +75,14 @@ def read_message(session: Analysis, row: int) -> bytes:
     first = session.rows.cell("pieces", row)
     at = session.engine.pieces.cell("at", first)
     if session.rows.cell("count", row) == 1 and at >= 0:
-        return session.source.store.read(at, session.engine.pieces.cell("length", first))
+        return session.source.store.read_bytes(at, session.engine.pieces.cell("length", first))
     if session.rows.cell("length", row) > LONG:
         return defects.read_whole(open_window(session, row))  # its pieces are never there twice
     parts: list[bytes] = []
     for at, length, _ in list_pieces(session, row):
         if at < 0:
             break
-        parts.append(session.source.store.read(at, length))
+        parts.append(session.source.store.read_bytes(at, length))
     return b"".join(parts)
 
 

@@ -59,7 +59,7 @@ def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment
     at = session.engine.pieces.cell("at", first)
     if session.rows.cell("count", row) == 1 and at >= 0:
         length = session.engine.pieces.cell("length", first)
-        prefix = session.source.store.read(at, min(length, dissector.prefix))
+        prefix = session.source.store.read_bytes(at, min(length, dissector.prefix))
     else:
         prefix = open_window(session, row).read(0, dissector.prefix)
     fragments = dissector.fragments

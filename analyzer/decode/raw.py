@@ -73,7 +73,7 @@ def findings(session: Analysis, rows: Ints) -> Iterator[Finding]:
 def beginning(session: Analysis, row: int) -> bytes:
     """The first bytes of a row."""
     at, length = (session.engine.pieces.cell(name, session.rows.cell("pieces", row)) for name in ("at", "length"))
-    return b"" if at < 0 else session.source.store.read(at, min(length, _PREFIX))
+    return b"" if at < 0 else session.source.store.read_bytes(at, min(length, _PREFIX))
 
 
 def _about(session: Analysis, row: int, prefix: bytes, length: int) -> Iterator[Finding]:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from analyzer.capture.decode import FoundPiece
-from analyzer.capture.fragments import Key
+from analyzer.capture.decode import FoundFragment
+from analyzer.capture.fragments import DatagramKey
 from analyzer.capture.packets import PacketBlock
 from analyzer.columns.arrays import Bools, Ints, rank_in_runs
 from analyzer.messages.index import FROM_CLIENT
@@ -99,9 +99,9 @@ def _again(session: Session, rows: Ints) -> Ints:
 
 def _add_neighbours(session: Session, wanted: Bools, streams: Bools) -> None:
     """Adds to `wanted`, in place, handshakes and ends of `streams`, and all pieces of datagrams of which one is."""
-    trace: list[FoundPiece] = []
+    trace: list[FoundFragment] = []
     openings = _Openings(streams)
-    for block in session.packets.blocks_again(trace):
+    for block in session.packets.reread_blocks(trace):
         wanted[openings.packets(block)] = True
     # What is in a datagram was put together after it: so backwards.
     for numbers in reversed(_datagrams(trace)):
@@ -109,9 +109,9 @@ def _add_neighbours(session: Session, wanted: Bools, streams: Bools) -> None:
             wanted[numbers] = True
 
 
-def _datagrams(trace: Iterable[FoundPiece]) -> list[list[int]]:
+def _datagrams(trace: Iterable[FoundFragment]) -> list[list[int]]:
     """The numbers of the packets that brought each whole datagram, in the order in which they became whole."""
-    unfinished: dict[Key, list[int]] = defaultdict(list)
+    unfinished: dict[DatagramKey, list[int]] = defaultdict(list)
     found = []
     for piece in trace:
         unfinished[piece.key].append(piece.number)

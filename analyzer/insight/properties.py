@@ -32,8 +32,8 @@ def properties(session: Session, rows: int, streams: int) -> Properties:
         "streams": streams,
         "messages": rows,
         "protocols": _protocols(session, rows),
-        "comments": [{"packet": number, "text": text} for number, text in session.comments.first(MOST)],
-        "names": dict(islice(session.hosts.every(), MOST)),
+        "comments": [{"packet": number, "text": text} for number, text in session.comments.read_first(MOST)],
+        "names": dict(islice(session.hosts.iterate_names(), MOST)),
     }
 
 

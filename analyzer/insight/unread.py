@@ -100,7 +100,7 @@ def others(session: Session) -> list[Other]:
     """The packets that are not TCP, the most frequent first; of the first LOOKED_AT packets."""
     counts: Counter[str] = Counter()
     looked = 0
-    for records in session.packets.again():
+    for records in session.packets.reread_records():
         for part in _kinds(session, records):
             counts.update(part)
         looked += len(records)
@@ -113,12 +113,12 @@ def _kinds(session: Session, records: RecordBlock) -> Iterator[dict[str, int]]:
     if not len(records):
         return
     store, flows = session.source.store, FlowTable()
-    position, kind = link.network_layers(store, records)
+    position, kind = link.find_network_layers(store, records)
     if (count := int(np.isin(kind, (link.OTHER, link.ODD)).sum())) > 0:
         yield {"not IP": count}
-    frames = ip.Layer(np.arange(len(records)), records.at, records.captured, records.original)
+    frames = ip.HeaderLayer(np.arange(len(records)), records.at, records.captured, records.original)
     network = frames.skip(position, frames.wire - position)
-    for version, read in ((link.IPV4, ip.ipv4), (link.IPV6, ip.ipv6)):
+    for version, read in ((link.IPV4, ip.read_ipv4), (link.IPV6, ip.read_ipv6)):
         mine = network.take(kind == version)
         if not len(mine):
             continue

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class CaptureBounds:
     """How much at most; 0 is no bound. size: bytes of capture file. files: how many of them, of a ring: that stay."""
 
     packets: int = 0
@@ -21,7 +21,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CaptureRequest:
     """interfaces: none is the first that is up. filter: a BPF expression. snaplen: 0 is all of a packet.
 
     until: when to stop. ring: when to begin another file, and how many of them stay; nothing: one file. buffer: bytes
@@ -32,8 +32,8 @@ class Asked:
     interfaces: tuple[str, ...] = ()
     filter: str = ""
     snaplen: int = 0
-    until: Bounds = field(default_factory=Bounds)
-    ring: Bounds = field(default_factory=Bounds)
+    until: CaptureBounds = field(default_factory=CaptureBounds)
+    ring: CaptureBounds = field(default_factory=CaptureBounds)
     promiscuous: bool = True
     buffer: int = 128 << 20
     user: str = ""
@@ -46,5 +46,5 @@ class Asked:
     def from_json(cls, text: str) -> Self:
         """The other way round. Raises ValueError, KeyError or TypeError for what to_json did not write."""
         found: dict[str, Any] = json.loads(text)
-        bounds = {name: Bounds(**found.pop(name)) for name in ("until", "ring")}
+        bounds = {name: CaptureBounds(**found.pop(name)) for name in ("until", "ring")}
         return cls(**{**found, **bounds, "interfaces": tuple(found["interfaces"])})

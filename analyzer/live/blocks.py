@@ -36,7 +36,7 @@ VLAN = 0x8100
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RingLayout:
     """interface: its number in the file. link: LINKTYPE; COOKED has its header made. snaplen: 0 is no limit."""
 
     interface: int
@@ -44,8 +44,8 @@ class Layout:
     snaplen: int
 
 
-def made_into_blocks(
-    ring: NDArray[np.uint8], places: list[int], layout: Layout
+def encode_blocks(
+    ring: NDArray[np.uint8], places: list[int], layout: RingLayout
 ) -> tuple[NDArray[np.int64], NDArray[np.uintp]]:
     """(time of each packet in ns, n x 2: address and length of its block).
 

@@ -16,7 +16,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyMessage:
     """Interfaces (names) are open and the privilege is gone. notes: sentences for the user.
 
     pid: of who says it, which is not who was started where sudo stands between the two.
@@ -28,28 +28,28 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailureMessage:
     """It can't begin; a sentence for the user. The process ends."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class FileBegunMessage:
     """A file was begun; it has its header by now."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class FileRemovedMessage:
     """The ring took a file away."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountMessage:
     """Since Start: packets and bytes written, packets that the kernel could not keep."""
 
     packets: int
@@ -58,7 +58,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class RunEndMessage:
     """All that was captured is in the files. problem: a sentence for the user, where nobody asked for the end."""
 
     packets: int
@@ -68,7 +68,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartCommand:
     """Write to this file; of a ring, its name is the beginning of theirs.
 
     spool: nobody keeps it; what is left of it goes when the process ends.
@@ -79,23 +79,42 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopCommand:
     """Write what is at hand, and no more."""
 
 
-Line = Ready | Failed | Began | Gone | Counted | Stopped | Start | Stop
+ChannelMessage = (
+    ReadyMessage
+    | FailureMessage
+    | FileBegunMessage
+    | FileRemovedMessage
+    | CountMessage
+    | RunEndMessage
+    | StartCommand
+    | StopCommand
+)
 
-_KINDS: dict[str, type[Line]] = {
-    each.__name__.lower(): each for each in (Ready, Failed, Began, Gone, Counted, Stopped, Start, Stop)
+_KINDS: dict[str, type[ChannelMessage]] = {
+    each.__name__.lower(): each
+    for each in (
+        ReadyMessage,
+        FailureMessage,
+        FileBegunMessage,
+        FileRemovedMessage,
+        CountMessage,
+        RunEndMessage,
+        StartCommand,
+        StopCommand,
+    )
 }
 
 
-def to_line(said: Line) -> str:
+def encode_message(said: ChannelMessage) -> str:
     """One line, with its end."""
     return json.dumps({"say": type(said).__name__.lower(), **asdict(said)}) + "\n"
 
 
-def from_line(line: str) -> Line | None:
+def decode_message(line: str) -> ChannelMessage | None:
     """None for what is no such line: another program may write to the same stream."""
     try:
         found = json.loads(line)

@@ -20,7 +20,7 @@ from analyzer.capture.pcapng_writer import (
     SECTION,
     STATISTICS,
 )
-from analyzer.live.taps import Taken
+from analyzer.live.taps import PacketBatch
 
 HEAD, SHORTEST = 8, 12
 """Bytes of a block's type and length, and of the shortest block."""
@@ -32,7 +32,7 @@ HEADS, TIMES, NUMBERS = struct.Struct("<II"), struct.Struct("<II"), struct.Struc
 NANOSECONDS, MICROSECONDS = 9, b"\x06"
 
 
-class Passing:
+class BlockRelay:
     """One run's blocks. number: of the interface in our file. unit: nanoseconds of which dumpcap counts time.
 
     taken: packets that were passed on; received, dropped: what dumpcap says at the end of its interface.
@@ -42,7 +42,7 @@ class Passing:
         self._number, self._unit = number, unit
         self.taken = self.received = self.dropped = 0
 
-    def take(self, data: bytearray) -> Taken | None:
+    def take(self, data: bytearray) -> PacketBatch | None:
         """Takes the whole blocks at the beginning of `data`, of which the packets are given.
 
         Raises ValueError for what is no pcapng.
@@ -68,7 +68,7 @@ class Passing:
         blocks = _joined(data, parts)
         del data[:at]
         self.taken += len(parts)
-        return Taken(len(parts), size, times[-1], blocks, ends, np.array(times, np.int64)) if parts else None
+        return PacketBatch(len(parts), size, times[-1], blocks, ends, np.array(times, np.int64)) if parts else None
 
     def _renumbered(self, data: bytearray, at: int) -> int:
         """Gives a packet the number of its interface, and its time in ns, which is returned."""

@@ -24,9 +24,9 @@ import time
 from contextlib import suppress
 
 from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import Description
-from analyzer.live.dumpcap_blocks import Passing, read_header
-from analyzer.live.taps import Taken
+from analyzer.capture.pcapng_writer import InterfaceDescription
+from analyzer.live.dumpcap_blocks import BlockRelay, read_header
+from analyzer.live.taps import PacketBatch
 
 DUMPCAP = "dumpcap"
 
@@ -93,7 +93,7 @@ class DumpcapTap:
         os.set_blocking(self._pipe, False)
         self._rest = bytearray()
         self._link = 0
-        self._passing = Passing(number, 1)
+        self._passing = BlockRelay(number, 1)
         self._running = self._asked_to_end = False
         self._problem: str | None = None
         self._said = 0
@@ -106,9 +106,9 @@ class DumpcapTap:
             raise
 
     @property
-    def description(self) -> Description:
+    def description(self) -> InterfaceDescription:
         """See Tap."""
-        return Description(self._name, self._link, self._snaplen, self._expression)
+        return InterfaceDescription(self._name, self._link, self._snaplen, self._expression)
 
     @property
     def problem(self) -> str | None:
@@ -116,7 +116,7 @@ class DumpcapTap:
         return self._problem
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See Tap: until dumpcap has ended."""
         return self._running
 
@@ -124,7 +124,7 @@ class DumpcapTap:
         """See Tap."""
         return self._pipe
 
-    def take(self) -> Taken | None:
+    def take(self) -> PacketBatch | None:
         """See Tap."""
         if not self._running or not self._read():
             return None
@@ -155,7 +155,7 @@ class DumpcapTap:
             self._drain()
             raise CaptureError(self._reason())
         self._link, unit = told
-        self._passing = Passing(self._number, unit)
+        self._passing = BlockRelay(self._number, unit)
 
     def halt(self) -> None:
         """See Tap."""
@@ -230,10 +230,10 @@ class DumpcapTap:
     def _reason(self) -> str:
         """Why dumpcap has ended, of what it says on standard error: a sentence."""
         self._errors.seek(self._said)
-        return explained(self._errors.read().decode(errors="replace"), self._name, self._expression)
+        return explain_failure(self._errors.read().decode(errors="replace"), self._name, self._expression)
 
 
-def explained(said: str, interface: str, expression: str) -> str:
+def explain_failure(said: str, interface: str, expression: str) -> str:
     """What dumpcap says of a failure, in one sentence, without what the user knows or what is meant for others."""
     _, found, text = said.rpartition("dumpcap: ")
     line = text.partition("\n")[0].strip().rstrip(".") if found else ""

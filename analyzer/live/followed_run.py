@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from analyzer.capture.errors import CaptureError
-from analyzer.live.channel import Began, Counted, Gone, Stopped
+from analyzer.live.channel import CountMessage, FileBegunMessage, FileRemovedMessage, RunEndMessage
 
 PREFIX = "wireanalyze-"
 SPOOL = "spool.pcapng"
@@ -20,21 +20,21 @@ MOST_TOLD = 4096
 """Counts that are remembered to know how far behind who reads is; then every second one goes."""
 
 
-class Followed(Protocol):
+class FileFollower(Protocol):
     """What is told of files; a Succession."""
 
-    def begun(self, path: str) -> bool:
+    def add_file(self, path: str) -> bool:
         """A file has been begun, and the one before is whole. Whether it is open now: only then its name may go."""
 
-    def gone(self, path: str) -> None:
+    def remove_file(self, path: str) -> None:
         """A file has been taken away."""
 
-    def ended(self) -> None:
+    def finish(self) -> None:
         """No further file comes; the last one is whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class RunHealth:
     """How a run fares: packets written, packets that the kernel dropped, bytes written; packets that are written and
     not read, seconds that the analyzer is behind by that (0.0: by nothing), and files that were begun."""
 
@@ -46,31 +46,31 @@ class Health:
     files: int = 0
 
 
-class FollowedRun:
+class RunMonitor:
     """What is known of one run. `spool` is the folder of files that nobody keeps."""
 
-    def __init__(self, path: str | None, succession: Followed) -> None:
+    def __init__(self, path: str | None, succession: FileFollower) -> None:
         self.spool = _folder() if path is None else None
         self.path = path if path is not None else os.path.join(self.spool or "", SPOOL)
         self.succession = succession
-        self.health, self.gone, self._last = Health(), 0, ""
+        self.health, self.gone, self._last = RunHealth(), 0, ""
         self._told: deque[tuple[int, float]] = deque()
 
-    def file(self, line: Began | Gone) -> None:
+    def announce_file(self, line: FileBegunMessage | FileRemovedMessage) -> None:
         """Tells who follows; once they have a file that nobody keeps, its name goes."""
-        if isinstance(line, Gone):
-            self.succession.gone(line.path)
+        if isinstance(line, FileRemovedMessage):
+            self.succession.remove_file(line.path)
             return
-        if self.succession.begun(line.path) and self.spool is not None:
+        if self.succession.add_file(line.path) and self.spool is not None:
             with suppress(OSError):
                 os.unlink(line.path)
 
-    def began(self, path: str) -> None:
+    def count_file(self, path: str) -> None:
         """Counts a file."""
         self._last = path
         self.health = replace(self.health, files=self.health.files + 1)
 
-    def count(self, said: Counted | Stopped, now: float) -> None:
+    def count(self, said: CountMessage | RunEndMessage, now: float) -> None:
         """Remembers when packets were told of for the first time."""
         if said.packets > self.health.captured:
             self._told.append((said.packets, now))
@@ -78,7 +78,7 @@ class FollowedRun:
                 self._told = deque(list(self._told)[1::2])
         self.health = replace(self.health, captured=said.packets, dropped=said.dropped, size=said.size)
 
-    def health_at(self, read: int) -> Health:
+    def health_at(self, read: int) -> RunHealth:
         """See LiveCapture.health. Behind is the analyzer since it was told of the first packet that it has not read."""
         while self._told and self._told[0][0] <= read:
             self._told.popleft()
@@ -102,7 +102,7 @@ class FollowedRun:
         of = f" {kept:,} files" if kept == self.health.files else f" {self.health.files:,} files, {kept:,} of them kept"
         return f" to{of}, the last of them {self._last}"
 
-    def told(self, problem: str | None) -> str | None:
+    def explain_problem(self, problem: str | None) -> str | None:
         """A problem for the user, who has never heard of the names of files that nobody keeps."""
         if problem is None or self.spool is None or self.spool not in problem:
             return problem
@@ -110,7 +110,7 @@ class FollowedRun:
             f"no more packets could be written to {tempfile.gettempdir()}: say -w FILE, or set TMPDIR to another folder"
         )
 
-    def forget(self) -> None:
+    def remove_spool(self) -> None:
         """Takes away what is left of files that nobody keeps."""
         if self.spool is not None:
             shutil.rmtree(self.spool, ignore_errors=True)

@@ -6,8 +6,8 @@ import sys
 from typing import Literal, get_args
 
 from analyzer.capture.errors import CaptureError
-from analyzer.live.asked import Asked
-from analyzer.live.interfaces import ANY, chosen
+from analyzer.live.asked import CaptureRequest
+from analyzer.live.interfaces import ANY, choose_interfaces
 from analyzer.live.taps import Tap
 
 TOGETHER = 2 << 30
@@ -16,7 +16,7 @@ TOGETHER = 2 << 30
 Source = Literal["ring", "scapy", "dumpcap"]
 
 
-def open_taps(asked: Asked, source: str = "ring") -> tuple[list[Tap], list[str]]:
+def open_taps(asked: CaptureRequest, source: str = "ring") -> tuple[list[Tap], list[str]]:
     """Taps that are open, without the privilege that it took, and sentences for the user.
 
     source: another than Linux's ring; where there is none, scapy's sockets. Raises CaptureError.
@@ -36,11 +36,11 @@ def open_taps(asked: Asked, source: str = "ring") -> tuple[list[Tap], list[str]]
     return taps, notes
 
 
-def _rings(asked: Asked, notes: list[str]) -> list[Tap]:
+def _rings(asked: CaptureRequest, notes: list[str]) -> list[Tap]:
     from analyzer.live.packet_ring import PacketRing
 
     taps: list[Tap] = []
-    found = chosen(asked.interfaces)
+    found = choose_interfaces(asked.interfaces)
     buffer = min(asked.buffer, TOGETHER // max(len(found), 1))
     if buffer < asked.buffer:
         notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {asked.buffer >> 20}")
@@ -53,19 +53,19 @@ def _rings(asked: Asked, notes: list[str]) -> list[Tap]:
     return taps
 
 
-def _sockets(asked: Asked) -> list[Tap]:
+def _sockets(asked: CaptureRequest) -> list[Tap]:
     from analyzer.live.scapy_tap import ScapyTap
 
     return [
         ScapyTap(number, each, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
-        for number, each in enumerate(chosen(asked.interfaces))
+        for number, each in enumerate(choose_interfaces(asked.interfaces))
     ]
 
 
-def _dumpcaps(asked: Asked) -> list[Tap]:
+def _dumpcaps(asked: CaptureRequest) -> list[Tap]:
     from analyzer.live.dumpcap_tap import DumpcapTap
 
     return [
         DumpcapTap(number, each.name, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
-        for number, each in enumerate(chosen(asked.interfaces))
+        for number, each in enumerate(choose_interfaces(asked.interfaces))
     ]

@@ -23,15 +23,15 @@ _writev.restype = ctypes.c_ssize_t
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class MemoryPieces:
     """rows: n x 2 of uintp, address and length of each. owner: keeps the memory that they lie in."""
 
     rows: NDArray[np.uintp]
     owner: object
 
-    def part(self, begin: int, end: int) -> Pieces:
+    def slice(self, begin: int, end: int) -> MemoryPieces:
         """Some of them, in order."""
-        return Pieces(self.rows[begin:end], self.owner)
+        return MemoryPieces(self.rows[begin:end], self.owner)
 
     def write(self, out: int) -> None:
         """All of them, whole. Raises OSError; some of the bytes may have been written then."""

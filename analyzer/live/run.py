@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 
 from analyzer.capture.errors import CaptureError
-from analyzer.live.asked import Asked, Bounds
-from analyzer.live.channel import Began, Counted, Line, Stopped
-from analyzer.live.merging import Merging
-from analyzer.live.rotation import Rotation
-from analyzer.live.taps import Taken, Tap
+from analyzer.live.asked import CaptureBounds, CaptureRequest
+from analyzer.live.channel import ChannelMessage, CountMessage, FileBegunMessage, RunEndMessage
+from analyzer.live.merging import BatchMerger
+from analyzer.live.rotation import FileRotation
+from analyzer.live.taps import PacketBatch, Tap
 
 OFTEN = 0.2
 """Seconds between two Counted, at least."""
@@ -23,7 +23,7 @@ SPOOL_FILE = 64 << 20
 """Bytes of a file that nobody keeps: the disk gets them back when it has been read."""
 
 
-class Run:
+class CaptureRun:
     """Begins at once; paths of files are added to `spool`, if there is one.
 
     taps: those that may still give something; problem: why others do not. over: a bound is reached.
@@ -31,20 +31,25 @@ class Run:
     """
 
     def __init__(
-        self, path: str, taps: Sequence[Tap], asked: Asked, tell: Callable[[Line], None], spool: list[str] | None
+        self,
+        path: str,
+        taps: Sequence[Tap],
+        asked: CaptureRequest,
+        tell: Callable[[ChannelMessage], None],
+        spool: list[str] | None,
     ) -> None:
         self._all, self._until, self._tell, self._spool = taps, asked.until, tell, spool
         self.taps = list(taps)
         self._lost: list[str] = []
-        self._merging = Merging(len(taps)) if len(taps) > 1 else None
+        self._merging = BatchMerger(len(taps)) if len(taps) > 1 else None
         self._dropped = 0
         self._told = 0.0
         self._last_told = (0, 0)
-        ring = asked.ring if spool is None else Bounds(size=SPOOL_FILE)
+        ring = asked.ring if spool is None else CaptureBounds(size=SPOOL_FILE)
         try:
             for tap in taps:  # before the file: once it has begun, whoever waits for that may send
                 tap.begin()
-            self._files = Rotation(
+            self._files = FileRotation(
                 path, [tap.description for tap in taps], ring, asked.until, self._tell_of_file, self._counters
             )
         except CaptureError:
@@ -53,7 +58,7 @@ class Run:
         self._end = time.monotonic() + asked.until.seconds if asked.until.seconds else None
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """See the class."""
         return self._files.over or (self._end is not None and time.monotonic() >= self._end)
 
@@ -85,7 +90,7 @@ class Run:
             self._merging.add(self._all.index(tap), taken)
         return True
 
-    def lose(self, tap: Tap) -> None:
+    def drop_tap(self, tap: Tap) -> None:
         """A tap will give nothing any more."""
         self.taps.remove(tap)
         self._lost.append(str(tap.problem))
@@ -93,7 +98,7 @@ class Run:
     def tick(self, now: float) -> None:
         """What time brings; now: time.monotonic()."""
         if self._merging:
-            self._write(self._merging.due(time.time_ns()))
+            self._write(self._merging.take_due(time.time_ns()))
         if not self._files.over:
             self._files.tick(now)
         if self._last_told[0] != self._files.packets and now >= self._told + OFTEN:
@@ -111,20 +116,20 @@ class Run:
         for tap in self.taps:
             while self.take(tap):
                 pass
-        return any(tap.left for tap in self.taps)
+        return any(tap.has_more for tap in self.taps)
 
     def finish(self) -> None:
         """Makes the files whole."""
         if self._merging:
-            self._write(self._merging.rest())
+            self._write(self._merging.take_rest())
         self._files.finish()
 
-    def stopped(self, problem: str | None) -> Stopped:
+    def make_end_message(self, problem: str | None) -> RunEndMessage:
         """How it went."""
         self._counters()
-        return Stopped(self._files.packets, self._dropped, self._files.size, problem)
+        return RunEndMessage(self._files.packets, self._dropped, self._files.size, problem)
 
-    def _write(self, taken: Taken | None) -> None:
+    def _write(self, taken: PacketBatch | None) -> None:
         if taken is not None:
             self._files.write(taken)
 
@@ -132,14 +137,14 @@ class Run:
         self._counters()
         self._told = time.monotonic()
         self._last_told = (self._files.packets, self._dropped)
-        self._tell(Counted(self._files.packets, self._dropped, self._files.size))
+        self._tell(CountMessage(self._files.packets, self._dropped, self._files.size))
 
     def _counters(self) -> list[tuple[int, int]]:
         found = [tap.counters() for tap in self._all]
         self._dropped = sum(dropped for _, dropped in found)
         return found
 
-    def _tell_of_file(self, line: Line) -> None:
-        if self._spool is not None and isinstance(line, Began):
+    def _tell_of_file(self, line: ChannelMessage) -> None:
+        if self._spool is not None and isinstance(line, FileBegunMessage):
             self._spool.append(os.path.abspath(line.path))
         self._tell(line)

@@ -11,20 +11,20 @@ import time
 from collections.abc import Mapping
 from typing import Literal
 
-from analyzer.capture.closing import Closing
-from analyzer.capture.succession import Succession
+from analyzer.capture.closing import SelfClosing
+from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
-from analyzer.live.capture import Health, LiveCapture
+from analyzer.live.capture import LiveCapture, RunHealth
 from analyzer.messages.decode_as import DecodeAsTarget
 from analyzer.session import Session
 
-Standing = Literal["capturing", "stopping", "stopped"]
+RunState = Literal["capturing", "stopping", "stopped"]
 
 PATIENCE, PAUSE = 10.0, 0.01
 """Seconds until a capture that was asked to stop must have stopped, and between two looks."""
 
 
-class Sniffing(Closing):
+class LiveSession(SelfClosing):
     """A capture that has begun. A context manager that ends it, and closes its session.
 
     session: that of the present run; `grow` reads it. write: the file that keeps the packets; None: nobody does.
@@ -48,7 +48,7 @@ class Sniffing(Closing):
         self.session = self._begun()
 
     def _begun(self) -> Session:
-        succession = Succession()
+        succession = FileSuccession()
         session = Session(succession, decode_as=self._decode_as, names=self._names)
         try:
             self._capture.begin(None if self.write is None else _of_run(self.write, self._run + 1), succession)
@@ -60,7 +60,7 @@ class Sniffing(Closing):
         return session
 
     @property
-    def read(self) -> int:
+    def packets_read(self) -> int:
         """Packets of the present run that the session has read."""
         return self.session.packets.counts.packets
 
@@ -70,7 +70,7 @@ class Sniffing(Closing):
         return self.write is not None
 
     @property
-    def state(self) -> Standing:
+    def state(self) -> RunState:
         """How the capture stands; rows may come after it has stopped, until the session has `ended`."""
         if self._capture.stopped:
             return "stopped"
@@ -81,13 +81,13 @@ class Sniffing(Closing):
         """Why it ended, where nobody asked for that: a sentence."""
         return self._capture.problem
 
-    def health(self) -> Health:
+    def health(self) -> RunHealth:
         """How much was captured, what was dropped, how far the session is behind. From any thread."""
-        return self._capture.health(self.read)
+        return self._capture.health(self.packets_read)
 
     def summary(self) -> str:
         """One sentence for the end of the run."""
-        return self._capture.summary(self.read)
+        return self._capture.summary(self.packets_read)
 
     def stop(self) -> None:
         """Asks the capture to stop; returns at once. What was captured is still read."""

@@ -14,12 +14,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.pcapng_writer import Description
-from analyzer.live.pieces import Pieces, write_all
+from analyzer.capture.pcapng_writer import InterfaceDescription
+from analyzer.live.pieces import MemoryPieces, write_all
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class PacketBatch:
     """Some packets, in the order in which they came; good until the tap is asked for the next.
 
     size: bytes of all blocks. last: time of the last packet, ns since 1970. blocks: pcapng packet blocks, in one buffer
@@ -30,26 +30,28 @@ class Taken:
     packets: int
     size: int
     last: int
-    blocks: bytes | memoryview | Pieces
+    blocks: bytes | memoryview | MemoryPieces
     ends: Sequence[int] | NDArray[np.int64]
     times: NDArray[np.int64] | None = None
 
-    def part(self, begin: int, end: int) -> Taken:
+    def slice(self, begin: int, end: int) -> PacketBatch:
         """The packets from `begin` (counted from 0) up to, and without, `end`, of which there is at least one."""
         if (begin, end) == (0, self.packets):
             return self
         before = int(self.ends[begin - 1]) if begin else 0
         behind = int(self.ends[end - 1])
         blocks = (
-            self.blocks.part(begin, end) if isinstance(self.blocks, Pieces) else memoryview(self.blocks)[before:behind]
+            self.blocks.slice(begin, end)
+            if isinstance(self.blocks, MemoryPieces)
+            else memoryview(self.blocks)[before:behind]
         )
         times = None if self.times is None else self.times[begin:end]
         last = self.last if times is None else int(times[-1])
-        return Taken(end - begin, behind - before, last, blocks, np.asarray(self.ends[begin:end]) - before, times)
+        return PacketBatch(end - begin, behind - before, last, blocks, np.asarray(self.ends[begin:end]) - before, times)
 
     def write(self, out: int) -> None:
         """Writes all blocks to a descriptor. Raises OSError, when some of the bytes may have been written."""
-        if isinstance(self.blocks, Pieces):
+        if isinstance(self.blocks, MemoryPieces):
             self.blocks.write(out)
         else:
             write_all(out, self.blocks)
@@ -63,7 +65,7 @@ class Tap(Protocol):
     """
 
     @property
-    def description(self) -> Description:
+    def description(self) -> InterfaceDescription:
         """What the file says of it."""
 
     @property
@@ -71,13 +73,13 @@ class Tap(Protocol):
         """See the class."""
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See the class."""
 
     def fileno(self) -> int:
         """A descriptor to poll for reading."""
 
-    def take(self) -> Taken | None:
+    def take(self) -> PacketBatch | None:
         """What is at hand, at most about a MiB; never waits."""
 
     def counters(self) -> tuple[int, int]:

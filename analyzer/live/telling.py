@@ -10,14 +10,14 @@ import os
 import select
 import time
 
-from analyzer.live.channel import Counted, Line, from_line, to_line
+from analyzer.live.channel import ChannelMessage, CountMessage, decode_message, encode_message
 
 READ = 1 << 16
 MOST = 1 << 20
 """Bytes of a line that never ends; it is no line of ours."""
 
 
-class Telling:
+class ChannelWriter:
     """Says lines to a descriptor, which it makes not to block."""
 
     def __init__(self, out: int) -> None:
@@ -34,10 +34,10 @@ class Telling:
         """Whether something could not be said yet."""
         return bool(self._waiting)
 
-    def __call__(self, line: Line) -> None:
+    def __call__(self, line: ChannelMessage) -> None:
         """Says it, now or later; Counted now or never."""
-        if not (self._waiting and isinstance(line, Counted)):
-            self._waiting += to_line(line).encode()
+        if not (self._waiting and isinstance(line, CountMessage)):
+            self._waiting += encode_message(line).encode()
             self.flush()
 
     def flush(self) -> None:
@@ -59,7 +59,7 @@ class Telling:
         os.set_blocking(self._out, True)
 
 
-class Hearing:
+class ChannelReader:
     """Lines from a descriptor; what is no line of ours is passed over."""
 
     def __init__(self, source: int) -> None:
@@ -71,7 +71,7 @@ class Hearing:
         """To poll for reading."""
         return self._source
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ChannelMessage]:
         """What can be read without waiting, once poll said that there is something; `ended` when it was the end."""
         try:
             found = os.read(self._source, READ)
@@ -80,5 +80,5 @@ class Hearing:
         self.ended = not found
         *whole, rest = (self._begun + found).split(b"\n")
         self._begun = rest if len(rest) < MOST else b""
-        said = (from_line(line.decode(errors="replace")) for line in whole)
+        said = (decode_message(line.decode(errors="replace")) for line in whole)
         return [line for line in said if line is not None]

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from typing import IO, Literal
 
 from analyzer.capture.errors import CaptureError
-from analyzer.live.asked import Asked
+from analyzer.live.asked import CaptureRequest
 from analyzer.live.interfaces import may_capture
-from analyzer.live.privilege import ROOT, SUDO_GROUP, SUDO_USER, Identity, identity
+from analyzer.live.privilege import ROOT, SUDO_GROUP, SUDO_USER, Identity, choose_identity
 
 Via = Literal["auto", "self", "sudo", "dumpcap"]
 
@@ -41,7 +41,7 @@ BY_DUMPCAP = (
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class CaptureProcess:
     """A capturing process: process.stdin and process.stdout are pipes, not buffered.
 
     errors: a file of what it, and who started it, say on standard error. becoming: who the analyzer is to be from now
@@ -61,15 +61,15 @@ class Started:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def started(asked: Asked, via: Via = "auto") -> Started:
+def start_capture_process(asked: CaptureRequest, via: Via = "auto") -> CaptureProcess:
     """Starts the capturing process. Raises CaptureError where we would be root, and where no way is open."""
-    becoming = identity(asked.user)
+    becoming = choose_identity(asked.user)
     taken = _open(via)
     way = _WAYS[taken](asked, becoming)
     return replace(way, notes=(BY_DUMPCAP,)) if (via, taken) == ("auto", "dumpcap") else way
 
 
-def dumpcap_may() -> bool:
+def can_use_dumpcap() -> bool:
     """Whether dumpcap is there, we may run it, and it may open an interface; it is asked by having it open one."""
     dumpcap = shutil.which("dumpcap")
     if dumpcap is None:
@@ -81,9 +81,9 @@ def dumpcap_may() -> bool:
     return asked.returncode == 0
 
 
-def denied() -> str:
+def explain_denial() -> str:
     """The sentence for a user who may not capture: the ways to it."""
-    user = identity("").name if os.geteuid() != ROOT else "root"
+    user = choose_identity("").name if os.geteuid() != ROOT else "root"
     return (
         f"capturing needs a right that {user} lacks: say --via sudo to have sudo start the capturing process alone, or "
         f"{_way_to_dumpcap(user)}, or pipe it in: sudo tcpdump -U -w - | wireanalyze open - "
@@ -116,19 +116,19 @@ def _open(via: Via) -> Via:
         return "self"
     if via == "auto":
         via = "self" if may_capture() else "dumpcap"
-        if via == "dumpcap" and not dumpcap_may():
-            raise CaptureError(denied())
+        if via == "dumpcap" and not can_use_dumpcap():
+            raise CaptureError(explain_denial())
     if via == "self" and not may_capture():
-        raise CaptureError(denied())
+        raise CaptureError(explain_denial())
     if via == "dumpcap" and shutil.which("dumpcap") is None:
         raise CaptureError("--via dumpcap: there is no dumpcap that this user may run: install Wireshark's, or "
-                           f"{_way_to_dumpcap(identity('').name)}")  # fmt: skip
+                           f"{_way_to_dumpcap(choose_identity('').name)}")  # fmt: skip
     if via == "sudo" and shutil.which("sudo") is None:
         raise CaptureError("--via sudo: there is no sudo on this machine")
     return via
 
 
-def _command(asked: Asked) -> list[str]:
+def _command(asked: CaptureRequest) -> list[str]:
     return [sys.executable, "-P", "-m", SNIFFER, asked.to_json()]
 
 
@@ -153,16 +153,16 @@ def _popen(command: list[str], environment: dict[str, str] | None = None, apart:
     return process, errors
 
 
-def _by_itself(asked: Asked, becoming: Identity) -> Started:
+def _by_itself(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
     """It has our right. Whom the user named goes before who called sudo: only we can tell it so (give_up)."""
     environment = dict(os.environ)
     if asked.user:
         for name in (SUDO_USER, SUDO_GROUP):
             environment.pop(name, None)
-    return Started(*_popen(_command(asked), environment), becoming)
+    return CaptureProcess(*_popen(_command(asked), environment), becoming)
 
 
-def _by_sudo(asked: Asked, becoming: Identity) -> Started:
+def _by_sudo(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
     """sudo starts it, and asks for a password on our terminal, so it stays in our session.
 
     sudo clears the environment, but who has the program elsewhere than the interpreter knows needs PYTHONPATH. Nothing
@@ -173,11 +173,11 @@ def _by_sudo(asked: Asked, becoming: Identity) -> Started:
     command = [*(["env", f"PYTHONPATH={path}"] if path else []), python, "-B", *rest]
     terminal = _has_terminal()
     sudo = ["sudo", "-p", "[sudo] password for %p, to capture: "] if terminal else ["sudo", "-n"]
-    return Started(*_popen([*sudo, "--", *command], apart=not terminal), becoming, asks=terminal)
+    return CaptureProcess(*_popen([*sudo, "--", *command], apart=not terminal), becoming, asks=terminal)
 
 
-def _by_dumpcap(asked: Asked, becoming: Identity) -> Started:
-    return Started(*_popen([*_command(asked), DUMPCAP]), becoming)
+def _by_dumpcap(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
+    return CaptureProcess(*_popen([*_command(asked), DUMPCAP]), becoming)
 
 
 def _has_terminal() -> bool:
@@ -188,7 +188,7 @@ def _has_terminal() -> bool:
     return True
 
 
-_WAYS: dict[Via, Callable[[Asked, Identity], Started]] = {
+_WAYS: dict[Via, Callable[[CaptureRequest, Identity], CaptureProcess]] = {
     "self": _by_itself,
     "sudo": _by_sudo,
     "dumpcap": _by_dumpcap,

@@ -36,7 +36,7 @@ class MessageAssembler:
         frames = connection.framers[side].flush(connection.dissector, self._reader)
         return [self._row(connection, side, frame, closed) for frame in frames]
 
-    def take(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[PendingRow]:
+    def add_pieces(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[PendingRow]:
         """The next pieces of a side, in order; `closed` is the packet that made them ready."""
         rows: list[PendingRow] = []
         for piece in pieces:
@@ -64,7 +64,7 @@ class MessageAssembler:
         late = not any(half.by_syn for half in connection.halves)
         later = (self._later(first), self._later(second))
         seen = ConnectionEvidence(
-            prefixes, len(held), connection.ports, connection.client, final, late, connection.order, later
+            prefixes, len(held), connection.ports, connection.client, final, late, connection.rule, later
         )
         decision = recognise_protocol(seen, self._known)
         if decision is None:
@@ -134,7 +134,7 @@ class MessageAssembler:
         for piece in pieces:
             if piece.lost or left <= 0:
                 break
-            parts.append(self._reader.read(piece.at, min(piece.length, left)))
+            parts.append(self._reader.read_bytes(piece.at, min(piece.length, left)))
             left -= len(parts[-1])
         return b"".join(parts)
 

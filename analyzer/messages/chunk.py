@@ -27,13 +27,13 @@ EXTRA = ("closed", "serial", "ask")
 class RowNumbering(Protocol):
     """What turns names into the numbers that columns hold: the engine."""
 
-    def name(self, text: str | None) -> int:
+    def number_name(self, text: str | None) -> int:
         """Of an operation's or client's name."""
 
-    def extra(self, extra: Mapping[str, str] | None) -> int:
+    def number_extra(self, extra: Mapping[str, str] | None) -> int:
         """Of an extra context."""
 
-    def protocol(self, dissector: Dissector | None) -> int:
+    def number_protocol(self, dissector: Dissector | None) -> int:
         """Of a dissector."""
 
 
@@ -49,7 +49,7 @@ class RowBatch:
     parts: list[dict[str, Array]] = field(default_factory=list)
     pieces: list[dict[str, Array]] = field(default_factory=list)
     piece_count: int = 0
-    plain: list[tuple[Connection, PendingRow]] = field(default_factory=list)
+    scalar_rows: list[tuple[Connection, PendingRow]] = field(default_factory=list)
 
     def add(self, rows: Mapping[str, Array], count: Ints, *pieces: Ints) -> None:
         """n rows whose `count` (int, n) pieces stand in order in the columns `pieces`: those of Pieces."""
@@ -58,25 +58,25 @@ class RowBatch:
         self.pieces.append(dict(zip(PieceTable.TYPES, pieces, strict=True)))
         self.piece_count += len(pieces[0])
 
-    def add_plain(self) -> None:
+    def add_scalar_rows(self) -> None:
         """Rows of the plain road, `plain`, become columns all at once."""
-        if not self.plain:
+        if not self.scalar_rows:
             return
-        columns = np.array([_cells(connection, row, self.numbers) for connection, row in self.plain], np.int64).T
-        count = np.array([len(row.frame.pieces) for _, row in self.plain], np.int64)
+        columns = np.array([_cells(connection, row, self.numbers) for connection, row in self.scalar_rows], np.int64).T
+        count = np.array([len(row.frame.pieces) for _, row in self.scalar_rows], np.int64)
         # A snapshot has more pieces than a block has packets: no object is made for each.
-        pieces = [row.frame.pieces for _, row in self.plain]
+        pieces = [row.frame.pieces for _, row in self.scalar_rows]
         columns_of = (map(take, chain.from_iterable(pieces)) for take in _OF_PIECE)
         places = [np.fromiter(column, np.int64, int(count.sum())) for column in columns_of]
         typed = {name: column.astype(TYPES[name]) for name, column in zip(CELLS, columns, strict=True)}
         self.add(typed, count, *places)
-        self.plain.clear()
+        self.scalar_rows.clear()
 
     def append_to(
         self, messages: MessageTable, pieces: PieceTable, serials: Callable[[Ints, Ints], None]
     ) -> tuple[Ints, range]:
         """Sorts and appends; `serials(serial, row)` learns the numbers. Returns partners' serials by row (-1: none)."""
-        self.add_plain()
+        self.add_scalar_rows()
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
         order = _closing_order({name: _joined([part[name] for part in self.parts]) for name in ORDERING})
@@ -126,15 +126,15 @@ def _cells(connection: Connection, row: PendingRow, numbers: RowNumbering) -> tu
         FROM_CLIENT if row.side == connection.client else FROM_SERVER,
         header.role,
         header.state,
-        numbers.protocol(connection.dissector) if row.ours else NO_PROTOCOL,
+        numbers.number_protocol(connection.dissector) if row.ours else NO_PROTOCOL,
         row.marks,
-        numbers.name(header.operation),
+        numbers.number_name(header.operation),
         encode_null(header.code),
         encode_null(header.version),
         encode_null64(header.correlation, scoped=header.scope is not None),
-        numbers.name(header.scope),
-        numbers.name(header.client),
-        numbers.extra(row.outcome.extra),
+        numbers.number_name(header.scope),
+        numbers.number_name(header.client),
+        numbers.number_extra(row.outcome.extra),
         row.frame.offset,
         row.frame.length,
         min(piece.packet for piece in row.frame.pieces),

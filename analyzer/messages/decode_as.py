@@ -54,7 +54,7 @@ class StreamEnds:
         return f"{self.client}>{self.server}" + (f"#{self.reuse}" if self.reuse else "")
 
     @property
-    def turned(self) -> StreamEnds:
+    def reverse(self) -> StreamEnds:
         """The same connection, named the other way round."""
         return StreamEnds(self.server, self.client, self.reuse)
 
@@ -136,13 +136,13 @@ class ConnectionRules:
             if isinstance(where, StreamNumber):
                 self._by_number[where.number] = ConnectionRule(known.called(name))
             elif isinstance(where, StreamEnds):
-                for client, each in enumerate((where, where.turned)):
+                for client, each in enumerate((where, where.reverse)):
                     self._by_ends[each.client, each.server, each.reuse] = ConnectionRule(known.called(name), client)
 
     def __bool__(self) -> bool:
         return bool(self._by_number or self._by_ends)
 
-    def of(self, number: int, ends: tuple[str, str], reuse: int) -> ConnectionRule | None:
+    def find_rule(self, number: int, ends: tuple[str, str], reuse: int) -> ConnectionRule | None:
         """What was said of stream `number`, between the flow's sides `ends`, the `reuse`-th of its like (from 0)."""
         return self._by_number.get(number) or self._by_ends.get((*ends, reuse))
 

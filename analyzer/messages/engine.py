@@ -78,7 +78,7 @@ class FinishedStreams(ColumnTable):
             self.append(stream + 1 - len(self), {"over": False})
         self.column("over")[stream] = True
 
-    def of(self, streams: Ints) -> list[bool]:
+    def look_up(self, streams: Ints) -> list[bool]:
         """Whether each is over."""
         over = self.column("over")
         known = streams < len(over)
@@ -115,7 +115,7 @@ class Engine:
         self.stream_findings = StreamFindings(store, self.repeats)
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self.assigner = StreamAssigner(self.streams)
-        self.over = FinishedStreams()
+        self.finished = FinishedStreams()
         self.serial_rows = SerialTable()
         self.packet = self.time = 0
         """Of the last packet that was taken."""
@@ -135,7 +135,7 @@ class Engine:
         works = [
             ConnectionWork(self._connection(number), order[first:last])
             for number, first, last, over in zip(
-                numbers.tolist(), begin.tolist(), end.tolist(), self.over.of(numbers), strict=True
+                numbers.tolist(), begin.tolist(), end.tolist(), self.finished.look_up(numbers), strict=True
             )
             if not over
         ]
@@ -164,7 +164,7 @@ class Engine:
         """The state of a stream; None where it is over."""
         return self._connections.get(stream)
 
-    def rows_of(self, serials: Sequence[int]) -> Ints:
+    def find_rows(self, serials: Sequence[int]) -> Ints:
         """The rows of messages by their serials, of none that has left."""
         return self.serial_rows.column("row")[np.array(serials, np.int64)].astype(np.int64) - 1
 
@@ -180,7 +180,7 @@ class Engine:
             connection.number = stream
             self._connections[stream] = connection
         elif stream >= 0:
-            self.over.add(stream)
+            self.finished.add(stream)
         return stream
 
     @property
@@ -192,7 +192,9 @@ class Engine:
         """Forgets the state of a stream; what is unfinished in it is lost."""
         del self._connections[stream]
 
-    def take_back(self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints) -> tuple[int, list[int]]:
+    def restore_rows(
+        self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints
+    ) -> tuple[int, list[int]]:
         """Rows that another engine made, with their pieces; returns the first one's number, and serials.
 
         In `rows`, `partner` (NULL for none) and `pieces` count from 0 here. asked: rows that get a serial, rising.
@@ -204,7 +206,7 @@ class Engine:
         }
         self.pieces.append(len(pieces["at"]), pieces)
         first = self.rows.append(len(partner), {**rows, **shifted})
-        serials = self.serials(len(asked))
+        serials = self.reserve_serials(len(asked))
         if len(asked):
             self._learn(serials, asked + first)
         return first, serials.tolist()
@@ -221,19 +223,19 @@ class Engine:
             found = self._connections[number] = Connection(number, ports, self.streams.cell("client", number))
             if self._orders:
                 ends = (self.flows.endpoint(flow, 0), self.flows.endpoint(flow, 1))
-                found.order = self._orders.of(number, ends, self.streams.cell("reuse", number))
+                found.rule = self._orders.find_rule(number, ends, self.streams.cell("reuse", number))
         return found
 
     def _settle(self, connections: Sequence[Connection]) -> None:
         """At the end of a block: what the streams' rows should say, and what has to be carried on."""
         self._describe(connections)
         for connection in connections:
-            if connection.over:
-                self.over.add(connection.number)
+            if connection.is_finished:
+                self.finished.add(connection.number)
                 self.drop(connection.number)
         for stream in self.assigner.superseded:
             left = self._connections.get(stream)
-            if left is not None and left.idle:
+            if left is not None and left.is_idle:
                 self.drop(stream)
 
     def _describe(self, connections: Sequence[Connection]) -> None:
@@ -241,17 +243,17 @@ class Engine:
         client, protocol = self.streams.column("client"), self.streams.column("protocol")
         for connection in connections:
             client[connection.number] = connection.client
-            protocol[connection.number] = self.protocol(connection.dissector)
+            protocol[connection.number] = self.number_protocol(connection.dissector)
 
-    def name(self, text: str | None) -> int:
+    def number_name(self, text: str | None) -> int:
         """The number of an operation's or client's name."""
-        return self.names.number(text)
+        return self.names.intern(text)
 
     def text(self, number: int) -> str | None:
         """The name of a number."""
         return self.names.text(number)
 
-    def extra(self, extra: Mapping[str, str] | None) -> int:
+    def number_extra(self, extra: Mapping[str, str] | None) -> int:
         """The number of an extra context; there are few different ones."""
         if not extra:
             return NULL
@@ -260,11 +262,11 @@ class Engine:
             self.extras.append(dict(extra))
         return number
 
-    def protocol(self, dissector: Dissector | None) -> int:
+    def number_protocol(self, dissector: Dissector | None) -> int:
         """The number of a dissector."""
         return NO_PROTOCOL if dissector is None else self._protocols[dissector.name]
 
-    def serials(self, count: int) -> Ints:
+    def reserve_serials(self, count: int) -> Ints:
         """Takes `count` serials at once."""
         first, self._serial = self._serial, self._serial + count
         return np.arange(first, self._serial)
@@ -295,7 +297,7 @@ class Engine:
         """Takes packets until patience is used up and the connection is steady."""
         connection, rows = work.connection, []
         for packet in packets:
-            rows += self._slow_path.packet(connection, packet)
+            rows += self._slow_path.process_packet(connection, packet)
             work.at += 1
             work.patience -= 1
             if len(rows) > MOST_PLAIN:
@@ -306,15 +308,15 @@ class Engine:
         self._keep(connection, rows, chunk)
 
     def _keep(self, connection: Connection, rows: list[PendingRow], chunk: RowBatch) -> None:
-        chunk.plain += [(connection, row) for row in rows]
-        if len(chunk.plain) > MOST_PLAIN:
-            chunk.add_plain()
-        self.stream_findings.of(connection, rows)
+        chunk.scalar_rows += [(connection, row) for row in rows]
+        if len(chunk.scalar_rows) > MOST_PLAIN:
+            chunk.add_scalar_rows()
+        self.stream_findings.collect(connection, rows)
 
     def _steady(self, connection: Connection) -> bool:
         return (
             self._use_fast_path
-            and connection.steady
+            and connection.is_steady
             and connection.dissector is not None
             and bool(connection.dissector.fast_path)
             and not (connection.conversation is not None and connection.conversation.beginning)
@@ -359,7 +361,7 @@ class Engine:
         for work, count in taken:
             work.at += count
             if work.repeats is not None:
-                self.stream_findings.of(work.connection, [])
+                self.stream_findings.collect(work.connection, [])
 
     def _append(self, chunk: RowBatch) -> range:
         asked, rows = chunk.append_to(self.rows, self.pieces, self._learn)

@@ -124,7 +124,7 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
 
 def _deaf(works: Sequence[ConnectionWork]) -> Bools:
     """For each work and side whether nothing of it is expected, so that any packet of it is news; (n, 2)."""
-    return np.array([[work.connection.deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
+    return np.array([[work.connection.is_deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
 
 
 def _with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
@@ -254,7 +254,7 @@ def _guess(parts: Segments, lengths: LengthReader, from_client: Bools) -> _Guess
     some = np.flatnonzero(parts.length >= lengths.width)
     while len(some) >= (WORTH_A_LOOK if found else 1):
         here = end[some]
-        length = lengths.many(
+        length = lengths.read_many(
             parts.at[some] + here - parts.line[some], line_end[some] - here, from_client[parts.half[some]]
         )
         told = length > 0
@@ -285,7 +285,7 @@ class _OnLine:
         while here < stop:
             inside = here - int(parts.line[index])
             part = min(int(parts.length[index]) - inside, stop - here)
-            found += self._store.read(int(parts.at[index]) + inside, part)
+            found += self._store.read_bytes(int(parts.at[index]) + inside, part)
             here, index = here + part, index + 1
         return found
 
@@ -337,7 +337,7 @@ class _LineWalker:
         line = self._parts.line
         index = int(np.searchsorted(line, here, "right")) - 1
         while here < stop:
-            length = self._tell.one(_OnLine(self._parts, self._store, index, here, stop), from_client)
+            length = self._tell.read_one(_OnLine(self._parts, self._store, index, here, stop), from_client)
             if not length:
                 return -1
             if not 0 < length <= stop - here:
@@ -418,7 +418,7 @@ def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: 
         offset = come - (expected + come - stream.next - int(block.seq[index]) & MASK)
         if offset == come - 1 and length == 1:
             continue  # a keep-alive, as in HalfStream.accept
-        stream.repeat(Piece(offset, int(block.at[index]), length, number, int(block.time[index])), known)
+        stream.note_retransmission(Piece(offset, int(block.at[index]), length, number, int(block.time[index])), known)
 
 
 def _claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[Ints, Ints]:

@@ -28,7 +28,7 @@ class RowServices(RowNumbering, Protocol):
     def text(self, number: int) -> str | None:
         """The name of a number."""
 
-    def serials(self, count: int) -> Ints:
+    def reserve_serials(self, count: int) -> Ints:
         """`count` new serials."""
 
 
@@ -64,18 +64,18 @@ class FastRowBuilder:
             return
         desk, parts, cutting = self._desk, self._parts, self._cutting
         headers, stepped = self._headers()
-        odd = pair_messages(headers, self._connections, self._fast_path, desk.name, desk.text, stepped)
+        odd = pair_messages(headers, self._connections, self._fast_path, desk.number_name, desk.text, stepped)
         for owner in odd.tolist():
             self._step(headers, owner)
         self._note(headers, odd)
         extra = np.full(len(self._owner), NULL, np.int32)
         if headers.extras:
-            extra[list(headers.extras)] = [desk.extra(found) for found in headers.extras.values()]
+            extra[list(headers.extras)] = [desk.number_extra(found) for found in headers.extras.values()]
         marks = np.zeros(len(self._owner), np.uint8)
         marks[headers.unowed] = RowMark.NOTHING_OWED
         raw = (headers.role == Role.RAW) & (headers.state != State.COMPLETE)
         numbers = np.array([connection.number for connection in self._connections], np.int64)
-        protocol = desk.protocol(self._dissector)
+        protocol = desk.number_protocol(self._dissector)
         last = parts.packet[cutting.last]
         count, *pieces = list_pieces(parts, cutting)
         rows = {
@@ -118,7 +118,7 @@ class FastRowBuilder:
         headers = PairingHeaders(
             owner=self._owner,
             from_client=self._from_client,
-            serial=int(desk.serials(len(at))[0]),
+            serial=int(desk.reserve_serials(len(at))[0]),
             role=found.role,
             state=found.state,
             operation=self._numbers(found.operation),
@@ -135,21 +135,21 @@ class FastRowBuilder:
         )
         for row in np.flatnonzero(found.unsure).tolist():
             look = self._fast_path.look(self._prefix(row), bool(self._from_client[row]))
-            headers.put_look(row, look, desk.name)
+            headers.set_look(row, look, desk.number_name)
             found.stepped[row] = look.stepped
         self._name_clients(headers)
         return headers, found.stepped
 
     def _numbers(self, column: Named) -> Array:
         """The engine's numbers of a column of names."""
-        numbers = np.array([*map(self._desk.name, column.names), NULL], np.int32)
+        numbers = np.array([*map(self._desk.number_name, column.names), NULL], np.int32)
         return numbers[np.where(column.number == NULL, -1, column.number)]
 
     def _name_clients(self, headers: PairingHeaders) -> None:
         """The clients that conversations know, in all rows that name none."""
         known = [None if each.conversation is None else each.conversation.client for each in self._connections]
         if any(name is not None for name in known):
-            numbers = np.array([self._desk.name(name) for name in known], np.int32)
+            numbers = np.array([self._desk.number_name(name) for name in known], np.int32)
             unnamed = headers.client == NULL
             headers.client[unnamed] = numbers[headers.owner[unnamed]]
 
@@ -161,7 +161,7 @@ class FastRowBuilder:
         for segment in range(int(cutting.first[row]), int(cutting.last[row]) + 1):
             inside = max(begin - int(parts.line[segment]), 0)
             part = min(int(parts.length[segment]) - inside, left - len(found))
-            found += self._desk.store.read(int(parts.at[segment]) + inside, part)
+            found += self._desk.store.read_bytes(int(parts.at[segment]) + inside, part)
             if len(found) == left:
                 break
         return found
@@ -172,7 +172,7 @@ class FastRowBuilder:
         first, last = np.searchsorted(headers.owner, [owner, owner + 1]).tolist()
         for row in range(first, last):
             outcome = conversation.step(headers.serial + row, self._prefix(row), bool(self._from_client[row]))
-            headers.put_outcome(row, fill_in_client(outcome, conversation.client), self._desk.name)
+            headers.set_outcome(row, fill_in_client(outcome, conversation.client), self._desk.number_name)
 
     def _note(self, headers: PairingHeaders, stepped: Ints) -> None:
         """Lets the conversations that were paired in bulk see what decoding will need of their messages."""

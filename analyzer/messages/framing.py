@@ -47,7 +47,7 @@ LEAST_EVIDENCE = 10
 class ByteReader(Protocol):
     """Where bytes are read from: the capture room's Store."""
 
-    def read(self, location: int, length: int) -> bytes:
+    def read_bytes(self, location: int, length: int) -> bytes:
         """`length` bytes at a location."""
 
 
@@ -308,7 +308,7 @@ class StreamFramer:
             last = min(piece.end, self.position + HUNT_BYTES)
             if first >= last:
                 continue
-            data = reader.read(piece.at + first - piece.offset, last - first)
+            data = reader.read_bytes(piece.at + first - piece.offset, last - first)
             found = data.find(0)
             while found >= 0:
                 yield first + found
@@ -395,7 +395,7 @@ class StreamFramer:
                 break
             begin = offset - piece.offset
             size = min(length, piece.length - begin)
-            part = bytes(size) if piece.lost else reader.read(piece.at + begin, size)
+            part = bytes(size) if piece.lost else reader.read_bytes(piece.at + begin, size)
             parts.append(part)
             offset += len(part)
             length -= len(part)

@@ -32,19 +32,19 @@ class LengthReader(ABC):
     width: int
 
     @abstractmethod
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """Of messages at locations, of which the first `room` bytes are at hand: at least `width`, and no gap in them.
 
         0: no message begins so, or one that only the slow path knows. Negative: this is not enough to tell.
         """
 
     @abstractmethod
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """The same of one message, of which more is at hand."""
 
 
 def make_length_reader(dissector: Dissector, fast_path: FastPath, store: ByteStore) -> LengthReader:
-    """Those of a protocol that has a fast path."""
+    """Those of a protocol that has a fast_path."""
     framer = dissector.make_framer(True, False)
     if isinstance(framer, VarintPrefixed):
         return VarintLengths(framer, store)
@@ -61,7 +61,7 @@ class PrefixLengths(LengthReader):
         self._framing, self._store = framing, store
         self.width = framing.width
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
         size = np.zeros(len(at), np.int64)
         for column in self._store.gather(at, self.width).T:
@@ -71,7 +71,7 @@ class PrefixLengths(LengthReader):
         sound = (size >= max(self._framing.minimum, 1)) & (size <= self._framing.maximum)
         return np.where(sound, size + self.width, 0)
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one."""
         head = message.read(0, self.width)
         if len(head) < self.width:
@@ -88,7 +88,7 @@ class VarintLengths(LengthReader):
         self._framing, self._store = framing, store
         self.width = framing.offset + 1
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
         offset, width = self._framing.offset, self._framing.width
         there = self._store.gather(at + offset, width).astype(np.int64)
@@ -100,20 +100,20 @@ class VarintLengths(LengthReader):
         found = np.where(whole <= self._framing.maximum, whole, 0)
         return np.where(ended.any(axis=1), found, np.where(room < offset + width, -1, 0))
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one."""
         return self._framing.length(message, False)
 
 
 class FramerLengths(LengthReader):
-    """Only a framer says it, or the fast path in its place."""
+    """Only a framer says it, or the fast_path in its place."""
 
     def __init__(self, dissector: Dissector, fast_path: FastPath, store: ByteStore) -> None:
-        """By this dissector and its fast path, from bytes of this store."""
+        """By this dissector and its fast_path, from bytes of this store."""
         self._dissector, self._fast_path, self._store = dissector, fast_path, store
         self.width = fast_path.WIDTH
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
@@ -121,7 +121,7 @@ class FramerLengths(LengthReader):
 
         return self._fast_path.lengths(Wire(self._store.gather(at, self.width), room, from_client, gather))
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one; what a message leaves to be remembered is the slow path's."""
         framer = self._dissector.make_framer(from_client, False)
         length = 0 if framer is None else framer.length(message, False) or 0

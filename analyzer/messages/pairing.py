@@ -63,7 +63,7 @@ class PairingHeaders:
     extras: dict[int, Mapping[str, str]]
     unowed: list[int]
 
-    def put(self, row: int, header: MessageHeader, number: Number) -> None:
+    def set_header(self, row: int, header: MessageHeader, number: Number) -> None:
         """Overwrites one row with a header that the plain road has read."""
         self.role[row], self.state[row] = header.role, header.state
         self.operation[row], self.client[row] = number(header.operation), number(header.client)
@@ -72,21 +72,21 @@ class PairingHeaders:
         self.scope[row] = number(header.scope)
         self.correlation[row] = encode_null64(header.correlation, scoped=header.scope is not None)
 
-    def put_look(self, row: int, look: Look, number: Number) -> None:
+    def set_look(self, row: int, look: Look, number: Number) -> None:
         """The same with the queue that a row belongs to."""
-        self.put(row, look.header, number)
+        self.set_header(row, look.header, number)
         self.key[row], self.kind[row] = encode_null64(look.key, scoped=True), number(look.kind)
 
-    def put_outcome(self, row: int, outcome: Outcome, number: Number) -> None:
+    def set_outcome(self, row: int, outcome: Outcome, number: Number) -> None:
         """The same with what the conversation says."""
-        self.put(row, outcome.header, number)
+        self.set_header(row, outcome.header, number)
         self.partner[row] = -1 if outcome.partner is None else outcome.partner
         if outcome.extra:
             self.extras[row] = outcome.extra
         if not outcome.owed:
             self.unowed.append(row)
 
-    def requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
+    def list_requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
         """Rows that wait for their answers, as their conversations remember them."""
         numbers = (self.operation, self.code, self.version, self.scope, self.client, self.state, self.kind)
         columns = (self.correlation, self.key, self.from_client, rows + self.serial)
@@ -186,7 +186,7 @@ def pair_messages(
     waits = pairs.waits[_latest(table.owner[pairs.waits], table.place[pairs.waits])]
     waits = waits[~odd[table.owner[waits]]]
     place = table.place[waits]
-    asking = headers.requests(place[place >= 0], text)
+    asking = headers.list_requests(place[place >= 0], text)
     for each, where in zip(table.owner[waits].tolist(), place.tolist(), strict=True):
         left.setdefault(each, []).append(carried[where][1:] if where < 0 else next(asking))
     for each, first, last in _slices(owner, np.flatnonzero(~odd)):

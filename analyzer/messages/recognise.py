@@ -61,7 +61,7 @@ class ConnectionEvidence(NamedTuple):
     client: int
     final: bool
     late: bool
-    order: ConnectionRule | None = None
+    rule: ConnectionRule | None = None
     later: tuple[Sequence[bytes], Sequence[bytes]] = ((), ())
 
 
@@ -82,7 +82,7 @@ def recognise_protocol(seen: ConnectionEvidence, known: Ports) -> ProtocolDecisi
 def _expecting(decision: ProtocolDecision, seen: ConnectionEvidence, known: Ports) -> ProtocolDecision:
     by_port = known.by_port(seen.ports[1 - decision.client])
     nobody = decision.dissector is None and decision.other is None
-    if by_port is None or nobody or by_port is decision.dissector or seen.order is not None:
+    if by_port is None or nobody or by_port is decision.dissector or seen.rule is not None:
         return decision
     return decision._replace(expected=by_port.name)
 

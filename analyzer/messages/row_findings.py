@@ -38,7 +38,7 @@ class RowFacts(NamedTuple):
     deserted: Bools
 
     @classmethod
-    def of(cls, index: MessageTable, streams: StreamTable, rows: Ints) -> RowFacts:
+    def read(cls, index: MessageTable, streams: StreamTable, rows: Ints) -> RowFacts:
         """The facts about some rows."""
         names = ("marks", "state", "role", "partner", "time", "stream", "side")
         take = {name: index.column(name)[rows] for name in names}
@@ -123,7 +123,7 @@ ROW_FINDINGS: tuple[RowFinding, ...] = (
 
 def flag_findings(index: MessageTable, streams: StreamTable, rows: Ints, *, late: bool) -> Ints:
     """For each of `rows` the findings of the table, as bits; of what only later packets can tell, where `late`."""
-    facts = RowFacts.of(index, streams, rows)
+    facts = RowFacts.read(index, streams, rows)
     found = np.zeros(len(rows), np.int64)
     for bit, remark in enumerate(ROW_FINDINGS):
         if late or not remark.late:

@@ -29,10 +29,10 @@ class SlowPath:
     def __init__(self, reader: ByteReader, known: Ports, serial: Callable[[], int]) -> None:
         self._maker = MessageAssembler(reader, known, serial)
 
-    def packet(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
+    def process_packet(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Takes the next packet; returns the rows that it closes."""
         rows: list[PendingRow] = []
-        if connection.fin != NO_FIN and connection.over:
+        if connection.fin != NO_FIN and connection.is_finished:
             return rows  # the engine forgets it at the end of the block; the rows may not depend on where that is
         side, other, seq = packet.side, 1 - packet.side, packet.seq
         half = connection.halves[side]
@@ -50,7 +50,7 @@ class SlowPath:
             ready = half.accept(seq, packet.at, packet.length, packet.captured, packet.number, packet.time)
             rows += self._hand_on(connection, side, ready, packet)
         for each, waiting in enumerate(connection.halves):
-            if waiting.held and (ready := waiting.tick(packet.time)):
+            if waiting.has_pending and (ready := waiting.tick(packet.time)):
                 rows += self._hand_on(connection, each, ready, packet)
         if packet.flags & FIN and half.base is not None:
             ahead = (seq + packet.length - half.base - half.next + HALF & 0xFFFFFFFF) - HALF
@@ -83,7 +83,7 @@ class SlowPath:
         if packet.flags & ACK and other.base is not None and not connection.alone:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
             needed = other.next + ahead
-            held = connection.early[1 - packet.side] or connection.hunting_before(1 - packet.side, needed)
+            held = connection.early[1 - packet.side] or connection.is_hunting_before(1 - packet.side, needed)
             if 0 < ahead <= WINDOW or held:
                 connection.needs[packet.number] = needed
 
@@ -99,17 +99,17 @@ class SlowPath:
         """Takes what is ready, up to the first piece that is early."""
         early = connection.early[side]
         if not early and not connection.needs:
-            return self._maker.take(connection, side, ready, packet.number)
+            return self._maker.add_pieces(connection, side, ready, packet.number)
         for count, piece in enumerate(ready):
             needed = _need(connection, piece)
-            if early or not connection.reached(1 - side, needed):
+            if early or not connection.has_reached(1 - side, needed):
                 early.append(EarlyPiece(needed, piece, packet.time, connection.ticks))
                 early += [
                     EarlyPiece(_need(connection, each), each, packet.time, connection.ticks)
                     for each in ready[count + 1 :]
                 ]
-                return self._maker.take(connection, side, ready[:count], packet.number)
-        return self._maker.take(connection, side, ready, packet.number)
+                return self._maker.add_pieces(connection, side, ready[:count], packet.number)
+        return self._maker.add_pieces(connection, side, ready, packet.number)
 
     def _release(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Takes what is early no longer, or has waited long enough.
@@ -123,7 +123,7 @@ class SlowPath:
             if lost := _lost_rest(connection, 1 - side, connection.early[side][0]):
                 rows += self._hand_on(connection, 1 - side, lost, packet)
                 continue
-            rows += self._maker.take(connection, side, [connection.early[side].popleft().piece], packet.number)
+            rows += self._maker.add_pieces(connection, side, [connection.early[side].popleft().piece], packet.number)
         if not (
             connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
         ):
@@ -138,7 +138,7 @@ class SlowPath:
             if not early:
                 continue
             needed, _, time, tick = early[0]
-            if connection.alone or connection.reached(1 - side, needed):
+            if connection.alone or connection.has_reached(1 - side, needed):
                 return side
             if packet.time - time > HOLE_AGE_NS or connection.ticks - tick > HOLE_AGE_PACKETS:
                 impatient = side if impatient is None else impatient
@@ -162,10 +162,10 @@ class SlowPath:
             side = _next_left(connection, left)
             if not left[1 - side]:
                 lost = _lost_rest(connection, 1 - side, left[side][0])
-                rows += self._maker.take(connection, 1 - side, lost, closed)
-                if connection.hunting_before(1 - side, left[side][0].needed):
+                rows += self._maker.add_pieces(connection, 1 - side, lost, closed)
+                if connection.is_hunting_before(1 - side, left[side][0].needed):
                     rows += self._maker.flush(connection, 1 - side, closed)
-            rows += self._maker.take(connection, side, [left[side].popleft().piece], closed)
+            rows += self._maker.add_pieces(connection, side, [left[side].popleft().piece], closed)
         connection.needs.clear()
         rows += self._maker.decide(connection, closed, final=True)
         for side in (0, 1):
@@ -175,7 +175,7 @@ class SlowPath:
     def _finish_sides(self, connection: Connection, closed: int) -> list[PendingRow]:
         rows: list[PendingRow] = []
         for side in (0, 1):
-            if connection.finished(side):
+            if connection.has_finished(side):
                 if connection.framers is None and all(end is not None for end in connection.fin):
                     rows += self._maker.decide(connection, closed, final=True)
                 rows += self._maker.flush(connection, side, closed)
@@ -197,7 +197,7 @@ def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
         return 0 if first else 1
     side = 0 if first[0].latest <= second[0].latest else 1
     own, other = left[side][0], left[1 - side][0]
-    waits = other.piece.offset < own.needed or connection.hunting_before(1 - side, own.needed)
+    waits = other.piece.offset < own.needed or connection.is_hunting_before(1 - side, own.needed)
     return 1 - side if waits and own.piece.offset >= other.needed else side
 
 
@@ -222,7 +222,7 @@ def _arrivals(connection: Connection, side: int) -> deque[_Arrival]:
     pieces = [(each.piece, each.needed) for each in early]
     pieces += [(piece, _need(connection, piece)) for piece in half.end()]
     if fin is not None:
-        pieces += [(piece, 0) for piece in half.lost_before(fin, *connection.fin_seen[side])]
+        pieces += [(piece, 0) for piece in half.lose_until(fin, *connection.fin_seen[side])]
     early.clear()
     latest = 0
     found: deque[_Arrival] = deque()

@@ -109,18 +109,18 @@ class StreamFindings:
         self._kept = _Remarks()
         self._kinds: dict[_Kind, int] = {}
         self._left: Counter[str] = Counter()
-        self.of_streams: Counter[tuple[str, int]] = Counter()
+        self.stream_counts: Counter[tuple[str, int]] = Counter()
         """How many there are of each code in each stream, of those that have not left."""
 
     def __len__(self) -> int:
         return len(self._kept)
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes that they take."""
-        return self._kept.held + len(self.of_streams) * _OF_STREAM
+        return self._kept.memory_bytes + len(self.stream_counts) * _OF_STREAM
 
-    def leave(self, packet: int) -> None:
+    def evict(self, packet: int) -> None:
         """Those about what was before a packet leave; how many there were is still told."""
         here = self._kept.column("packet")[self._kept.first :] >= packet
         before = self._kept.first + (int(here.argmax()) if here.any() else len(here))
@@ -128,9 +128,9 @@ class StreamFindings:
         leaving = {name: self._kept.column(name)[self._kept.first : before].tolist() for name in ("kind", "stream")}
         for kind, stream in zip(leaving["kind"], leaving["stream"], strict=True):
             self._left[kinds[kind]] += 1
-            self.of_streams[kinds[kind], stream] -= 1
-            if not self.of_streams[kinds[kind], stream]:
-                del self.of_streams[kinds[kind], stream]
+            self.stream_counts[kinds[kind], stream] -= 1
+            if not self.stream_counts[kinds[kind], stream]:
+                del self.stream_counts[kinds[kind], stream]
         self._kept.forget(before)
 
     @property
@@ -167,7 +167,7 @@ class StreamFindings:
         keys = [self._kept.column(name)[first:] for name in ("offset", "side", "stream", "packet")]
         return np.lexsort([rank[self._kept.column("kind")[first:]], *keys])
 
-    def said(self, places: Ints) -> tuple[Ints, list[Finding]]:
+    def describe(self, places: Ints) -> tuple[Ints, list[Finding]]:
         """Those at some places from 0 to len(self), as they came: their streams, and what is to be said of each."""
         kinds = list(self._kinds)
         stream = self._kept.column("stream")[places].astype(np.int64)
@@ -180,17 +180,17 @@ class StreamFindings:
         whose = f"stream {cell['stream']}, from the {sender}" if people else f"from the {sender}"
         return Finding(kind.severity, kind.code, f"{whose}: {text.format_map(cell)}")
 
-    def of(self, connection: Connection, rows: list[PendingRow]) -> None:
+    def collect(self, connection: Connection, rows: list[PendingRow]) -> None:
         """Takes what a connection's walk left behind; its rows tell of raw runs."""
         if connection.framers is None:
             return  # whose bytes these are, and of which protocol, is not decided yet
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
                 self._gap(connection, side, gap)
-            for repeat in half.repeats:
+            for repeat in half.retransmissions:
                 self._repeat(connection, side, repeat)
             half.gaps.clear()
-            half.repeats.clear()
+            half.retransmissions.clear()
         ours = connection.dissector is not None
         if rows and ours and connection.decision is not None and connection.decision.expected is not None:
             self._unexpected(connection, rows[0], connection.decision.expected)
@@ -232,7 +232,7 @@ class StreamFindings:
         if old is None or old.lost or new.lost:
             return
         length = min(new.length, COMPARED_BYTES)
-        if self._reader.read(new.at, length) != self._reader.read(old.at, length):
+        if self._reader.read_bytes(new.at, length) != self._reader.read_bytes(old.at, length):
             self._add(CONFLICT, connection, side, new, old.packet)
 
     def _raw(self, connection: Connection, row: PendingRow) -> None:
@@ -254,14 +254,14 @@ class StreamFindings:
         for piece in row.frame.pieces:
             if piece.lost or len(found) >= _BEGINNING:
                 break
-            found += self._reader.read(piece.at, min(piece.length, _BEGINNING - len(found)))
+            found += self._reader.read_bytes(piece.at, min(piece.length, _BEGINNING - len(found)))
         return found
 
     def _add_row(self, kind: _Kind, connection: Connection, row: PendingRow) -> None:
         self._add(kind, connection, row.side, _Place(row.frame.offset, row.frame.length, row.last))
 
     def _add(self, kind: _Kind, connection: Connection, side: int, place: Piece | _Place, other: int = 0) -> None:
-        self.of_streams[kind.code, connection.number] += 1
+        self.stream_counts[kind.code, connection.number] += 1
         self._kept.append(
             1,
             {

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from analyzer.columns.arrays import Ints, rank_in_runs
 from analyzer.columns.group_keys import make_group_keys
 from analyzer.decode.bodies import flag_row_findings
@@ -76,7 +76,7 @@ def of_streams(session: Analysis) -> Iterator[Columns]:
     """Those of connections."""
     remarks, streams = session.engine.stream_findings, session.engine.streams
     for first in range(0, len(remarks), MOST):
-        stream, said = remarks.said(np.arange(first, min(first + MOST, len(remarks))))
+        stream, said = remarks.describe(np.arange(first, min(first + MOST, len(remarks))))
         found: Columns = dict.fromkeys(("number", "id", "operation", "time_ns"))
         found |= _columns(list(map(_said, said)))
         found |= {"stream_id": ids(session, stream), "protocol": protocols(session, stream)}
@@ -87,7 +87,7 @@ def of_files(session: Analysis) -> Iterator[Columns]:
     """Those of captures, on the day of a file's first packet; a run on Spark has them from those who read the files."""
     if not (found := session.source.findings):
         return
-    files = session.source.files if isinstance(session.source, Packets) else []
+    files = session.source.files if isinstance(session.source, PacketReader) else []
     begins = {info.path: info.first for info in files if info.first is not None}
     first = min(begins.values(), default=0)
     named = [max((path for path in begins if one.text.startswith(path)), key=len, default="") for one in found]

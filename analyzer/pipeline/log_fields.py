@@ -87,7 +87,7 @@ def read(session: Analysis, rows: Ints, found: Found, first: int, stop: int) -> 
     mine = mine[wanted]
     count = table.column("count")[mine].astype(np.int64)
     piece = np.repeat(table.column("pieces")[mine].astype(np.int64), count) + rank_in_runs(count)
-    data = session.source.store.joined(pieces.column("at")[piece], pieces.column("length")[piece], BEHIND)
+    data = session.source.store.read_joined(pieces.column("at")[piece], pieces.column("length")[piece], BEHIND)
     return LogFields(data, message, found.at[some] + (np.cumsum(length) - length)[message], found.size[some], length)
 
 

@@ -98,7 +98,7 @@ def _parts(
 class Part:
     """Connections of one capture: the Blocks of one Analysis, of which nothing leaves before its end."""
 
-    gone = 1
+    removed_before = 1
 
     def __init__(self, queue: Queue, capture: int, files: Sequence[CaptureFile], origins: Kept) -> None:
         self.store, self.flows, self.findings = Store(), FlowTable(), list[Finding]()
@@ -142,7 +142,7 @@ class Part:
         packets = pointers.packets
         forward = packets["forward"] == 1
         low, high = ends[:, 0], ends[:, 1]
-        flow, direction = self.flows.number(np.where(forward, low, high), np.where(forward, high, low))
+        flow, direction = self.flows.number_flows(np.where(forward, low, high), np.where(forward, high, low))
         file = pointers.origin >> RECORDS
         self._origins.add(file, pointers.origin & RECORD)
         before, self._count = self._count, self._count + len(pointers)
@@ -227,7 +227,7 @@ class CarriedPart(Part):
         """See suspending.Depot."""
         ends = np.array(ends_of(connection, self.flows), np.uint64)
         source, destination = ends if lower else ends[::-1]
-        flow, _ = self.flows.number(np.array([source]), np.array([destination]))
+        flow, _ = self.flows.number_flows(np.array([source]), np.array([destination]))
         return int(flow[0])
 
     def is_lower(self, flow: int) -> bool:

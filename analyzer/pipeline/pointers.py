@@ -177,6 +177,6 @@ def ends_of(connection: bytes, flows: FlowTable) -> tuple[int, int]:
     """A connection's lower and higher end, as `flows` numbers endpoints."""
     _, *ports = _HEAD.unpack_from(connection)
     addresses = np.frombuffer(connection, np.uint8, offset=_HEAD.size).reshape(2, -1)
-    codes = flows.ipv4(addresses) if len(connection) == _IPV4 else flows.ipv6(addresses)
+    codes = flows.encode_ipv4(addresses) if len(connection) == _IPV4 else flows.encode_ipv6(addresses)
     low, high = (code << 16 | port for code, port in zip(codes.tolist(), ports, strict=True))
     return low, high

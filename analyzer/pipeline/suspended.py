@@ -148,7 +148,7 @@ def visit(connection: Connection, move: Move, number: Number) -> None:
 def _visit_half(half: HalfStream, move: Move) -> None:
     half.waiting = [*map(move, half.waiting)]
     half.recent = deque(map(move, half.recent), half.recent.maxlen)
-    half.repeats = [Retransmission(move(new), old and move(old)) for new, old in half.repeats]
+    half.retransmissions = [Retransmission(move(new), old and move(old)) for new, old in half.retransmissions]
     half.gaps = [*map(move, half.gaps)]
     unopened = []
     for seq, at, length, captured, packet, time in half.unopened:

@@ -82,7 +82,7 @@ def suspended(
     stream, memory = engine.current(flow)
     connection = engine.connection(stream)
     handles = _handles(connection)
-    asked = engine.rows_of(handles)
+    asked = engine.find_rows(handles)
     opened = follow_sessions(session).carried(stream)
     answered = np.concatenate((asked, np.array(opened, np.int64)))
     partners = engine.rows.column("partner")[answered].astype(np.int64)
@@ -247,15 +247,15 @@ def _take_back(
 ) -> int:
     """Rows into the index; the number of the first."""
     rows = state.rows
-    names = np.array([*map(engine.name, rows.names), NULL], np.int32)
-    extras = np.array([*map(engine.extra, rows.extras), NULL], np.int32)
+    names = np.array([*map(engine.number_name, rows.names), NULL], np.int32)
+    extras = np.array([*map(engine.number_extra, rows.extras), NULL], np.int32)
     protocols = [_protocols(engine).get(name, NO_PROTOCOL) for name in rows.protocols]
     for name in NAMED:
         columns[name] = names[np.where(columns[name] == NULL, -1, columns[name])]
     columns["extra"] = extras[np.where(columns["extra"] == NULL, -1, columns["extra"])]
     columns["protocol"] = np.array([*protocols, NO_PROTOCOL], np.int8)[columns["protocol"]]
     columns["stream"] = np.full(len(columns["partner"]), stream, np.int32)
-    first, serials = engine.take_back(columns, pieces, np.array(rows.asked, np.int64))
+    first, serials = engine.restore_rows(columns, pieces, np.array(rows.asked, np.int64))
     if state.connection is not None and state.connection.conversation is not None:
         state.connection.conversation.renumber(dict(zip(rows.handles, serials, strict=True)))
     return first

@@ -51,8 +51,8 @@ class AskedRows(Rows):
             return self._clock.column(self, rows)
         if self._paths is not None and key in self._paths.keys:
             return self._paths.column(key, rows)
-        if self._with_names and key in ENDPOINTS and self.session.hosts.any:
-            return self.session.hosts.endpoints(rows, ENDPOINTS[key])
+        if self._with_names and key in ENDPOINTS and self.session.hosts.has_names:
+            return self.session.hosts.endpoint_column(rows, ENDPOINTS[key])
         return super().column(key, rows)
 
     def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:

@@ -81,9 +81,9 @@ class StreamAssigner:
         """Streams behind which others have begun on the same addresses, since the last call of assign()."""
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes that are carried."""
-        return self._flows.held
+        return self._flows.memory_bytes
 
     def current(self, flow: int) -> int:
         """The number of a flow's current stream."""
@@ -105,7 +105,7 @@ class StreamAssigner:
         flows.current[silent] = -1
 
     @property
-    def open(self) -> Ints:
+    def open_streams(self) -> Ints:
         """The current streams of all flows that have one."""
         return self._flows.current[self._flows.current >= 0].astype(np.int64)
 
@@ -254,7 +254,7 @@ class _FlowStates:
         self.seen = np.empty((0, 2), bool)
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes of all of them."""
         return sum(each.nbytes for each in (self.current, self.last, self.uses, self.syn, self.first, self.seen))
 

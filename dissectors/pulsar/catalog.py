@@ -75,7 +75,7 @@ def _struct(name: str, message: str) -> Member:
 
 @cache
 def _field_aliases() -> tuple[FieldAlias, ...]:
-    return load_field_aliases(table("field_aliases")["field_aliases"], _asked)
+    return load_field_aliases(table("field_aliases")["rows"], _asked)
 
 
 def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:

@@ -38,7 +38,7 @@ class RocketMQCatalog(Catalog):
 
     def aliases(self) -> Mapping[str, Alias]:
         """What the list's columns tell."""
-        return aliases_of("rocketmq", table("field_aliases")["field_aliases"])
+        return aliases_of("rocketmq", table("field_aliases")["rows"])
 
     def errors(self) -> Collection[str]:
         """The names of response codes, in every release."""
@@ -110,7 +110,7 @@ _BODIES: Mapping[str | None, tuple[Member, ...]] = {
 
 @cache
 def _field_aliases() -> tuple[FieldAlias, ...]:
-    return load_field_aliases(table("field_aliases")["field_aliases"], _asked)
+    return load_field_aliases(table("field_aliases")["rows"], _asked)
 
 
 def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from analyzer.capture.packets import FlowTable, PacketBlock, Packets
+from analyzer.capture.packets import FlowTable, PacketBlock, PacketReader
 from analyzer.messages.decode_as import make_rules
 from analyzer.session import Analysis
 from analyzer.tcp.streams import SYN
@@ -26,7 +26,7 @@ class Replay:
     """
 
     def __init__(self, path: Path, rounds: int, size: int, rate: int = 5000) -> None:
-        self._packets = Packets([path])
+        self._packets = PacketReader([path])
         self.store = self._packets.store
         self.flows: FlowTable = self._packets.flows
         self.findings: list[Finding] = []
@@ -39,7 +39,7 @@ class Replay:
             self._columns["flow"], np.unique(self._columns["flow"][self._columns["flags"] & SYN != 0])
         )
         self._rounds, self._size, self._rate = rounds, size, rate
-        self.gone = self.released = 1
+        self.removed_before = self.released = 1
 
     def blocks(self) -> Iterator[PacketBlock]:
         """See Blocks."""

@@ -85,8 +85,8 @@ def read_detail(
         cells["protocol"], read_header(session, row), error and (error["code"], error["name"]), cells["info"]
     )
     packets, hosts = list_packets(session, row), session.hosts
-    ends = hosts.beside(cells["source"]), hosts.beside(cells["destination"])
-    about, *more = (*about_row(cells, packets, session.comments.of_message(packets), ends), *known_lines(known))
+    ends = hosts.annotate_endpoint(cells["source"]), hosts.annotate_endpoint(cells["destination"])
+    about, *more = (*about_row(cells, packets, session.comments.read_message(packets), ends), *known_lines(known))
     notes = [Note(about, Place(0, 0, tree.sources[0].length), tuple(map(Note, more)))]
     for finding in tree.findings:
         place = None if finding.offset is None else Place(finding.source, finding.offset, finding.length or 0)

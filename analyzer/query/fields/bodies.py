@@ -175,7 +175,9 @@ class Bodies:
         found = self._reader.take("protocol", rows) == self._number(origin.protocol)
         if isinstance(origin, BodyField):
             if origin.operation is not None:
-                found &= self._reader.take("operation", rows) == self._session.engine.names.known(origin.operation)
+                found &= self._reader.take("operation", rows) == self._session.engine.names.find_number(
+                    origin.operation
+                )
             if origin.roles is not None:
                 found &= _one_of(self._reader.take("role", rows), origin.roles)
         if isinstance(origin, AliasField) and origin.alias.roles is not None:

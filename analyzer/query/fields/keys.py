@@ -135,7 +135,7 @@ def _named(column: TextColumn) -> Chosen:
 
 
 def _names(*senders: bool) -> _Read:
-    return lambda reader, rows: tuple(_named(reader.session.hosts.names(rows, sender)) for sender in senders)
+    return lambda reader, rows: tuple(_named(reader.session.hosts.name_column(rows, sender)) for sender in senders)
 
 
 def _sides(part: Callable[[str], Any], *senders: bool) -> _Read:

@@ -149,7 +149,7 @@ class Reading:
 
     def _comments(self, rows: Ints) -> Values:
         comments = self.reader.session.comments
-        return Values(*comments.of_rows(rows)) if comments.any else NO_VALUES
+        return Values(*comments.read_rows(rows)) if comments.has_comments else NO_VALUES
 
     def _of_body(self, field: FieldPath, rows: Ints) -> Values:
         origin = field.origin

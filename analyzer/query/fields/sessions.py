@@ -41,9 +41,9 @@ WINDOW = 1 << 16
 
 def follow_sessions(session: Analysis) -> Sessions:
     """Who follows the sessions of an analysis, from the first time on that somebody asks."""
-    found = session.eviction.followers.get(Sessions)
+    found = session.eviction.listeners.get(Sessions)
     if not isinstance(found, Sessions):
-        found = session.eviction.followers[Sessions] = Sessions(session)
+        found = session.eviction.listeners[Sessions] = Sessions(session)
     return found
 
 
@@ -195,7 +195,7 @@ class Sessions:
 
     # ---- leaving, and going on elsewhere
 
-    def leave(self, before: int, streams: Bools) -> None:
+    def evict(self, before: int, streams: Bools) -> None:
         """Rows before one are about to leave. streams: those that stay; if nobody has asked, nothing is followed."""
         if not self._read:
             return

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from analyzer.capture import pcapng, pcapng_section
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from tests.analyzer.capture.writers import T0, Frame, Ng, block, padded, pcap, segment
 from tests.analyzer.commented import NANOSECONDS, NG, commented
 from tests.effort import within_steps
@@ -25,11 +25,11 @@ TOLD = {2: [b"two"], 5: [b"five", b"five again"], 40: ["größer".encode()]}
 
 def said(*paths: Path | str, **arguments: object) -> list[tuple[int, str]]:
     """(packet, comment) of all."""
-    with Packets(list(paths), **arguments) as packets:  # type: ignore[arg-type]
+    with PacketReader(list(paths), **arguments) as packets:  # type: ignore[arg-type]
         for _ in packets.blocks():
             pass
         table = packets.comments
-        return [(int(number), table.text(index)) for index, number in enumerate(table.column("packet").tolist())]
+        return [(int(number), table.read_text(index)) for index, number in enumerate(table.column("packet").tolist())]
 
 
 EXPECTED = [(2, "two"), (5, "five"), (5, "five again"), (40, "größer")]
@@ -137,7 +137,7 @@ def test_one_by_one_and_in_step_are_the_same(drawn: list[tuple[int, int, bytes]]
 def test_more_than_can_be_kept_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pcapng, "MOST_COMMENTS", 3)
     path = commented(tmp_path / "a.pcapng", FRAMES, TOLD)
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         list(packets.blocks())
         (info,) = packets.files
         assert (len(info.comments), info.left_out, len(packets.comments)) == (3, 1, 3)
@@ -148,7 +148,7 @@ def test_names_are_bounded_and_the_last_one_counts(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(pcapng_section, "MOST_OF_ONE", 2)
     names = (("10.0.0.1", b"a\0b\0a"), ("fd00::1", b"six" * 200), ("10.0.0.3", b"too many"), ("10.0.0.1", b"c"))
     path = commented(tmp_path / "a.pcapng", FRAMES, {}, *names)
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         list(packets.blocks())
         (info,) = packets.files
         assert info.names == {"10.0.0.1": ["a", "c"], "fd00::1": [("six" * 200)[:255]]}
@@ -162,6 +162,6 @@ def test_what_editcap_writes(tmp_path: Path) -> None:
     arguments = ["-F", "pcapng", "-a", "2:two", "-a", "40:größer", "--capture-comment", "all of it"]
     subprocess.run(["editcap", *arguments, plain, path], check=True, capture_output=True, timeout=60)
     assert said(path) == [(2, "two"), (40, "größer")]
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         list(packets.blocks())
         assert packets.files[0].remarks == ["all of it"]

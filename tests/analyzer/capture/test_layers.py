@@ -163,9 +163,9 @@ def test_layers(tmp_path: Path, case: Case) -> None:
 @pytest.mark.parametrize("case", [case for case in READ if case.payload], ids=str)
 def test_payload_lies_in_the_capture(tmp_path: Path, case: Case) -> None:
     path = write(tmp_path, case.data, case.link, case.original)
-    from analyzer.capture.packets import Packets
+    from analyzer.capture.packets import PacketReader
 
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         (block,) = packets.blocks()
         at = int(block.at[0])
         assert at >> 48 == 0

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.capture import lockstep
-from analyzer.capture.inputs import Input
+from analyzer.capture.inputs import CaptureInput
 from analyzer.capture.store import Store
 from dissectors.finding import Finding
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap
@@ -56,14 +56,14 @@ def test_whatever_is_guessed(data: st.DataObject, shortest: int, usual: int) -> 
             true[0] if true and rng.random() < right else rng.choice((-1, rng.randrange(start, max(stop, start + 1))))
         )
 
-    found = lockstep.together(np.array(lengths, "<u4"), shortest, added, position, usual, guess)
+    found = lockstep.scan_records(np.array(lengths, "<u4"), shortest, added, position, usual, guess)
     assert len(found)
     assert found.tolist() == (whole[: len(found)] or [position])
 
 
 def test_right_guesses_take_nearly_all() -> None:
     lengths = np.full(10_000, 4, "<u4")
-    found = lockstep.together(lengths, 0, 16, 0, 20, lambda start, _: -(-start // 20) * 20)
+    found = lockstep.scan_records(lengths, 0, 16, 0, 20, lambda start, _: -(-start // 20) * 20)
     assert len(found) > 450
     assert found.tolist() == list(range(0, 20 * len(found), 20))
 
@@ -71,7 +71,7 @@ def test_right_guesses_take_nearly_all() -> None:
 def records(path: Path, block: int) -> tuple[list[tuple[int, ...]], list[Finding]]:
     """All records of a capture, and what was found damaged."""
     store, findings = Store(), list[Finding]()
-    one = Input(path, store, findings, follow=False, block=block, stop=threading.Event())
+    one = CaptureInput(path, store, findings, follow=False, block=block, stop=threading.Event())
     rows = [
         row
         for found in one.blocks()
@@ -147,7 +147,7 @@ def test_pcapng(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str, dam
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])
 def test_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     taken: list[int] = []
-    original = lockstep.together
+    original = lockstep.scan_records
 
     def counted(*arguments: object) -> lockstep.Ints:
         found = original(*arguments)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.test_fragments import PAYLOAD, pieces4
 from tests.analyzer.capture.test_layers import READ
@@ -92,7 +92,7 @@ def test_damage_is_found_by_the_scapy_reader_too(tmp_path: Path) -> None:
 
 def test_the_scapy_reader_does_not_follow(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot follow"):
-        Packets([tmp_path / "a"], reader="scapy", follow=True)
+        PacketReader([tmp_path / "a"], reader="scapy", follow=True)
 
 
 def test_scapy_is_not_loaded_for_common_packets(tmp_path: Path) -> None:

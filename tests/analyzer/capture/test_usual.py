@@ -47,5 +47,5 @@ def test_sound_and_hostile_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_usual_packet_does_not_take_the_plain_road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([Frame(segment(b"abc", seq=index)) for index in range(10)]))
-    monkeypatch.setattr(decode.Decoder, "_unusual", lambda *_: pytest.fail("took the plain road"))
+    monkeypatch.setattr(decode.PacketDecoder, "_unusual", lambda *_: pytest.fail("took the plain road"))
     assert read(path).payloads == [b"abc"] * 10

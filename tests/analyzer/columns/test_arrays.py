@@ -85,7 +85,7 @@ def test_what_is_forgotten_takes_no_memory_and_the_rest_keeps_its_numbers(size: 
         first = columns.append(size, numbered(len(columns), size))
         assert first == len(columns) - size
         columns.forget(len(columns) - kept)
-        most = max(most, columns.held)
+        most = max(most, columns.memory_bytes)
         if first // 40_000 == len(columns) // 40_000:
             continue
         rows = np.arange(columns.first, len(columns))
@@ -122,11 +122,11 @@ def test_pages_without_a_row_that_is_kept_go_back() -> None:
 def keep_few() -> None:
     columns = Some()
     columns.append(1_000_000, numbered(0, 1_000_000))
-    before, held = resident(), columns.held
+    before, held = resident(), columns.memory_bytes
     kept = np.arange(0, 1_000_000, 50_000)
     columns.keep_only(kept)
     assert before - resident() > 10 << 20
-    assert columns.held < held // 20
+    assert columns.memory_bytes < held // 20
     columns.append(5_000_000, numbered(1_000_000, 5_000_000))
     assert (columns.column("wide")[kept] == kept + LARGE).all()
     assert (columns.column("narrow")[1_000_000:] == np.arange(1_000_000, 6_000_000)).all()
@@ -135,9 +135,9 @@ def keep_few() -> None:
 
 def test_names_that_nobody_has_are_forgotten() -> None:
     names = NameTable()
-    assert [names.number(text) for text in ("a", "b", "c", "a")] == [0, 1, 2, 0]
+    assert [names.intern(text) for text in ("a", "b", "c", "a")] == [0, 1, 2, 0]
     names.keep_only({1})
     assert len(names) == 1
     assert names.text(1) == "b"
-    assert (names.known("a"), names.known("b")) == (-1, 1)
-    assert names.number("a") == 3
+    assert (names.find_number("a"), names.find_number("b")) == (-1, 1)
+    assert names.intern("a") == 3

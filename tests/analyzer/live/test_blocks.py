@@ -7,10 +7,10 @@ import struct
 import numpy as np
 import pytest
 
-from analyzer.capture.pcapng_writer import packet
-from analyzer.live.blocks import COOKED, ETHERNET, Layout, made_into_blocks
-from analyzer.live.pieces import Pieces
-from analyzer.live.taps import Taken
+from analyzer.capture.pcapng_writer import encode_packet
+from analyzer.live.blocks import COOKED, ETHERNET, RingLayout, encode_blocks
+from analyzer.live.pieces import MemoryPieces
+from analyzer.live.taps import PacketBatch
 from tests.analyzer.capture.writers import segment
 
 SECONDS, NANOSECONDS = 1_700_000_000, 999_999_999
@@ -43,10 +43,10 @@ def ring(packets: list[tuple[bytes, int]], start: int, status: int = 0, kind: in
     return found, places
 
 
-def written(found: np.ndarray, places: list[int], layout: Layout, tmp: str) -> bytes:  # type: ignore[type-arg]
-    times, rows = made_into_blocks(found, places, layout)
+def written(found: np.ndarray, places: list[int], layout: RingLayout, tmp: str) -> bytes:  # type: ignore[type-arg]
+    times, rows = encode_blocks(found, places, layout)
     ends = rows[:, 1].cumsum(dtype=np.int64)
-    taken = Taken(len(places), int(ends[-1]), int(times[-1]), Pieces(rows, found), ends, times)
+    taken = PacketBatch(len(places), int(ends[-1]), int(times[-1]), MemoryPieces(rows, found), ends, times)
     with open(tmp, "w+b") as out:
         taken.write(out.fileno())
         out.seek(0)
@@ -60,10 +60,10 @@ def test_a_packet_is_framed_where_it_lies(link: int, snaplen: int, start: int, t
     packets = [((FRAME * 30)[:size], size + 7) for size in SIZES]
     kept = slice(snaplen or None)
     plain = [
-        packet(3, SECONDS * 10**9 + NANOSECONDS - number, data[kept], length)
+        encode_packet(3, SECONDS * 10**9 + NANOSECONDS - number, data[kept], length)
         for number, (data, length) in enumerate(packets)
     ]
-    assert written(*ring(packets, start), Layout(3, link, snaplen), f"{tmp_path}/a") == b"".join(plain)
+    assert written(*ring(packets, start), RingLayout(3, link, snaplen), f"{tmp_path}/a") == b"".join(plain)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_a_packet_is_framed_where_it_lies(link: int, snaplen: int, start: int, t
     ],
 )
 def test_a_tag_stands_behind_the_addresses_again(status: int, kind: int, tag: bytes, tmp_path: object) -> None:
-    plain = packet(0, SECONDS * 10**9 + NANOSECONDS, FRAME[:12] + tag + FRAME[12:], len(FRAME) + len(tag))
-    found = written(*ring([(FRAME, len(FRAME))], 84, status, kind), Layout(0, ETHERNET, 0), f"{tmp_path}/a")
+    plain = encode_packet(0, SECONDS * 10**9 + NANOSECONDS, FRAME[:12] + tag + FRAME[12:], len(FRAME) + len(tag))
+    found = written(*ring([(FRAME, len(FRAME))], 84, status, kind), RingLayout(0, ETHERNET, 0), f"{tmp_path}/a")
     assert found == plain
 
 
 @pytest.mark.parametrize("snaplen", [0, 30])
 def test_a_cooked_header_says_where_it_came_from(snaplen: int, tmp_path: object) -> None:
     data = COOKED_FROM + FRAME[14:]
-    plain = packet(0, SECONDS * 10**9 + NANOSECONDS, data[: snaplen or None], len(data))
-    found = written(*ring([(FRAME[14:], len(FRAME) - 14)], 96), Layout(0, COOKED, snaplen), f"{tmp_path}/a")
+    plain = encode_packet(0, SECONDS * 10**9 + NANOSECONDS, data[: snaplen or None], len(data))
+    found = written(*ring([(FRAME[14:], len(FRAME) - 14)], 96), RingLayout(0, COOKED, snaplen), f"{tmp_path}/a")
     assert found == plain

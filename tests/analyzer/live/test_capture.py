@@ -18,12 +18,12 @@ import pytest
 
 from analyzer.capture.errors import CaptureError
 from analyzer.live import capture as module
-from analyzer.live.asked import Asked
-from analyzer.live.capture import Health, LiveCapture
-from analyzer.live.channel import Counted, Stopped
-from analyzer.live.followed_run import MOST_TOLD, FollowedRun
+from analyzer.live.asked import CaptureRequest
+from analyzer.live.capture import LiveCapture, RunHealth
+from analyzer.live.channel import CountMessage, RunEndMessage
+from analyzer.live.followed_run import MOST_TOLD, RunMonitor
 from analyzer.live.privilege import Identity
-from analyzer.live.ways import Started, _popen
+from analyzer.live.ways import CaptureProcess, _popen
 from tests.analyzer.live.worlds import ABLE, trial, world
 from tests.namespaces import privileged
 
@@ -46,14 +46,14 @@ class Following:
     def __init__(self) -> None:
         self.heard: list[tuple[str, str]] = []
 
-    def begun(self, path: str) -> bool:
+    def add_file(self, path: str) -> bool:
         self.heard.append(("begun", Path(path).read_text()))
         return True
 
-    def gone(self, path: str) -> None:
+    def remove_file(self, path: str) -> None:
         self.heard.append(("gone", os.path.basename(path)))
 
-    def ended(self) -> None:
+    def finish(self) -> None:
         self.heard.append(("ended", ""))
 
 
@@ -70,13 +70,13 @@ def spools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def capturing(script: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveCapture]:
     """A capture whose child runs a script, and which gives up nothing: it is in the tests' own process."""
 
-    def started(asked: Asked, via: str) -> Started:
+    def started(asked: CaptureRequest, via: str) -> CaptureProcess:
         process, errors = _popen([sys.executable, "-c", CHILD + script])
-        return Started(process, errors, Identity("", 0, 0, None), ("a note",))
+        return CaptureProcess(process, errors, Identity("", 0, 0, None), ("a note",))
 
     monkeypatch.setattr(module, "started", started)
     monkeypatch.setattr(module, "become", lambda who: None)
-    with LiveCapture(Asked()) as found:
+    with LiveCapture(CaptureRequest()) as found:
         yield found
     assert found._child.poll() is not None
     assert not found._listener.is_alive()
@@ -106,7 +106,7 @@ for n in range(3):
 def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with capturing(RUN, monkeypatch) as capture:
         assert (capture.interfaces, capture.notes) == (("lo", "eth0"), ("a note", "its note"))
-        assert (capture.stopped, capture.health(0), capture.summary(0)) == (True, Health(), "nothing was captured")
+        assert (capture.stopped, capture.health(0), capture.summary(0)) == (True, RunHealth(), "nothing was captured")
         kept, spooled = Following(), Following()
         capture.begin(str(tmp_path / "kept"), kept)
         assert (capture.stopped, kept.heard) == (False, [("begun", "packets")])
@@ -234,16 +234,16 @@ def test_there_is_no_place_for_a_spool(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_how_far_behind() -> None:
-    run = FollowedRun("/x", Following())
+    run = RunMonitor("/x", Following())
     now = time.monotonic()
     for n in range(1, 4):
-        run.count(Counted(n * 10, 0, 0), now - 40 + n * 10)
+        run.count(CountMessage(n * 10, 0, 0), now - 40 + n * 10)
     assert [round(run.health_at(read).lag) for read in (0, 9, 10, 29)] == [30, 30, 20, 10]
     assert (run.health_at(30).lag, run.health_at(99).backlog) == (0.0, 0)
     for n in range(4 * MOST_TOLD):
-        run.count(Counted(100 + n, 0, 0), now)
+        run.count(CountMessage(100 + n, 0, 0), now)
     assert len(run._told) <= MOST_TOLD + 1
-    run.count(Stopped(9 * MOST_TOLD, 5, 6), now - 3)
+    run.count(RunEndMessage(9 * MOST_TOLD, 5, 6), now - 3)
     assert round(run.health_at(9 * MOST_TOLD - 1).lag) == 3
     assert run.health.dropped == 5
 
@@ -290,12 +290,12 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: 
 
 
 def test_nobody_is_told_of_files_that_they_never_named(spools: Path, tmp_path: Path) -> None:
-    spool, kept = FollowedRun(None, Following()), FollowedRun(str(tmp_path / "kept"), Following())
-    said = spool.told(f"cannot write {spool.path}: No space left on device")
+    spool, kept = RunMonitor(None, Following()), RunMonitor(str(tmp_path / "kept"), Following())
+    said = spool.explain_problem(f"cannot write {spool.path}: No space left on device")
     assert said is not None
     assert "TMPDIR" in said
     assert str(spool.spool) not in said
     for run in (spool, kept):
         for problem in (f"cannot write {kept.path}: No space left on device", "eth0 is down", None):
-            assert run.told(problem) == problem
-    spool.forget()
+            assert run.explain_problem(problem) == problem
+    spool.remove_spool()

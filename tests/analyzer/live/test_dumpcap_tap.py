@@ -17,21 +17,29 @@ import numpy as np
 import pytest
 
 from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import ORDER, Description, block, header, option, packet, statistics
+from analyzer.capture.pcapng_writer import (
+    ORDER,
+    InterfaceDescription,
+    encode_block,
+    encode_header,
+    encode_option,
+    encode_packet,
+    encode_statistics,
+)
 from analyzer.live import dumpcap_tap as dumpcap_tap_module
-from analyzer.live.dumpcap_blocks import Passing, read_header
-from analyzer.live.dumpcap_tap import DumpcapTap, explained
-from analyzer.live.taps import Taken
+from analyzer.live.dumpcap_blocks import BlockRelay, read_header
+from analyzer.live.dumpcap_tap import DumpcapTap, explain_failure
+from analyzer.live.taps import PacketBatch
 
 NANOSECOND = 1_700_000_000_123_456_789
 FRAMES = [bytes([n]) * (60 + n) for n in range(9)]
-PACKETS = [packet(0, NANOSECOND + n, frame, len(frame)) for n, frame in enumerate(FRAMES)]
-OURS = [packet(3, NANOSECOND + n, frame, len(frame)) for n, frame in enumerate(FRAMES)]
-HEAD = header([Description("lo", 1, 0, "udp")])
+PACKETS = [encode_packet(0, NANOSECOND + n, frame, len(frame)) for n, frame in enumerate(FRAMES)]
+OURS = [encode_packet(3, NANOSECOND + n, frame, len(frame)) for n, frame in enumerate(FRAMES)]
+HEAD = encode_header([InterfaceDescription("lo", 1, 0, "udp")])
 PATIENCE = 30.0
 
 
-def passed(passing: Passing, pieces: list[bytes]) -> list[Taken]:
+def passed(passing: BlockRelay, pieces: list[bytes]) -> list[PacketBatch]:
     data = bytearray()
     found = []
     for piece in pieces:
@@ -45,9 +53,9 @@ def passed(passing: Passing, pieces: list[bytes]) -> list[Taken]:
 
 @pytest.mark.parametrize("size", [1, 7, 12, 64, 1 << 20])
 def test_blocks_of_a_stream_that_is_cut_anywhere(size: int) -> None:
-    other = block(4, b"names\0\0\0")
-    stream = b"".join([*PACKETS[:4], other, *PACKETS[4:], statistics(0, NANOSECOND, 12, 3)])
-    passing = Passing(3, 1)
+    other = encode_block(4, b"names\0\0\0")
+    stream = b"".join([*PACKETS[:4], other, *PACKETS[4:], encode_statistics(0, NANOSECOND, 12, 3)])
+    passing = BlockRelay(3, 1)
     found = passed(passing, [stream[at : at + size] for at in range(0, len(stream), size)])
     assert b"".join(bytes(each.blocks) for each in found if isinstance(each.blocks, bytes)) == b"".join(OURS)
     assert [each.size for each in found] == [int(each.ends[-1]) for each in found]
@@ -57,16 +65,16 @@ def test_blocks_of_a_stream_that_is_cut_anywhere(size: int) -> None:
 
 
 def test_times_become_nanoseconds() -> None:
-    (taken,) = passed(Passing(0, 1000), [packet(0, NANOSECOND // 1000, b"abc", 3)])
+    (taken,) = passed(BlockRelay(0, 1000), [encode_packet(0, NANOSECOND // 1000, b"abc", 3)])
     moment = NANOSECOND // 1000 * 1000
-    assert (taken.last, taken.blocks) == (moment, packet(0, moment, b"abc", 3))
+    assert (taken.last, taken.blocks) == (moment, encode_packet(0, moment, b"abc", 3))
     assert taken.times is not None
     assert np.array_equal(taken.times, [moment])
 
 
 def test_what_is_no_pcapng() -> None:
     with pytest.raises(ValueError, match="a block of 8 bytes"):
-        Passing(0, 1).take(bytearray(struct.pack("<III", 6, 8, 8)))
+        BlockRelay(0, 1).take(bytearray(struct.pack("<III", 6, 8, 8)))
 
 
 def told(stream: bytes) -> tuple[int, int] | None:
@@ -81,7 +89,7 @@ def told(stream: bytes) -> tuple[int, int] | None:
     return read_header(exactly)[0]
 
 
-MICROSECONDS = block(1, struct.pack("<HHI", 276, 0, 0) + option(9, b"\x06") + option(0, b""))
+MICROSECONDS = encode_block(1, struct.pack("<HHI", 276, 0, 0) + encode_option(9, b"\x06") + encode_option(0, b""))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +97,7 @@ MICROSECONDS = block(1, struct.pack("<HHI", 276, 0, 0) + option(9, b"\x06") + op
     [
         (HEAD, (1, 1)),
         (HEAD[:28] + MICROSECONDS, (276, 1000)),
-        (HEAD[:28] + block(1, struct.pack("<HHI", 113, 0, 0)), (113, 1000)),
+        (HEAD[:28] + encode_block(1, struct.pack("<HHI", 113, 0, 0)), (113, 1000)),
         (HEAD[:40], None),
         (HEAD[:28] + PACKETS[0], None),
         (HEAD[:28].replace(struct.pack("<I", ORDER), struct.pack(">I", ORDER)) + MICROSECONDS, None),
@@ -126,7 +134,7 @@ INVALID = (
     ],
 )
 def test_what_dumpcap_says_becomes_a_sentence(said: str, expected: str) -> None:
-    assert explained(said, "lo", "udp") == expected
+    assert explain_failure(said, "lo", "udp") == expected
 
 
 def has_ended(pid: int) -> bool:
@@ -140,7 +148,7 @@ def program(tmp_path: Path) -> Iterator[str]:
     """A dumpcap that captures what is in a file, and then what comes until it is told to end."""
     (tmp_path / "head").write_bytes(HEAD)
     (tmp_path / "packets").write_bytes(b"".join(PACKETS))
-    (tmp_path / "end").write_bytes(statistics(0, NANOSECOND, 11, 2))
+    (tmp_path / "end").write_bytes(encode_statistics(0, NANOSECOND, 11, 2))
     path = tmp_path / "dumpcap"
     path.write_text(
         f"#!/bin/sh\ncd {tmp_path}; echo $$ >pid; echo \"$@\" >arguments\n"
@@ -157,7 +165,7 @@ def program(tmp_path: Path) -> Iterator[str]:
 def taken(tap: DumpcapTap) -> int:
     """Packets until there are no more for now."""
     packets, end = 0, time.monotonic() + PATIENCE
-    while time.monotonic() < end and tap.problem is None and (tap.left or packets == 0):
+    while time.monotonic() < end and tap.problem is None and (tap.has_more or packets == 0):
         if not select.select([tap], [], [], 0.2)[0]:
             break
         found = tap.take()
@@ -169,15 +177,15 @@ def test_it_begins_and_ends_as_told(program: str) -> None:
     with closing(DumpcapTap(2, "lo", "udp", 96, 3 << 20, False, program)) as tap:
         arguments = (Path(program).parent / "arguments").read_text().split()
         assert arguments == ["-q", "-n", "-i", "lo", "-B", "3", "-f", "udp", "-s", "96", "-p", "-w", "-"]
-        assert tap.description == Description("lo", 1, 96, "udp")
-        assert (tap.left, tap.problem, tap.take()) == (False, None, None)
+        assert tap.description == InterfaceDescription("lo", 1, 96, "udp")
+        assert (tap.has_more, tap.problem, tap.take()) == (False, None, None)
         for _ in range(2):
             tap.begin()
             assert taken(tap) == len(FRAMES)
-            assert (tap.counters(), tap.left) == ((9, 0), True)
+            assert (tap.counters(), tap.has_more) == ((9, 0), True)
             tap.halt()
             assert taken(tap) == 0
-            assert (tap.counters(), tap.left, tap.problem) == ((11, 2), False, None)
+            assert (tap.counters(), tap.has_more, tap.problem) == ((11, 2), False, None)
 
 
 def test_what_came_before_a_beginning_is_thrown_away(program: str) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from analyzer.live import opening, packet_ring, privilege
-from analyzer.live.asked import Asked
-from analyzer.live.interfaces import Interface
+from analyzer.live.asked import CaptureRequest
+from analyzer.live.interfaces import NetworkInterface
 
 MIB = 1 << 20
 
@@ -31,12 +31,12 @@ def test_many_interfaces_share_what_all_may_have(
         def __init__(self, number: int, name: str, expression: str, snaplen: int, buffer: int, promiscuous: bool):
             self.granted = buffer
 
-    found = [Interface(f"e{number}", 1, True, False, ()) for number in range(interfaces)]
+    found = [NetworkInterface(f"e{number}", 1, True, False, ()) for number in range(interfaces)]
     monkeypatch.setattr(opening.sys, "platform", "linux")
     monkeypatch.setattr(opening, "chosen", lambda names: found)
     monkeypatch.setattr(packet_ring, "PacketRing", Granting)
     monkeypatch.setattr(privilege, "give_up", lambda user: None)
     taps: list[Any]
-    taps, said = opening.open_taps(Asked(buffer=wanted * MIB))
+    taps, said = opening.open_taps(CaptureRequest(buffer=wanted * MIB))
     assert [tap.granted for tap in taps] == [given * MIB] * interfaces
     assert tuple(said) == notes

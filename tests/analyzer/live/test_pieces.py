@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.live.pieces import MOST, Pieces
+from analyzer.live.pieces import MOST, MemoryPieces
 
 SIZE = 700
 MEMORY = np.random.default_rng(7).integers(0, 256, 3 * MOST * SIZE, np.uint8)
 
 
-def pieces(count: int) -> tuple[Pieces, bytes]:
+def pieces(count: int) -> tuple[MemoryPieces, bytes]:
     """Every second one of its memory."""
     starts = np.arange(count) * SIZE
     rows = np.stack([starts + MEMORY.ctypes.data, np.full(count, SIZE // 2)], axis=1).astype(np.uintp)
-    return Pieces(rows, MEMORY), b"".join(MEMORY[at : at + SIZE // 2].tobytes() for at in starts.tolist())
+    return MemoryPieces(rows, MEMORY), b"".join(MEMORY[at : at + SIZE // 2].tobytes() for at in starts.tolist())
 
 
 @pytest.mark.parametrize("count", [0, 1, MOST, MOST + 1, 3 * MOST])

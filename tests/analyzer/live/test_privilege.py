@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analyzer.capture.errors import CaptureError
-from analyzer.live.privilege import Identity, identity
+from analyzer.live.privilege import Identity, choose_identity
 from tests.analyzer.live.worlds import NOBODY, ROOT, python, told, trial
 from tests.namespaces import privileged
 
@@ -50,10 +50,10 @@ def test_who_to_be(
     for name in ("geteuid", "getuid", "getgid"):
         monkeypatch.setattr(os, name, lambda: uid)
     if isinstance(expected, int):
-        assert identity(user).uid == expected
+        assert choose_identity(user).uid == expected
     else:
         with pytest.raises(CaptureError, match=expected.split(":")[0]) as raised:
-            identity(user)
+            choose_identity(user)
         assert str(raised.value).startswith(expected)
 
 

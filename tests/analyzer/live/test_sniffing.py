@@ -13,10 +13,10 @@ from typing import cast
 import pytest
 
 from analyzer.capture.errors import CaptureError
-from analyzer.capture.succession import Succession
+from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
-from analyzer.live.capture import Health, LiveCapture
-from analyzer.live.sniffing import Sniffing
+from analyzer.live.capture import LiveCapture, RunHealth
+from analyzer.live.sniffing import LiveSession
 from analyzer.session import Session
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "mixed.pcapng"
@@ -34,21 +34,21 @@ class Played:
         self.begun: list[str | None] = []
         self._folder = folder
 
-    def begin(self, path: str | None, succession: Succession) -> None:
+    def begin(self, path: str | None, succession: FileSuccession) -> None:
         if path is not None and not Path(path).parent.exists():
             raise CaptureError(f"cannot write {path}")
         self.begun.append(path)
         self.stopped, self._succession = False, succession
         shutil.copy(CAPTURE, path or self._folder / SPOOL)
-        succession.begun(path or str(self._folder / SPOOL))
+        succession.add_file(path or str(self._folder / SPOOL))
 
     def stop(self) -> None:
         if not self.stubborn and not self.stopped:
             self.stopped = True
-            self._succession.ended()
+            self._succession.finish()
 
-    def health(self, read: int) -> Health:
-        return Health(captured=1000, dropped=1, size=1, backlog=1000 - read, lag=0.5, files=1)
+    def health(self, read: int) -> RunHealth:
+        return RunHealth(captured=1000, dropped=1, size=1, backlog=1000 - read, lag=0.5, files=1)
 
     def summary(self, read: int) -> str:
         return f"{read} packets read"
@@ -63,8 +63,8 @@ def played(tmp_path: Path) -> Played:
     return Played(tmp_path)
 
 
-def sniffing(played: Played, write: str | None = None) -> Sniffing:
-    return Sniffing(cast(LiveCapture, played), write, memory=1 << 28)
+def sniffing(played: Played, write: str | None = None) -> LiveSession:
+    return LiveSession(cast(LiveCapture, played), write, memory=1 << 28)
 
 
 @pytest.fixture
@@ -78,13 +78,13 @@ def test_a_run_is_read_to_its_end(played: Played, rows: int, tmp_path: Path) -> 
         assert (live.state, live.title, live.memory, live.kept) == ("capturing", "live: lo, eth0", 1 << 28, True)
         growth = live.session.grow()
         next(growth)
-        assert live.health().backlog == 1000 - live.read < 1000
+        assert live.health().backlog == 1000 - live.packets_read < 1000
         live.stop()
         assert live.state == "stopped"
         for _ in growth:
             pass
         assert len(live.session.rows) == rows
-        assert live.summary() == f"{live.read} packets read"
+        assert live.summary() == f"{live.packets_read} packets read"
         assert live.problem is None
     assert played.closed == 1
 
@@ -112,7 +112,7 @@ def test_no_run_writes_over_an_earlier_one(
             before.load()
             assert len(before.rows) == rows
             assert live.restart() is live.session is not before
-            assert (live.state, live.read, len(live.session.rows)) == ("capturing", 0, 0)
+            assert (live.state, live.packets_read, len(live.session.rows)) == ("capturing", 0, 0)
             before.close()
     assert played.begun == [None if name is None else str(tmp_path / name) for name in written]
 

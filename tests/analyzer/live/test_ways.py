@@ -12,8 +12,8 @@ import pytest
 
 from analyzer.capture.errors import CaptureError
 from analyzer.live import ways
-from analyzer.live.asked import Asked
-from analyzer.live.ways import Via, started
+from analyzer.live.asked import CaptureRequest
+from analyzer.live.ways import Via, start_capture_process
 from tests.analyzer.live.worlds import ABLE, DUMPCAP, NOBODY, SUDOER, USER, told, trial
 from tests.namespaces import privileged
 
@@ -39,7 +39,7 @@ def be(monkeypatch: pytest.MonkeyPatch, uid: int, *, may: bool, dumpcap: bool = 
     for name in ("geteuid", "getuid", "getgid"):
         monkeypatch.setattr(os, name, lambda: uid)
     monkeypatch.setattr(ways, "may_capture", lambda: may)
-    monkeypatch.setattr(ways, "dumpcap_may", lambda: dumpcap)
+    monkeypatch.setattr(ways, "can_use_dumpcap", lambda: dumpcap)
     monkeypatch.setattr(ways, "_has_terminal", lambda: terminal)
 
 
@@ -60,12 +60,12 @@ def test_the_way_that_is_taken(
     commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     be(monkeypatch, uid, may=may, dumpcap=dumpcap)
-    asked = Asked(("lo",), user="root" if uid == 0 else "")
-    way = started(asked, via)
+    asked = CaptureRequest(("lo",), user="root" if uid == 0 else "")
+    way = start_capture_process(asked, via)
     command = commands[0][0]
     assert command[0] == first
     assert command[-1].endswith(last)
-    assert Asked.from_json(next(each for each in command if each.startswith("{"))) == asked
+    assert CaptureRequest.from_json(next(each for each in command if each.startswith("{"))) == asked
     assert bool(way.notes) == (via == "auto" and last == "dumpcap")
     assert not way.asks
 
@@ -95,7 +95,7 @@ def test_no_way(
     monkeypatch.setattr(shutil, "which", lambda name: name if found else None)
     monkeypatch.delenv("SUDO_UID", raising=False)
     with pytest.raises(CaptureError) as raised:
-        started(Asked(), via)
+        start_capture_process(CaptureRequest(), via)
     assert str(raised.value).startswith(expected)
     assert not commands
 
@@ -105,10 +105,10 @@ def test_root_that_may_not_capture_and_root_with_dumpcap(
 ) -> None:
     be(monkeypatch, 0, may=False)
     with pytest.raises(CaptureError, match="even root may not capture here"):
-        started(Asked(user="root"))
+        start_capture_process(CaptureRequest(user="root"))
     be(monkeypatch, 0, may=True)
     with pytest.raises(CaptureError, match="--via dumpcap is for users who may not capture themselves"):
-        started(Asked(user="root"), "dumpcap")
+        start_capture_process(CaptureRequest(user="root"), "dumpcap")
 
 
 def test_the_sentence_names_the_group_that_dumpcap_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,11 +116,11 @@ def test_the_sentence_names_the_group_that_dumpcap_has(tmp_path: Path, monkeypat
         pytest.skip("macOS has another way")
     be(monkeypatch, ORDINARY, may=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "dpkg-reconfigure wireshark-common" in ways.denied()
+    assert "dpkg-reconfigure wireshark-common" in ways.explain_denial()
     (tmp_path / "dumpcap").touch()
     monkeypatch.setattr(os, "stat", lambda path: type("Stat", (), {"st_gid": 59999, "st_mode": 0})())
-    assert f"join dumpcap's group (sudo usermod -aG 59999 {ORDINARY}, then log in anew)" in ways.denied()
-    assert "setcap" in ways.denied()
+    assert f"join dumpcap's group (sudo usermod -aG 59999 {ORDINARY}, then log in anew)" in ways.explain_denial()
+    assert "setcap" in ways.explain_denial()
 
 
 @pytest.mark.parametrize(("user", "kept"), [("", True), ("nobody", False)])
@@ -130,7 +130,7 @@ def test_whom_the_user_names_goes_before_who_called_sudo(
     be(monkeypatch, 0, may=True)
     monkeypatch.setenv("SUDO_UID", "54321")
     monkeypatch.setenv("SUDO_GID", "54321")
-    assert started(Asked(user=user)).becoming.uid == (54321 if kept else NOBODY)
+    assert start_capture_process(CaptureRequest(user=user)).becoming.uid == (54321 if kept else NOBODY)
     assert ("SUDO_UID" in commands[0][1]["environment"]) == kept
 
 
@@ -140,7 +140,7 @@ def test_sudo_is_asked_so_that_nothing_depends_on_the_environment(
 ) -> None:
     be(monkeypatch, ORDINARY, may=False, terminal=terminal)
     monkeypatch.setenv("PYTHONPATH", "/some where")
-    way = started(Asked(("lo",)), "sudo")
+    way = start_capture_process(CaptureRequest(("lo",)), "sudo")
     command, how = commands[0]
     assert ("-n" in command[: command.index("--")]) != terminal
     assert command[command.index("--") + 1 :][:4] == ["env", "PYTHONPATH=/some where", sys.executable, "-B"]
@@ -155,9 +155,9 @@ def test_dumpcap_is_asked_whether_it_may(tmp_path: Path, monkeypatch: pytest.Mon
     for text, may in (("exit 0", True), ("exit 1", False), ("exec sleep 10", False), (None, False)):
         program.write_text("" if text is None else f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
-        assert ways.dumpcap_may() == may
+        assert ways.can_use_dumpcap() == may
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    assert not ways.dumpcap_may()
+    assert not ways.can_use_dumpcap()
 
 
 def test_what_cannot_be_started_is_told() -> None:
@@ -166,7 +166,9 @@ def test_what_cannot_be_started_is_told() -> None:
 
 
 def last_words_of(script: str) -> str:
-    way = ways.Started(*ways._popen(["sh", "-c", script]), ways.identity("root" if os.geteuid() == 0 else ""))
+    way = ways.CaptureProcess(
+        *ways._popen(["sh", "-c", script]), ways.choose_identity("root" if os.geteuid() == 0 else "")
+    )
     with way.process, way.errors:
         way.process.wait()
         return way.last_words()

@@ -115,7 +115,7 @@ def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monk
     assert plain[1]
     assert plain[2]
     slow: list[int] = []
-    walk = SlowPath.packet
+    walk = SlowPath.process_packet
 
     def counted(self: SlowPath, connection: Connection, packet: ConnectionPacket) -> list[Plain]:
         slow.append(packet.length)
@@ -154,7 +154,7 @@ def test_captures_of_one_direction(
     path = capture(tmp_path / "a.pcap", seen, talk)
     plain = told(path, use_fast_path=False)
     walked: list[int] = []
-    walk = SlowPath.packet
+    walk = SlowPath.process_packet
 
     def counted(self: SlowPath, connection: Connection, packet: ConnectionPacket) -> list[Plain]:
         walked.append(packet.number)

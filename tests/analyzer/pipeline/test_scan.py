@@ -96,7 +96,7 @@ def test_nothing_is_looked_back_into_without_a_piece(tmp_path: Path, monkeypatch
     def look_back(self: object, reassembler: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(stretches.StretchPackets, "look_back", look_back)
+    monkeypatch.setattr(stretches.RangeReader, "look_back", look_back)
     write_all(tmp_path / "a", [pcap([Frame(segment(b"x"))])] * 3)
     files = find([str(tmp_path)]).files
     assert len(scanned(files, whole(files))[0]) == 3
