@@ -192,7 +192,8 @@ def test_a_run_does_not_begin(script: str, expected: str, spools: Path, monkeypa
 )
 def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     following = Following()
-    child = f"say(ReadyMessage()); path = heard().path; file(path); say(CountMessage(7, 0, 9)); open(path + '.2', 'w'); {script}"
+    child = "say(ReadyMessage()); path = heard().path; file(path); say(CountMessage(7, 0, 9)); "
+    child += f"open(path + '.2', 'w'); {script}"
     with capturing(child, monkeypatch) as capture:
         capture.begin(None, following)
         until(lambda: capture.stopped)
@@ -205,7 +206,8 @@ def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch:
 
 def test_one_that_hangs_is_killed(spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.3)
-    script = "say(ReadyMessage()); file(heard().path)\nimport signal; signal.signal(15, signal.SIG_IGN)\nwhile True: time.sleep(9)"
+    script = "say(ReadyMessage()); file(heard().path)\nimport signal; signal.signal(15, signal.SIG_IGN)\n"
+    script += "while True: time.sleep(9)"
     following = Following()
     with capturing(script, monkeypatch) as capture:
         capture.begin(None, following)
