@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Self
 
-from analyzer.capture.closing import SelfClosing
 from analyzer.capture.packets import PacketReader, PacketSource, ReaderName
+from analyzer.capture.sources import SelfClosing
 from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
 from analyzer.messages.comments import MessageComments

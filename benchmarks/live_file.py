@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from analyzer.capture.packets import PacketReader
-from analyzer.live.asked import CaptureRequest
+from analyzer.live.capture_request import CaptureRequest
 from benchmarks.comparison import Bench
 from benchmarks.measure import Failed
 from benchmarks.sniffed import Capturing, user

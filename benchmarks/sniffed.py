@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self, TypeVar
 
-from analyzer.live.asked import CaptureRequest
+from analyzer.live.capture_request import CaptureRequest
 from analyzer.live.channel import (
     ChannelMessage,
     ReadyMessage,

@@ -34,7 +34,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from analyzer.capture import malloc
+from analyzer.capture import libc
 from analyzer.session import Session
 from tui.background import UNDER_WAY
 
@@ -143,7 +143,7 @@ class Loader(threading.Thread):
             before = self._left.popleft()[0]
         if before:
             self._session.eviction.evict(before)
-            malloc.give_back()  # pages over so many rows leave as much free as the rows took
+            libc.give_back()  # pages over so many rows leave as much free as the rows took
 
     def _counted(self) -> Growth:
         session, packets = self._session, self._session.packets

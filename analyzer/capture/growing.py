@@ -14,8 +14,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import PositionedFile
+from analyzer.capture.sources import PositionedFile, gather_rows
 
 AT_ONCE = 16 << 20
 """Bytes that are held at most. Where a record is longer they are doubled until it fits."""

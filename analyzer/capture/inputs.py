@@ -9,14 +9,22 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Protocol
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.feed import SPOOL_LIMIT, ByteFeed, CompleteFeed, GrowingFeed, SpoolingFeed
-from analyzer.capture.file_kinds import FOREIGN_HEAD, explain_foreign_file, recognise_compression
+from analyzer.capture.feed import (
+    FOREIGN_HEAD,
+    SPOOL_LIMIT,
+    ByteFeed,
+    CompleteFeed,
+    GrowingFeed,
+    SpoolingFeed,
+    explain_foreign_file,
+    recognise_compression,
+)
 from analyzer.capture.growing import GrowingFile
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapScanner
 from analyzer.capture.records import CaptureInfo, CaptureRange, RecordBlock, RecordScanner, ScanState
 from analyzer.capture.sources import ByteSource, MappedFile, PositionedFile
 from analyzer.capture.store import Store
+from analyzer.errors import CaptureError
 from dissectors.finding import Finding
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"

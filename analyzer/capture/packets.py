@@ -17,19 +17,18 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import malloc
-from analyzer.capture.closing import SelfClosing
-from analyzer.capture.comments import PacketComments
-from analyzer.capture.counts import PacketCounts
-from analyzer.capture.decode import FoundFragment, PacketDecoder
-from analyzer.capture.errors import CaptureError
+from analyzer.capture import libc
 from analyzer.capture.feed import SPOOL_LIMIT
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.inputs import CaptureInput
+from analyzer.capture.packet_comments import PacketComments
+from analyzer.capture.packet_decoder import FoundFragment, PacketCounts, PacketDecoder
 from analyzer.capture.records import CaptureInfo, RecordBlock, ScanState
+from analyzer.capture.sources import SelfClosing
 from analyzer.capture.store import Store
 from analyzer.capture.succession import FileSuccession, SuccessionFile
 from analyzer.capture.timeline import merge_captures
+from analyzer.errors import CaptureError
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
 
@@ -207,7 +206,7 @@ class PacketReader(SelfClosing):
             yield from read_blocks(self._inputs, self.store, self.flows, self.counts)
             self._place_comments()
             return
-        malloc.keep_free(KEPT)
+        libc.keep_free(KEPT)
         before = 0
         records_of_all = (
             merge_captures([one.blocks() for one in self._inputs]) if self.succession is None else self._of_parts()
@@ -225,7 +224,7 @@ class PacketReader(SelfClosing):
                 yield block
             del records, block
             self._mark(before)
-        malloc.give_back()
+        libc.give_back()
 
     def _of_parts(self) -> Iterator[RecordBlock]:
         """The records of one file of a succession after the other."""

@@ -1,7 +1,7 @@
 """The pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then records behind headers of 16.
 
 Theory. Only the captured length is needed to find the next record, so the hop reads nothing else; times and lengths
-of all records are then gathered at once. Where records are short, lockstep.py hops for most of them. Alexey
+of all records are then gathered at once. Where records are short, parallel_scan.py hops for most of them. Alexey
 Kuznetzov's patched libpcap wrote headers of 24 bytes behind another magic.
 """
 
@@ -12,7 +12,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import lockstep
+from analyzer.capture import parallel_scan
 from analyzer.capture.records import (
     LARGEST_RECORD,
     MAPPED_WINDOW,
@@ -24,8 +24,7 @@ from analyzer.capture.records import (
     RecordScanner,
     ScanState,
 )
-from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import ByteSource, MappedFile
+from analyzer.capture.sources import ByteSource, MappedFile, gather_rows
 from dissectors.finding import Finding
 from dissectors.slotted import slotted
 
@@ -93,14 +92,14 @@ class PcapScanner(RecordScanner):
 
     def _starts(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
         """Where at most `room` records begin in the window, and where the last of them ends: behind it, perhaps."""
-        starts, position = self._plain(window, 0, min(room, lockstep.PROBE))
-        if len(starts) == lockstep.PROBE < room:
+        starts, position = self._plain(window, 0, min(room, parallel_scan.PROBE))
+        if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._hopped + len(starts))
             # No further than the room lasts, by what is usual: the rest would be hopped over again.
             stop = min(len(window) - 11, position + room * usual)
             lengths = np.ndarray((max(stop, 0),), self._layout.order + "u4", window, 8, (1,))
             guess = self._guess(window, starts[-1])
-            fast = lockstep.scan_records(lengths, 0, self._layout.record, position, usual, guess)
+            fast = parallel_scan.scan_records(lengths, 0, self._layout.record, position, usual, guess)
             fast = fast[: room - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
@@ -124,7 +123,7 @@ class PcapScanner(RecordScanner):
             pass
         return starts, position
 
-    def _guess(self, window: memoryview, known: int) -> lockstep.Guess:
+    def _guess(self, window: memoryview, known: int) -> parallel_scan.Guess:
         """Finds records whose time is near that of the one at `known`: the upper half of its seconds is the same."""
         layout = self._layout
         upper = slice(known + 2, known + 4) if layout.order == "<" else slice(known, known + 2)

@@ -15,17 +15,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import lockstep
-from analyzer.capture.pcapng_packets import (
+from analyzer.capture import parallel_scan
+from analyzer.capture.pcapng_blocks import (
     ENHANCED,
     OBSOLETE,
     SIMPLE,
     PacketHeads,
+    PcapngSection,
     count_sound,
     find_comments,
     read_heads,
 )
-from analyzer.capture.pcapng_section import PcapngSection
 from analyzer.capture.records import (
     LARGEST_RECORD,
     MOST_COMMENTS,
@@ -38,8 +38,7 @@ from analyzer.capture.records import (
     ScanState,
     make_empty_block,
 )
-from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import ByteSource
+from analyzer.capture.sources import ByteSource, gather_rows
 from dissectors.finding import Finding, Severity
 
 SECTION, INTERFACE, NAMES, STATISTICS = 0x0A0D0D0A, 1, 4, 5
@@ -119,8 +118,10 @@ class PcapngScanner(RecordScanner):
 
         Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
         """
-        starts, position = self._plain(window[: lockstep.PROBE * lockstep.LONGEST], 0, min(room, lockstep.PROBE))
-        if len(starts) == lockstep.PROBE < room:
+        starts, position = self._plain(
+            window[: parallel_scan.PROBE * parallel_scan.LONGEST], 0, min(room, parallel_scan.PROBE)
+        )
+        if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._packets + len(starts))
             # No further than the room lasts, by what is usual.
             fast = self._together(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
@@ -130,7 +131,7 @@ class PcapngScanner(RecordScanner):
         return np.array(starts + rest, np.int64), position
 
     def _together(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
-        """Positions of enhanced packet blocks from `position` on, by lockstep.together."""
+        """Positions of enhanced packet blocks from `position` on, by parallel_scan.together."""
         order = self._section.order
         kind = struct.pack(order + "I", ENHANCED)
         lengths = np.ndarray((max(len(window) - 7, 0),), order + "u4", window, 4, (1,))
@@ -147,7 +148,7 @@ class PcapngScanner(RecordScanner):
                 at = text.find(kind, at + 1)
             return -1
 
-        found = lockstep.scan_records(lengths, 12, 0, position, usual, guess)
+        found = parallel_scan.scan_records(lengths, 12, 0, position, usual, guess)
         # The plain loop looks at each block: what is no packet, or has an odd length, is left to it.
         heads = gather_rows(window, found, 8).view(order + "u4")
         plain = (heads[:, 0] == ENHANCED) & (heads[:, 1] & 3 == 0) & (heads[:, 1] >= SHORTEST[ENHANCED])

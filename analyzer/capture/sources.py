@@ -10,13 +10,13 @@ from __future__ import annotations
 import mmap
 import os
 import threading
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.rows import gather_rows
+from analyzer.errors import CaptureError
 
 CHUNK = 4 << 20
 """Bytes that Pread.gather reads at once, to which the width of the last row is added."""
@@ -110,7 +110,7 @@ class Spool(MappedFile):
         """
         begin, end = self.released + SYMBOL, position // SYMBOL * SYMBOL
         if end > begin and self._descriptor >= 0:
-            from analyzer.capture.punching import punch_hole  # only pipes without an end are let go of
+            from analyzer.capture.libc import punch_hole  # only pipes without an end are let go of
 
             if punch_hole(self._descriptor, begin, end):
                 self.released = end - SYMBOL
@@ -198,3 +198,45 @@ class PositionedFile:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
             self._descriptor = -1
+
+
+Buffer = bytes | memoryview | mmap.mmap
+
+
+def gather_rows(data: Buffer, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    """Rows (n, width) of `data` at `positions` (at least 0); bytes behind its end are 0.
+
+    A void view with stride 1 lets one fancy index copy whole rows (25 ns each); take() would first lay out the view.
+    """
+    last = len(data) - width
+    if last >= 0 and (not len(positions) or int(positions.max()) <= last):
+        return _rows(data, positions, width)
+    rows = np.zeros((len(positions), width), np.uint8)
+    inside = np.flatnonzero(positions <= last)
+    if len(inside):
+        rows[inside] = _rows(data, positions[inside], width)
+    edge = max(0, last + 1)
+    cut = np.flatnonzero((positions >= edge) & (positions < len(data)))
+    if len(cut):
+        rows[cut] = _rows(bytes(data[edge:]) + bytes(width), positions[cut] - edge, width)
+    return rows
+
+
+def _rows(data: Buffer, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    view = np.ndarray((len(data) - width + 1,), f"V{width}", data, 0, (1,))
+    return view[positions].view(np.uint8).reshape(len(positions), width)
+
+
+class SelfClosing:
+    """A context manager that closes itself."""
+
+    def close(self) -> None:
+        """Gives back what is held."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

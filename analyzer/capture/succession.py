@@ -16,12 +16,11 @@ import os
 import threading
 from collections.abc import Iterator
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.growing import GrowingFile
 from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION, CaptureInput, open_capture
 from analyzer.capture.records import LARGEST_BLOCK, CaptureInfo
 from analyzer.capture.sources import PositionedFile
-from analyzer.errors import UserError
+from analyzer.errors import CaptureError, UserError
 
 AWAKE = 128
 """Files that have been read and that keep their descriptors: the last ones."""

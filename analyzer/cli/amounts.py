@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from analyzer.cli.memory import size_of
-from analyzer.live.asked import CaptureBounds
+from analyzer.live.capture_request import CaptureBounds
 from analyzer.query.units import DURATIONS
 
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ns|us|ms|s|m|h|)")

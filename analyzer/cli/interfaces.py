@@ -27,7 +27,7 @@ def command(form: str) -> None:
     -i of `sniff` takes a name or a number of this list. In a pipe columns are separated by tabs.
     """
     from analyzer.live.interfaces import check_permission, list_interfaces, may_capture  # brings scapy
-    from analyzer.live.ways import can_use_dumpcap
+    from analyzer.live.launcher import can_use_dumpcap
 
     dumpcap = not may_capture() and can_use_dumpcap()
     found = [(each, check_permission(each, dumpcap)) for each in list_interfaces()]

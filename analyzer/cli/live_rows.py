@@ -23,7 +23,7 @@ from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.notes import tell_findings
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.live.sniffing import LiveSession
+from analyzer.live.live_session import LiveSession
 from analyzer.render.printer import Printer
 from analyzer.session import grow_within
 

@@ -18,7 +18,7 @@ from typing import Self, TextIO
 from analyzer.cli.errors import sentence
 from analyzer.columns.text import safe_text
 from analyzer.live.capture import RunHealth
-from analyzer.live.sniffing import LiveSession
+from analyzer.live.live_session import LiveSession
 
 TICK = 0.5
 """Seconds between two looks."""

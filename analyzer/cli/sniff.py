@@ -25,7 +25,7 @@ from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.cli.terminal import wide_option
 from analyzer.errors import UserError
 from analyzer.live.capture import LiveCapture
-from analyzer.live.sniffing import LiveSession
+from analyzer.live.live_session import LiveSession
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.printer import Printer
 

@@ -19,9 +19,9 @@ from analyzer.cli.memory import memory_option
 from analyzer.cli.settings import settings
 from analyzer.cli.values import OneOf, Whole
 from analyzer.errors import UserError
-from analyzer.live.asked import CaptureBounds, CaptureRequest
+from analyzer.live.capture_request import CaptureBounds, CaptureRequest
+from analyzer.live.launcher import Via
 from analyzer.live.privilege import SUDO_USER, impersonate_sudo_caller
-from analyzer.live.ways import Via
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from analyzer.capture.decode import FoundFragment
 from analyzer.capture.fragments import DatagramKey
+from analyzer.capture.packet_decoder import FoundFragment
 from analyzer.capture.packets import PacketBlock
 from analyzer.columns.arrays import Bools, Ints, rank_in_runs
 from analyzer.messages.index import FROM_CLIENT

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from analyzer.capture.options import COMMENT, iterate_options
 from analyzer.capture.output import Output
-from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE
-from analyzer.capture.pcapng_writer import (
+from analyzer.capture.pcapng_blocks import ENHANCED, OBSOLETE
+from analyzer.capture.pcapng_format import (
+    COMMENT,
     INTERFACE,
     NANOSECONDS,
     OPTION_RESOLUTION,
@@ -26,6 +26,7 @@ from analyzer.capture.pcapng_writer import (
     encode_interface,
     encode_option,
     encode_section,
+    iterate_options,
 )
 from analyzer.capture.records import CaptureInfo, DescriptionBlock, RecordBlock
 from analyzer.capture.store import POSITION, SHIFT, Store

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.capture.decode import PacketDecoder
 from analyzer.capture.flows import FlowTable
+from analyzer.capture.packet_decoder import PacketDecoder
 from analyzer.capture.records import RecordBlock, concatenate_blocks, make_empty_block
-from analyzer.capture.tcp import TcpSegments
-from analyzer.capture.usual import read_usual_segments
+from analyzer.capture.tcp_segments import TcpSegments, read_usual_segments
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import list_pieces

@@ -16,9 +16,9 @@ import threading
 import time
 from contextlib import suppress
 
-from analyzer.capture.closing import SelfClosing
-from analyzer.capture.errors import CaptureError
-from analyzer.live.asked import CaptureRequest
+from analyzer.capture.sources import SelfClosing
+from analyzer.errors import CaptureError
+from analyzer.live.capture_request import CaptureRequest
 from analyzer.live.channel import (
     ChannelMessage,
     CountMessage,
@@ -32,9 +32,9 @@ from analyzer.live.channel import (
     decode_message,
     encode_message,
 )
-from analyzer.live.followed_run import FileFollower, RunHealth, RunMonitor
+from analyzer.live.launcher import Via, start_capture_process
 from analyzer.live.privilege import become
-from analyzer.live.ways import Via, start_capture_process
+from analyzer.live.run_monitor import FileFollower, RunHealth, RunMonitor
 
 __all__ = ["FileFollower", "LiveCapture", "RunHealth"]
 

@@ -20,7 +20,7 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 
 if TYPE_CHECKING:
     from scapy.libs.structures import bpf_program

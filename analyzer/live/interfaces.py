@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 
 ANY = "any"
 """Stands for all interfaces that are up."""

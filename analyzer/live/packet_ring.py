@@ -22,13 +22,12 @@ from typing import Final
 
 import numpy as np
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import InterfaceDescription
+from analyzer.capture.pcapng_format import InterfaceDescription
+from analyzer.errors import CaptureError
 from analyzer.live import classic_filter
-from analyzer.live.blocks import COOKED, RingLayout, encode_blocks
 from analyzer.live.classic_filter import NOTHING, Program
-from analyzer.live.pieces import MemoryPieces
-from analyzer.live.taps import PacketBatch
+from analyzer.live.ring_blocks import COOKED, RingLayout, encode_blocks
+from analyzer.live.taps import MemoryPieces, PacketBatch
 
 BLOCK = 1 << 20
 """Bytes of a block: the largest packets are a quarter of it."""

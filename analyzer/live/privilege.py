@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import analyzer
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 
 SUDO_USER, SUDO_GROUP = "SUDO_UID", "SUDO_GID"
 ROOT = 0

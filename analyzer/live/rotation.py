@@ -23,12 +23,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import InterfaceDescription, encode_header, encode_statistics
-from analyzer.live.asked import CaptureBounds
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_statistics
+from analyzer.errors import CaptureError
+from analyzer.live.capture_request import CaptureBounds
 from analyzer.live.channel import ChannelMessage, FileBegunMessage, FileRemovedMessage
-from analyzer.live.pieces import write_all
-from analyzer.live.taps import PacketBatch
+from analyzer.live.taps import PacketBatch, write_all
 
 STATISTICS = 10.0
 """Seconds after which counters are written in the middle of a file, too, when more packets were dropped meanwhile."""

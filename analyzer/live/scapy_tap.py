@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import InterfaceDescription, encode_packet
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_packet
+from analyzer.errors import CaptureError
 from analyzer.live.classic_filter import LONGEST, extract_reason
 from analyzer.live.interfaces import NetworkInterface
 from analyzer.live.taps import PacketBatch

@@ -19,14 +19,22 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
+from typing import Literal, get_args
 
-from analyzer.capture.errors import CaptureError
-from analyzer.live.asked import CaptureRequest
-from analyzer.live.channel import FailureMessage, ReadyMessage, RunEndMessage, StartCommand, StopCommand
-from analyzer.live.opening import open_taps
-from analyzer.live.run import CaptureRun
+from analyzer.errors import CaptureError
+from analyzer.live.capture_request import CaptureRequest
+from analyzer.live.capture_run import CaptureRun
+from analyzer.live.channel import (
+    ChannelReader,
+    ChannelWriter,
+    FailureMessage,
+    ReadyMessage,
+    RunEndMessage,
+    StartCommand,
+    StopCommand,
+)
+from analyzer.live.interfaces import ANY, choose_interfaces
 from analyzer.live.taps import Tap
-from analyzer.live.telling import ChannelReader, ChannelWriter
 
 PATIENCE = 1.0
 """Seconds for the last lines to be taken, when whoever reads them does not."""
@@ -184,6 +192,67 @@ def _fail(telling: ChannelWriter, text: str) -> int:
     telling(FailureMessage(text))
     telling.finish(PATIENCE)
     return 1
+
+
+TOGETHER = 2 << 30
+"""Bytes of buffer that all interfaces may have: it is memory that the kernel can't take back."""
+
+Source = Literal["ring", "scapy", "dumpcap"]
+
+
+def open_taps(asked: CaptureRequest, source: str = "ring") -> tuple[list[Tap], list[str]]:
+    """Taps that are open, without the privilege that it took, and sentences for the user.
+
+    source: another than Linux's ring; where there is none, scapy's sockets. Raises CaptureError.
+    """
+    from analyzer.live.privilege import give_up
+
+    if source not in get_args(Source):
+        raise CaptureError(f"packets come from {', '.join(get_args(Source))}, not from {source}")
+    notes: list[str] = []
+    if source == "dumpcap":
+        taps = _dumpcaps(asked)  # first: the kernel lets nobody who has given up all gain dumpcap's right
+    else:
+        taps = _rings(asked, notes) if source == "ring" and sys.platform.startswith("linux") else _sockets(asked)
+    if not taps:
+        raise CaptureError("no interface is up")
+    give_up(asked.user)
+    return taps, notes
+
+
+def _rings(asked: CaptureRequest, notes: list[str]) -> list[Tap]:
+    from analyzer.live.packet_ring import PacketRing
+
+    taps: list[Tap] = []
+    found = choose_interfaces(asked.interfaces)
+    buffer = min(asked.buffer, TOGETHER // max(len(found), 1))
+    if buffer < asked.buffer:
+        notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {asked.buffer >> 20}")
+    for number, each in enumerate(found):
+        name = None if each.name == ANY else each.name
+        tap = PacketRing(number, name, asked.filter, asked.snaplen, buffer, asked.promiscuous)
+        taps.append(tap)
+        if tap.granted < buffer >> 20 << 20:
+            notes.append(f"{each.name}: the kernel gave {tap.granted >> 20} MiB of buffer, not {buffer >> 20}")
+    return taps
+
+
+def _sockets(asked: CaptureRequest) -> list[Tap]:
+    from analyzer.live.scapy_tap import ScapyTap
+
+    return [
+        ScapyTap(number, each, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
+        for number, each in enumerate(choose_interfaces(asked.interfaces))
+    ]
+
+
+def _dumpcaps(asked: CaptureRequest) -> list[Tap]:
+    from analyzer.live.dumpcap import DumpcapTap
+
+    return [
+        DumpcapTap(number, each.name, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
+        for number, each in enumerate(choose_interfaces(asked.interfaces))
+    ]
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analyzer.capture.comments import PacketComments
+from analyzer.capture.packet_comments import PacketComments
 from analyzer.columns.arrays import Bools, Ints, rank_in_runs
 from analyzer.messages.index import MessageTable, PieceTable
 

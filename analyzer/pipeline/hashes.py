@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer.capture.rows import gather_rows
+from analyzer.capture.sources import gather_rows
 from analyzer.columns.arrays import Ints
 from analyzer.columns.group_keys import iterate_groups
 from analyzer.pipeline.record_rows import key_hash

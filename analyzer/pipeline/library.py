@@ -11,11 +11,10 @@ import os
 import resource
 import threading
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.feed import SPOOL_LIMIT, SpoolingFeed
-from analyzer.capture.file_kinds import recognise_compression
+from analyzer.capture.feed import SPOOL_LIMIT, SpoolingFeed, recognise_compression
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import MappedFile, Spool
+from analyzer.errors import CaptureError
 
 MOST_FILES = 64
 MOST_UNPACKED = 16 << 30

@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.file_kinds import LONGEST_MAGIC, recognise_compression
+from analyzer.capture.feed import LONGEST_MAGIC, recognise_compression
 from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.pcap import LAYOUTS
-from analyzer.errors import UserError
+from analyzer.errors import CaptureError, UserError
 from analyzer.pipeline.commit import LOCK
 from analyzer.pipeline.ledger import NAME, OPEN
 from analyzer.pipeline.tables import EVERY

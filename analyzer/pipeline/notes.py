@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from analyzer.capture.stretches import RangeReader
+from analyzer.capture.range_reader import RangeReader
 from analyzer.decode.rows import said_finding
 
 

@@ -19,9 +19,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from analyzer.capture.errors import CaptureError
+from analyzer.capture.range_reader import EarlierRange, RangeReader
 from analyzer.capture.records import CaptureRange
-from analyzer.capture.stretches import EarlierRange, RangeReader
+from analyzer.errors import CaptureError
 from analyzer.pipeline.looking import LARGEST_REMOTE, CaptureFile
 from analyzer.pipeline.notes import SplitNote
 from analyzer.pipeline.options import Options

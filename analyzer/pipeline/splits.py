@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from analyzer.capture.errors import CaptureError
+from analyzer.capture.range_reader import LOOK, RangeReader
 from analyzer.capture.records import CaptureRange, ScanState
-from analyzer.capture.stretches import LOOK, RangeReader
+from analyzer.errors import CaptureError
 from analyzer.pipeline.sources import CaptureFile
 
 ANEW: Mapping[int, ScanState] = {}

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.capture.errors import CaptureError
 from analyzer.columns.values import TimeColumn, format_iso_time
 from analyzer.decode.bodies import decode_tree, list_row_findings
 from analyzer.decode.content import read_message
 from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import Rows
+from analyzer.errors import CaptureError
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.decode.test_rows import ANSWER, REQUEST

@@ -17,10 +17,10 @@ import lz4.frame
 import pytest
 import zstandard
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.growing import GrowingFile
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.sources import Spool
+from analyzer.errors import CaptureError
 from tests.analyzer.capture.reading import read, rows
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap, segment
 
@@ -227,8 +227,8 @@ def test_a_pipe_cut_in_a_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["plain", "zstd"])
 def test_standard_input(name: str) -> None:
     program = (
-        "from analyzer.capture.packets import Packets\n"
-        "with Packets(['-']) as packets: print(sum(map(len, packets.blocks())), packets.files[0].path)"
+        "from analyzer.capture.packets import PacketReader\n"
+        "with PacketReader(['-']) as packets: print(sum(map(len, packets.blocks())), packets.files[0].path)"
     )
     data = CAPTURE if name == "plain" else zstd(CAPTURE)
     done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)

@@ -141,8 +141,8 @@ def test_only_our_own_folders_are_replaced(tmp_path: Path) -> None:
 
 KILLED = """
 import os, sys
-from analyzer.capture.output import new_file, new_folder
-with new_file(sys.argv[1], force=True) as output, new_folder(sys.argv[2], force=True) as hidden:
+from analyzer.capture.output import create_file, create_folder
+with create_file(sys.argv[1], force=True) as output, create_folder(sys.argv[2], force=True) as hidden:
     output.write(bytes(1 << 22))
     open(os.path.join(hidden, "file"), "wb").close()
     os._exit(9)

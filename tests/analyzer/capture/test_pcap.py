@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.packets import PacketReader
+from analyzer.errors import CaptureError
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.writers import NS, T0, Frame, pcap, segment
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.pcapng_writer import InterfaceDescription, encode_header, encode_packet
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet
 from analyzer.capture.records import concatenate_blocks
 from analyzer.cli.memory import LEAST
 from analyzer.cli.program import run

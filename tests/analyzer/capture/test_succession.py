@@ -17,7 +17,7 @@ import pytest
 from analyzer.capture import succession as module
 from analyzer.capture.output import Output
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.pcapng_writer import InterfaceDescription, encode_header, encode_packet, encode_statistics
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet, encode_statistics
 from analyzer.capture.records import concatenate_blocks
 from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.packets import PacketBlock, PacketReader
+from analyzer.errors import CaptureError
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.writers import (
     T0,
@@ -163,7 +163,7 @@ def test_flow_numbers_follow_the_first_packet() -> None:
 
 
 def test_a_flow_table_never_mixes_up_colliding_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.capture.pairs import PairTable
+    from analyzer.capture.flows import PairTable
 
     monkeypatch.setattr(PairTable, "_hash", lambda _, first, second: (first & np.uint64(3)).astype(np.int64))
     table = PairTable()

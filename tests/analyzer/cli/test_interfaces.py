@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from analyzer.cli.interfaces import command
 from analyzer.live import interfaces as module
-from analyzer.live import ways
+from analyzer.live import launcher
 from analyzer.live.interfaces import NetworkInterface
 
 ROOT = Path(__file__).parents[3]
@@ -34,7 +34,7 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> CliRunner:
     monkeypatch.setattr(module, "list_interfaces", lambda: FOUND)
     monkeypatch.setattr(module, "may_capture", lambda: True)
     monkeypatch.setattr(module, "_may_open", lambda interface: True)
-    monkeypatch.setattr(ways, "can_use_dumpcap", lambda: False)
+    monkeypatch.setattr(launcher, "can_use_dumpcap", lambda: False)
     return CliRunner()
 
 

@@ -21,7 +21,7 @@ from analyzer.cli.live_status import LiveStatus
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.live.capture import RunHealth
-from analyzer.live.sniffing import LiveSession
+from analyzer.live.live_session import LiveSession
 from analyzer.render.printer import Printer
 from analyzer.session import Session
 

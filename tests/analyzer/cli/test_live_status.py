@@ -15,7 +15,7 @@ import pytest
 from analyzer.cli import live_status
 from analyzer.cli.live_status import LiveStatus
 from analyzer.live.capture import RunHealth
-from analyzer.live.sniffing import LiveSession
+from analyzer.live.live_session import LiveSession
 
 WELL = RunHealth(captured=1000, files=1)
 LATE = replace(WELL, backlog=400, lag=4.0)

@@ -25,7 +25,7 @@ from analyzer.cli.live_status import WIPE
 from analyzer.cli.memory import PROGRAM as PROGRAM_TAKES
 from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.errors import UserError
-from analyzer.live.asked import CaptureBounds, CaptureRequest
+from analyzer.live.capture_request import CaptureBounds, CaptureRequest
 from analyzer.session import Session
 from tests.analyzer.cli.live_network import (
     ENVIRONMENT,

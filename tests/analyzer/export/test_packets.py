@@ -19,13 +19,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.output import Output, create_file
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.pcapng_section import LONGEST
+from analyzer.capture.pcapng_blocks import LONGEST
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.decode.content import find_dissector, list_pieces, read_header, read_message, read_messages
 from analyzer.decode.packets import list_packets
+from analyzer.errors import CaptureError
 from analyzer.export.packets import packets_of, with_partners
 from analyzer.export.pcapng import write
 from analyzer.session import Session

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.pcapng_writer import InterfaceDescription, encode_header, encode_statistics
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_statistics
 from analyzer.decode.bodies import decode_body
 from analyzer.insight.checkup import Found, checkup
 from analyzer.insight.events import losses

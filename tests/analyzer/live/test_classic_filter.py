@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 from analyzer.live.classic_filter import (
     ASK_KIND,
     ASK_PROTOCOL,

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 from analyzer.live import interfaces as module
 from analyzer.live.interfaces import (
     CapturePermission,
@@ -94,7 +94,7 @@ def test_scapy_is_not_at_home_and_the_environment_stays() -> None:
     """It would read and write pickles there, with whatever right this process has."""
     script = (
         "import os; before = dict(os.environ)\n"
-        "from analyzer.live.interfaces import interfaces; found = interfaces()\n"
+        "from analyzer.live.interfaces import list_interfaces; found = list_interfaces()\n"
         "import scapy.main; assert scapy.main.SCAPY_CACHE_FOLDER is None, scapy.main.SCAPY_CACHE_FOLDER\n"
         "assert dict(os.environ) == before and 'scapy.all' not in __import__('sys').modules; print(len(found))"
     )

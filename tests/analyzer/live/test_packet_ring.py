@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.pcapng_writer import encode_header
+from analyzer.capture.pcapng_format import encode_header
+from analyzer.errors import CaptureError
 from analyzer.live.packet_ring import BLOCK, RETIRE, PacketRing
 from analyzer.live.taps import PacketBatch
 from tests.analyzer.live.wires import PATIENCE, frames_in, frames_of, in_own_network, send, shell

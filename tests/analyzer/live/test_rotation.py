@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.pcapng_writer import InterfaceDescription, encode_header, encode_packet, encode_statistics
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet, encode_statistics
 from analyzer.capture.records import InterfaceStatistics
+from analyzer.errors import CaptureError
 from analyzer.live import rotation as module
-from analyzer.live.asked import CaptureBounds
+from analyzer.live.capture_request import CaptureBounds
 from analyzer.live.channel import ChannelMessage, FileBegunMessage, FileRemovedMessage
 from analyzer.live.rotation import GRACE, STATISTICS, FileRotation, make_ring_name
 from analyzer.live.taps import PacketBatch

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import encode_header
+from analyzer.capture.pcapng_format import encode_header
+from analyzer.errors import CaptureError
 from analyzer.live import scapy_tap
 from analyzer.live.interfaces import NetworkInterface
 from analyzer.live.scapy_tap import BATCH, ScapyTap
@@ -98,7 +98,7 @@ class Endless:
 @pytest.mark.parametrize(("offset", "count"), [(0.0, BATCH), (-3600.0, 0)], ids=["now", "from before"])
 def test_traffic_that_never_ends_does_not_keep_it(offset: float, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/zero", "rb") as zeros:
-        monkeypatch.setattr(scapy_tap, "opened", lambda *_: Endless(zeros.fileno(), offset))
+        monkeypatch.setattr(scapy_tap, "open_socket", lambda *_: Endless(zeros.fileno(), offset))
         monkeypatch.setattr(scapy_tap, "LINUX", False)
         monkeypatch.setattr(scapy_tap, "LAST_BATCHES", 7)
         tap = ScapyTap(0, LO, "", 0, 0, False)

@@ -9,15 +9,19 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import analyzer.live.sniffer as sniffer_module
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.pcapng_writer import InterfaceDescription, encode_packet
-from analyzer.live.asked import CaptureBounds, CaptureRequest
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_packet
+from analyzer.live import packet_ring, privilege
+from analyzer.live.capture_request import CaptureBounds, CaptureRequest
 from analyzer.live.channel import (
+    ChannelReader,
+    ChannelWriter,
     CountMessage,
     FailureMessage,
     FileBegunMessage,
@@ -28,9 +32,9 @@ from analyzer.live.channel import (
     StopCommand,
     encode_message,
 )
+from analyzer.live.interfaces import NetworkInterface
 from analyzer.live.sniffer import OF_THE_TERMINAL, Sniffer
 from analyzer.live.taps import PacketBatch
-from analyzer.live.telling import ChannelReader, ChannelWriter
 from tests.analyzer.capture.writers import T0, segment
 from tests.analyzer.live.wires import PATIENCE, Child, asked, frames_in, frames_of, in_own_network, send, shell
 from tests.effort import within
@@ -296,3 +300,35 @@ def test_bounds_end_a_run_whatever_taps_do(
         assert found == least
     if until.size:
         assert 99_000 < (tmp_path / "a").stat().st_size <= 100_100
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "wanted", "given", "notes"),
+    [
+        (1, 2047, 2047, ()),
+        (16, 128, 128, ()),
+        (32, 128, 64, ("32 interfaces have 64 MiB of buffer each, not 128",)),
+        (2, 1500, 1024, ("2 interfaces have 1024 MiB of buffer each, not 1500",)),
+    ],
+)
+def test_many_interfaces_share_what_all_may_have(
+    interfaces: int, wanted: int, given: int, notes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Granting:
+        """A ring as large as is asked for."""
+
+        def __init__(self, number: int, name: str, expression: str, snaplen: int, buffer: int, promiscuous: bool):
+            self.granted = buffer
+
+    found = [NetworkInterface(f"e{number}", 1, True, False, ()) for number in range(interfaces)]
+    monkeypatch.setattr(sniffer_module.sys, "platform", "linux")
+    monkeypatch.setattr(sniffer_module, "choose_interfaces", lambda names: found)
+    monkeypatch.setattr(packet_ring, "PacketRing", Granting)
+    monkeypatch.setattr(privilege, "give_up", lambda user: None)
+    taps: list[Any]
+    taps, said = sniffer_module.open_taps(CaptureRequest(buffer=wanted * MIB))
+    assert [tap.granted for tap in taps] == [given * MIB] * interfaces
+    assert tuple(said) == notes

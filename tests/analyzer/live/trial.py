@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.succession import FileSuccession
-from analyzer.live.asked import CaptureRequest
+from analyzer.errors import CaptureError
 from analyzer.live.capture import LiveCapture
+from analyzer.live.capture_request import CaptureRequest
 
 DATAGRAMS = 20
 PATIENCE = 30.0

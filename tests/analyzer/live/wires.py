@@ -24,7 +24,7 @@ from typing import ParamSpec, Self, TypeVar
 
 from scapy.utils import RawPcapReader
 
-from analyzer.live.asked import CaptureRequest
+from analyzer.live.capture_request import CaptureRequest
 from analyzer.live.channel import (
     ChannelMessage,
     FailureMessage,
