@@ -8,7 +8,7 @@ goes first.
 
 from __future__ import annotations
 
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 LONGEST = 65_535
 """Bytes of a packet: more would not fit into its length field."""
@@ -19,7 +19,7 @@ UNIT = 8
 DatagramKey = tuple[int, int, int, int]
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class _Datagram:
     """`filled` has a byte for each eight of `data`; `total` is known from the last fragment."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analyzer.capture.flows import U64, FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 IPV4, IPV6 = 4, 6
 OTHER, ODD, UNREADABLE = 0, 1, 2
@@ -110,7 +110,7 @@ EXTENSIONS = np.array([HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION, 135,
 MOST_EXTENSIONS = 32
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class HeaderLayer:
     """Headers to be read next, as columns: `row` of the packet in its chunk, location, bytes kept and on the wire."""
 
@@ -138,7 +138,7 @@ def concatenate_layers(layers: list[HeaderLayer]) -> HeaderLayer:
     return HeaderLayer(*(np.concatenate([getattr(layer, name) for layer in layers]) for name in names))
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class IpPayloads:
     """What one IP version's packets hold: `protocol` of what lies in `layer`, between two address codes.
 

@@ -21,7 +21,7 @@ from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
 from analyzer.capture.tcp_segments import read_usual_segments
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 CHUNK = 1 << 16
 ROUNDS = 4
@@ -31,7 +31,7 @@ HEADERS = 512
 RAW_IP = 101
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class DecodingChunk:
     """One chunk on its way: what became of each packet, IP packets found inside of others, segments."""
 
@@ -207,7 +207,7 @@ class PacketDecoder:
         counts.bytes += int(records.original.sum())
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class PacketCounts:
     """Packets by what they are. A packet that is only a piece of a datagram is neither tcp, not_tcp nor unreadable.
 

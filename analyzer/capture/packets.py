@@ -30,7 +30,7 @@ from analyzer.capture.succession import FileSuccession, SuccessionFile
 from analyzer.capture.timeline import merge_captures
 from analyzer.errors import CaptureError
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 __all__ = ["CaptureInfo", "FlowTable", "PacketBlock", "PacketCounts", "PacketReader", "PacketSource", "ReaderName"]
 
@@ -43,7 +43,7 @@ MARKED, MOST_MARKS = 1 << 14, 1 << 12
 """Packets between two places up to which a spool can be let go of; of too many of these every second one goes."""
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class PacketBlock:
     """TCP packets in the order of the timeline; equally long columns.
 
@@ -97,7 +97,7 @@ class PacketSource(Protocol):
         """Locations are no longer readable."""
 
 
-@slotted
+@make_slotted
 class _Mark:
     """Between two packets: the number of the second, what the annex has by then, where a pipe's spool is read on."""
 

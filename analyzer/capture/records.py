@@ -13,7 +13,7 @@ from analyzer.capture.sources import ByteSource
 from analyzer.capture.store import SHIFT
 from analyzer.columns.arrays import ColumnTable
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 LARGEST_BLOCK = 1 << 17
 """Records in a block at most: what lies in memory of a capture at one time."""
@@ -37,7 +37,7 @@ MOST_COMMENTS = 1 << 21
 """Comments on packets of one capture whose places are kept."""
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class RecordBlock:
     """Consecutive packets of one capture, or of several merged into one timeline; equally long columns.
 
@@ -73,7 +73,7 @@ def concatenate_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
     return RecordBlock(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
 
 
-@slotted
+@make_slotted
 class CaptureInterface:
     """Where packets were captured: LINKTYPE, snap length (0: none), ticks of the clock per second."""
 
@@ -84,7 +84,7 @@ class CaptureInterface:
     comment: str | None = None
 
 
-@slotted
+@make_slotted
 class InterfaceStatistics:
     """What an interface's counters said last: packets that came, and of these how many could not be kept."""
 
@@ -129,7 +129,7 @@ class CaptureRange(NamedTuple):
     end: int | None = None
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class CaptureInfo:
     """What is known of one capture, as far as it has been read.
 

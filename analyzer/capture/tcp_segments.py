@@ -11,14 +11,14 @@ from analyzer.capture.flows import U64
 from analyzer.capture.network_layers import TYPED, IpPayloads
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 NEEDED = 14
 """Bytes of a TCP header that tell everything; a snap length may cut what follows."""
 HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class TcpSegments:
     """TCP segments as columns: `row` in the block of records, endpoints, and what PacketBlock says of the rest."""
 

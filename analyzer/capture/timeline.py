@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.records import RecordBlock, concatenate_blocks, make_empty_block
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class _Lane:
     """One file: what was read of it and not yet given out, each record with its place in time."""
 

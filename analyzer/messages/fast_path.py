@@ -28,7 +28,7 @@ from analyzer.messages.framing import StreamFramer
 from analyzer.messages.lengths import ByteStore, LengthReader
 from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 MASK = 0xFFFFFFFF
 NOTHING = -(1 << 62)
@@ -37,7 +37,7 @@ WORTH_A_LOOK = 16
 """Segments that hold one message more below which looking at them together costs more than one by one."""
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class ConnectionWork:
     """Packets of one connection in this block: `packets[at:]` are still to do, `patience` of them one by one.
 
@@ -276,7 +276,7 @@ class _OnLine:
     def __len__(self) -> int:
         return self._stop - self._here
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset` on; fewer where no more have come."""
         parts, here = self._parts, self._here + offset
         stop, index, found = min(here + length, self._stop), self._index, b""

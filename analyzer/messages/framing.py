@@ -179,7 +179,7 @@ class StreamFramer:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)
         lost = range(gap.offset - self.position, gap.end - self.position)
-        size = self.framer.across(ZeroFilledBytes(self, self.position, reader), lost, ended)
+        size = self.framer.measure_across_loss(ZeroFilledBytes(self, self.position, reader), lost, ended)
         behind = self.position + size
         if size > 0 and self.end >= behind + JUDGED_BYTES:
             prefix = self.peek(behind, PREFIX, reader)
@@ -334,7 +334,7 @@ class StreamFramer:
                 return self._needed_at_end(place, at, rival)
 
     def _unasked(self, prefix: bytes) -> bool:
-        return self.conversation is not None and self.conversation.unasked(prefix, self.from_client)
+        return self.conversation is not None and self.conversation.is_unrequested(prefix, self.from_client)
 
     def _is_vague(self, evidence: int) -> bool:
         """Whether what would be a client's first message says too little to end other bytes at the beginning."""
@@ -424,7 +424,7 @@ class UnclaimedBytes:
     def __len__(self) -> int:
         return self._framer.unbroken(self._begin) - self._begin
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset` on; fewer where no more have come."""
         return self._framer.peek(self._begin + offset, length, self._reader)
 
@@ -435,6 +435,6 @@ class ZeroFilledBytes(UnclaimedBytes):
     def __len__(self) -> int:
         return self._framer.end - self._begin
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """See Unclaimed.read."""
         return self._framer.peek(self._begin + offset, length, self._reader, zeros=True)

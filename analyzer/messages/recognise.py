@@ -95,7 +95,7 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
         return _obey(order, seen, orientations, known)
     for each in orientations:
         if known.is_told(ports[1 - each]):
-            told = known.told(ports[1 - each])
+            told = known.find_by_port(ports[1 - each])
             return ProtocolDecision(told, each, against=_against(told, prefixes, each, known))
     own = known.by_port(ports[1 - likely])
     best, score, side = _best(prefixes, orientations, _first(own, known.dissectors))

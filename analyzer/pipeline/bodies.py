@@ -28,7 +28,7 @@ from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrays import texts_of
 from analyzer.pipeline.found import unicode
 from dissectors.api import Body, Context, Dissector
-from dissectors.symbolic import Written
+from dissectors.symbolic import WrittenValue
 
 TEXTS = ("info", "fields")
 """Slots that differ from row to row; of the others there are few different ones."""
@@ -195,7 +195,7 @@ def _text(group: Group, slot: str) -> _Texts:
     known = len(laid.splices)
     runs: list[list[bytes | Cells]] = [[]]
     for mark, part in zip(laid.template.texts[slot], laid.parts(slot), strict=True):
-        if type(mark) is Written:
+        if type(mark) is WrittenValue:
             runs.append([])
         else:
             runs[-1].append(part)

@@ -31,7 +31,7 @@ from analyzer.pipeline.options import Options
 from analyzer.pipeline.record_rows import Told, carried
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
-from dissectors.wire.fast_path import LADEN, NULL, FastPath, Logged, load_fast_path
+from dissectors.wire.fast_path import LADEN, NULL, FastPath, LogRecords, load_fast_path
 
 MOST = 1 << 16
 """Rows in one batch, and messages whose fields are found in one go."""
@@ -110,13 +110,13 @@ class _Maker:
         for part in chunks(self._session, rows, MOST, CHUNK_BYTES):
             fields = read(self._session, rows, found, begin, begin + len(part))
             field = int(np.searchsorted(found.message, begin))
-            for logged in fast_path.logged(fields):
+            for logged in fast_path.read_log_records(fields):
                 run = slice(logged.first + begin, logged.stop + begin)
                 left = found.left[run] | logged.left
                 yield from self._merged(rows, self._read(found, logged, field), rows[run][left])
             begin += len(part)
 
-    def _read(self, found: Found, logged: Logged, first: int) -> _Some:
+    def _read(self, found: Found, logged: LogRecords, first: int) -> _Some:
         """What a fast path has read; first: which field was its first."""
         field = logged.field + first
         key = logged.key_length

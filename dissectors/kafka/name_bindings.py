@@ -15,8 +15,8 @@ from dissectors.kafka.binding_columns import DESCRIBED, ROWS, Row
 from dissectors.kafka.references import references
 from dissectors.kafka.schemas import apis
 from dissectors.kafka.tables import table
-from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
-from dissectors.wire.embedded import Embedded
+from dissectors.name_binding import BindingSource, BoundName, NameBinding, NameBindings, Reference
+from dissectors.wire.embedded import EmbeddedValue
 
 MOST = 100_000
 """Lessons of one message."""
@@ -78,7 +78,7 @@ def _path(path: str) -> Path:
 
 def _structs(value: object, path: Path, holds: str | None) -> Iterator[Mapping[str, Any]]:
     """The structs at the end of a path, those of each element of the arrays on it."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         if path or value.name != holds:
             return
         value = value.value
@@ -135,4 +135,4 @@ def _references(context: Context) -> tuple[Reference, ...]:
     return references(context.code, context.version, context.role is Role.RESPONSE)
 
 
-NAMES = Names(_references, binding_sources, name_bindings, constants)
+NAMES = NameBindings(_references, binding_sources, name_bindings, constants)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Catalog, FieldAlias, Layout, Member, merged
+from dissectors.catalog import Catalog, FieldAlias, Layout, Member, merge_members
 from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, markers
 from dissectors.pulsar.labels import error_codes
 from dissectors.pulsar.tables import table
@@ -44,7 +44,7 @@ def _layouts() -> tuple[Layout, ...]:
 
 def _members(command: Command) -> list[Member]:
     found = of_message(command.message)
-    return merged(found, _payload_part() if command.code in (SEND, MESSAGE) else (), (_REST,))
+    return merge_members(found, _payload_part() if command.code in (SEND, MESSAGE) else (), (_REST,))
 
 
 def _payload_part() -> list[Member]:
@@ -64,7 +64,7 @@ def _payload() -> list[Member]:
     return [
         Member("messages", "struct", True, members=lambda: each),
         Member("as", "string"),
-        Member("value", "struct", members=lambda: merged(*map(of_message, markers().values()))),
+        Member("value", "struct", members=lambda: merge_members(*map(of_message, markers().values()))),
         _REST,
     ]
 

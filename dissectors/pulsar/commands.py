@@ -14,7 +14,7 @@ from dissectors.api import Role
 from dissectors.pulsar.labels import labels
 from dissectors.pulsar.tables import table
 from dissectors.wire.protobuf import BYTES, Library, MessageType, ProtoField
-from dissectors.wire.specs import Layout, Wrapping
+from dissectors.wire.specs import LayoutSpec, Wrapping
 
 CLIENT, BROKER = "client", "broker"
 
@@ -130,7 +130,7 @@ def frame_of(code: int | None) -> MessageType:
         if row.number == 1:
             row = replace(row, spec=Wrapping(row.name, "enum", row.spec.label))
         elif row.number == code:
-            row = replace(row, spec=Layout(row.name, "struct"), required=True)
+            row = replace(row, spec=LayoutSpec(row.name, "struct"), required=True)
         layout.add(row)
     return layout
 

@@ -21,7 +21,7 @@ from dissectors.pulsar.info import info_line, recalled
 from dissectors.pulsar.labels import error_of
 from dissectors.pulsar.probe import evidence, too_large
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.sections import PlainSections, Sections, symbolic
 
 
@@ -79,7 +79,7 @@ class Pulsar(Dissector):
         try:
             return body_of(frame_values(sections), sections, context)
         except FAILURES:
-            body = folded(self.tree(message, context))
+            body = fold_tree(self.tree(message, context))
         return body._replace(error=_error(command_of(message)[0], body.values))
 
     def tree(self, message: bytes, context: Context) -> Tree:

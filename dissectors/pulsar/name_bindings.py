@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from dissectors.api import Context, Role
-from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
+from dissectors.name_binding import BindingSource, BoundName, NameBinding, NameBindings, Reference
 from dissectors.pulsar.commands import commands
 
 
@@ -76,4 +76,4 @@ def _references(context: Context) -> tuple[Reference, ...]:
     return () if context.code is None else references(context.code)
 
 
-NAMES = Names(_references, binding_sources, name_bindings)
+NAMES = NameBindings(_references, binding_sources, name_bindings)

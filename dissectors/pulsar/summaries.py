@@ -15,7 +15,7 @@ from typing import Any
 from dissectors.pulsar.tables import table
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.condition import number_of
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.summary import SHOWN, Formatter, Summaries, text_of
 from dissectors.wire.times import timestamp
 
@@ -150,7 +150,7 @@ def _history(properties: Any, _: str) -> str | None:
 
 def _bytes(value: Any, _: str) -> str | None:
     """How long a payload is as it stands, or decompressed."""
-    data = value.data if isinstance(value, Embedded) else value
+    data = value.data if isinstance(value, EmbeddedValue) else value
     return length_text(data) if isinstance(data, bytes) else None
 
 

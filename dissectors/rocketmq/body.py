@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dissectors.errors import DecodeError, Malformed
+from dissectors.errors import DecodeError, MalformedField
 from dissectors.field import Field, FieldSpec
 from dissectors.rocketmq.codes import operations
 from dissectors.rocketmq.json_values import json_body
@@ -106,9 +106,9 @@ def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, 
     elif kind in ("json", "registration"):
         _read_json(reader)
     elif kind == "messages":
-        _read_items(reader, can_be_stored(reader, stop), MESSAGES.read, "stored message")
+        _read_items(reader, can_be_stored(reader, stop), MESSAGES.read_items, "stored message")
     elif kind == "batch":
-        _read_items(reader, can_be_item(reader, stop), BATCH.read, "batch")
+        _read_items(reader, can_be_item(reader, stop), BATCH.read_items, "batch")
     elif HINT.search(reader.data, reader.at, reader.end):
         reader.leaf(_SECRET_BYTES, Secret(reader.data[reader.at : reader.end]), reader.end)
     else:
@@ -122,7 +122,7 @@ def _leaf(reader: Reader) -> Field:
 def _refused(reader: Reader, why: str) -> None:
     at = reader.at
     _leaf(reader)
-    reader.find(Malformed(_NAME, at, why))
+    reader.find(MalformedField(_NAME, at, why))
 
 
 def _read_items(reader: Reader, fits: bool, read: Read, what: str) -> None:
@@ -169,5 +169,5 @@ def _read_registration(reader: Reader) -> None:
         _leaf(reader)
         reader.find(error)
         return
-    inner = reader.below(reader.leaf(_ZLIB, None, reader.end), f"{_NAME}, zlib", plain)
+    inner = reader.read_decoded(reader.leaf(_ZLIB, None, reader.end), f"{_NAME}, zlib", plain)
     inner.guard(read_registration, len(plain))

@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from dissectors.errors import Malformed
+from dissectors.errors import MalformedField
 from dissectors.field import FieldSpec, Label
 from dissectors.rocketmq.labels import permission
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.wire.json_text import read_json
 from dissectors.wire.primitive import Length
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Many
+from dissectors.wire.specs import LayoutSpec, Many
 
 ZLIB = b"\x78"
 """The first byte of a zlib stream with a window of 32 KiB, as Java writes it; no JSON begins with it."""
 
 _LENGTH = Length("int32", "i")
-_SIZE = Layout("length", "int32")
-_COUNT = Layout("count", "int32")
+_SIZE = LayoutSpec("length", "int32")
+_COUNT = LayoutSpec("count", "int32")
 _WRAPPER = FieldSpec("topicConfigSerializeWrapper", "struct")
 _TOPICS = FieldSpec("topicConfigTable", "map")
 _MAPPINGS = Many("topicQueueMappingInfos", "array")
@@ -48,7 +48,7 @@ def read_registration(reader: Reader) -> None:
             _sized(reader, f"[{index}]", partial(read_json, name=f"[{index}]", secrets=SECRETS))
         reader.leave()
     if reader.at < reader.end:
-        raise Malformed(reader.path("body"), reader.at, f"has {reader.end - reader.at} bytes more than its parts")
+        raise MalformedField(reader.path("body"), reader.at, f"has {reader.end - reader.at} bytes more than its parts")
 
 
 def _count(reader: Reader, name: str) -> int:
@@ -61,13 +61,13 @@ def _count(reader: Reader, name: str) -> int:
 def _sized(reader: Reader, name: str, read: Callable[[Reader], None]) -> None:
     size, at = reader.number(_LENGTH, reader.at, name)
     if size < 0:
-        raise Malformed(reader.path(name), reader.at, f"has length {size}")
+        raise MalformedField(reader.path(name), reader.at, f"has length {size}")
     reader.need(size, at, name)
     reader.leaf(_SIZE, size, at)
     before, reader.end = reader.end, at + size
     read(reader)
     if reader.at != reader.end:
-        raise Malformed(reader.path(name), at, f"takes {reader.at - at} of its {size} bytes")
+        raise MalformedField(reader.path(name), at, f"takes {reader.at - at} of its {size} bytes")
     reader.end = before
 
 
@@ -76,7 +76,7 @@ def _read_topic(reader: Reader) -> None:
     name, _, rest = reader.data[reader.at : reader.end].partition(b" ")
     words = rest.split(b" ", len(_NUMBERS) + 1)
     if len(words) <= len(_NUMBERS) or not all(word.isdigit() for word in words[: len(_NUMBERS)]):
-        raise Malformed(reader.path("topic"), reader.at, "is no topic")
+        raise MalformedField(reader.path("topic"), reader.at, "is no topic")
     reader.enter(FieldSpec(name.decode("utf-8", "backslashreplace"), "struct"))
     _word(reader, FieldSpec("topicName", "string"), _plain(name), len(name))
     for (field, label), word in zip(_NUMBERS.items(), words, strict=False):

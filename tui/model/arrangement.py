@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeGuard
 
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from tui.remembered import Remembered
 
 LEAST_WIDTH, LEAST_HEIGHT = 20, 5
@@ -47,7 +47,7 @@ class Box(NamedTuple):
     height: int
 
 
-@slotted
+@make_slotted
 class Divider:
     """Stands between two neighbours, the panes in which are `before` and `after` it.
 
@@ -70,7 +70,7 @@ class Divider:
         return self.box.x if self.upright else self.box.y
 
 
-@slotted
+@make_slotted
 class Laid:
     """Boxes of an area: heads and panes by the pane's name, only of those that are seen."""
 
@@ -85,7 +85,7 @@ class Laid:
         return behind or next((divider for divider in fitting[::-1] if pane in divider.after), None)
 
 
-@slotted
+@make_slotted
 class Arrangement:
     """What the user has chosen. shares: weights of parts, of those groups in which a divider was moved."""
 
@@ -235,7 +235,7 @@ PANE_WIDTH, PANE_HEIGHT = 12, 2
 """The least a pane has beside others, its head included."""
 
 
-@slotted
+@make_slotted
 class Group:
     """Parts by name: side by side if `upright`, for so the dividers between them are; else one above the other."""
 

@@ -18,7 +18,7 @@ from analyzer.decode.name_resolver import Lore
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows
 from analyzer.session import Session
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 KEPT = 4096
 """Rows whose bodies' words are kept."""
@@ -34,7 +34,7 @@ TIME_KEYS = ("latency_ns", "state")
 BODY_KEYS = ("error", "info", "findings")
 
 
-@slotted
+@make_slotted
 class Said:
     """What a body says: the name of its error, the line for people, its findings as (severity, code)."""
 
@@ -43,7 +43,7 @@ class Said:
     findings: tuple[tuple[str, str], ...]
 
 
-@slotted
+@make_slotted
 class RowCells:
     """One row. `number` and `partner` count from 1; `said` is None while the body has not been decoded."""
 
@@ -73,7 +73,7 @@ class RowCells:
         return "?" if self.state in ("guessed", "undecoded") and self.role != "raw" else " "
 
 
-@slotted
+@make_slotted
 class StreamCells:
     """One stream. client, server: with the names that the capture tells, if it does. duration: ns from its first packet
     to its last. kept: messages that a filter keeps, if any. left: how many of the messages have left.

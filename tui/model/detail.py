@@ -30,7 +30,7 @@ from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.name_binding import Standing
+from dissectors.name_binding import SessionContents
 from tui.model.cells import StreamCells
 
 
@@ -69,7 +69,7 @@ class Detail:
 
 
 def read_detail(
-    session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: Standing | None = None
+    session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: SessionContents | None = None
 ) -> Detail:
     """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it.
 

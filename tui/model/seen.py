@@ -24,7 +24,7 @@ from analyzer.query.fields.path import FieldPath, Kind, names_of
 from analyzer.query.fields.reading import Error, Reading
 from analyzer.query.filter.literals import of_bytes, quoted
 from analyzer.session import Analysis
-from dissectors.wire.embedded import Embedded, holds_secret
+from dissectors.wire.embedded import EmbeddedValue, holds_secret
 
 PATIENCE = 0.3
 """Seconds that a sample may take."""
@@ -95,7 +95,9 @@ def _of_messages(reading: Reading, field: FieldPath, there: range, around: int) 
     for portion in _portions(having, around):
         values = reading.of(field, portion).values
         reading.forget()
-        found.update(value.data if isinstance(value, Embedded) else value for value in values if _is_offered(value))
+        found.update(
+            value.data if isinstance(value, EmbeddedValue) else value for value in values if _is_offered(value)
+        )
         if time.monotonic() > end:
             break
     return found
@@ -113,7 +115,7 @@ def _portions(rows: Ints, around: int) -> Iterator[Ints]:
 
 def _is_offered(value: object) -> bool:
     """Whether it is a value that fits into a line: secrets, structures and what is long are not."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         return len(value.data) <= LONGEST and not holds_secret(value)
     if isinstance(value, str | bytes):
         return len(value) <= LONGEST

@@ -17,7 +17,7 @@ from analyzer.insight.related import standing_of
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.name_binding import Standing
+from dissectors.name_binding import SessionContents
 from tui.background import Background
 from tui.model.cells import LONG
 from tui.model.detail import Detail, Note, Place, field_path, fields_at, place_of, stream_notes
@@ -39,7 +39,7 @@ class DetailView:
     def __init__(
         self,
         session: Session,
-        read: Callable[[int, Standing | None], Detail],
+        read: Callable[[int, SessionContents | None], Detail],
         background: Background,
         bars: Bars,
         search: SearchWorker,
@@ -89,11 +89,11 @@ class DetailView:
         if place is not None and place.row is not None:
             self._look_at(place.row)
 
-    def _take_standing(self, row: int, standing: Standing | None) -> None:
+    def _take_standing(self, row: int, standing: SessionContents | None) -> None:
         if standing is not None:
             self.read_again(row, standing)
 
-    def read_again(self, row: int, standing: Standing | None) -> None:
+    def read_again(self, row: int, standing: SessionContents | None) -> None:
         """Decodes what is shown again, for more is known of it."""
         if self._is_selected(row):
             self._background.ask("detail", lambda: self._read(row, standing), self._take)

@@ -19,7 +19,7 @@ from textual.screen import Screen
 
 from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
-from dissectors.name_binding import Standing
+from dissectors.name_binding import SessionContents
 from tui import keys
 from tui.background import Background
 from tui.crash_guard import Fenced
@@ -140,7 +140,7 @@ class MainScreen(Fenced, Screen[None]):
         self.call_after_refresh(self.ingest.go_on)
         self.call_after_refresh(self.action_do, "colouring.begin")
 
-    def _read(self, row: int, standing: Standing | None) -> Detail:
+    def _read(self, row: int, standing: SessionContents | None) -> Detail:
         """All that is shown of a message; any thread may ask."""
         return read_detail(self.session, row, self.limits, self.lore, standing)
 

@@ -14,7 +14,7 @@ from analyzer.columns.text import safe_text
 from analyzer.render.amounts import counted
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from tui.model.cells import RowCells, StreamCells
 from tui.model.times import REFERENCE, Width
 from tui.widgets.cutting import cut
@@ -63,7 +63,7 @@ class Look(NamedTuple):
         return MARKED if self.marked else " "
 
 
-@slotted
+@make_slotted
 class Columns:
     """Widths in cells; 0 hides a column."""
 

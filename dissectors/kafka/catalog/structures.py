@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
-from dissectors.catalog import Member, holding, merged
+from dissectors.catalog import Member, holding, merge_members
 from dissectors.kafka.nested.groups import group_schema
 from dissectors.kafka.nested.payload_detection import VERSION
 from dissectors.kafka.tables import table
@@ -53,7 +53,7 @@ def members(schema: Schema, kept: Callable[[Member], Member] = lambda member: me
             return kept(member)
         return holding(member, partial(_any_of, held), any(form == _JSON for form, _ in held))
 
-    return merged(*(of_schema(each, refine) for each in with_early(schema)))
+    return merge_members(*(of_schema(each, refine) for each in with_early(schema)))
 
 
 def structures_at(name: str, path: Path) -> Iterator[Schema]:
@@ -72,7 +72,7 @@ def _held() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
 
 
 def _any_of(held: Sequence[tuple[str, str]]) -> list[Member]:
-    return merged(*(_FORMS[form](name) for form, name in held))
+    return merge_members(*(_FORMS[form](name) for form, name in held))
 
 
 def _structure(name: str) -> list[Member]:
@@ -84,7 +84,7 @@ def _versioned(name: str) -> list[Member]:
 
 
 def _newer(name: str) -> list[Member]:
-    return merged(_NEWER, _structure(name))
+    return merge_members(_NEWER, _structure(name))
 
 
 def _metrics(name: str) -> list[Member]:

@@ -21,7 +21,7 @@ from dissectors.check import Check
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.finding import Finding, Severity
 from dissectors.kafka.checks.produced import RECORDS, Produced, on_produce, produced
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 REMEMBERED = 5
 """Batches of a producer in a partition that the broker, and we, know again."""
@@ -35,7 +35,7 @@ _Key = tuple[str, int, str, int]
 """Server, producer, topic and partition."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Written:
     """Of a producer in a partition: its epoch, the number of its next record, (first, count) of its last batches.
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dissectors.kafka.types import KAFKA
-from dissectors.slotted import slotted
-from dissectors.wire.guide.entry import Entry
+from dissectors.slotted import make_slotted
+from dissectors.wire.guide.entry import LayoutEntry
 from dissectors.wire.schema import NONE, Versions
 
 Row = Mapping[str, Any]
 
 
-@slotted
+@make_slotted
 class Layout:
     """The fields of a message or structure, in one version or (None) in all of them."""
 
@@ -21,7 +21,7 @@ class Layout:
     version: int | None
     versions: Versions
     flexible: Versions
-    entries: tuple[Entry, ...]
+    entries: tuple[LayoutEntry, ...]
 
     @property
     def is_flexible(self) -> bool:
@@ -38,7 +38,7 @@ def layout(name: str, row: Row, version: int | None = None) -> Layout:
 
 def _entries(
     rows: Sequence[Row], parent: Versions, whole: Versions, flexible: Versions, version: int | None
-) -> tuple[Entry, ...]:
+) -> tuple[LayoutEntry, ...]:
     found = []
     for row in rows:
         own = Versions.parse(row["versions"]) if "versions" in row else parent
@@ -48,7 +48,7 @@ def _entries(
     return tuple(found)
 
 
-def _entry(row: Row, own: Versions, whole: Versions, flexible: Versions, version: int | None) -> Entry:
+def _entry(row: Row, own: Versions, whole: Versions, flexible: Versions, version: int | None) -> LayoutEntry:
     kind: str = row["type"]
     single = kind.removeprefix("[]")
     members = row.get("fields")
@@ -64,7 +64,7 @@ def _entry(row: Row, own: Versions, whole: Versions, flexible: Versions, version
         shown = "struct" if members is not None else wire_type(single, compact, is_null and not is_array)
         nullable = "" if is_null and (is_array or members is not None or "nullable" not in shown) else None
     tagged = Versions.parse(row["tagged"]) if "tagged" in row else own
-    return Entry(
+    return LayoutEntry(
         name=row["name"],
         type=shown,
         versions=None if version is not None else span(own, whole),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dissectors.kafka.guide.entries import Layout
 from dissectors.kafka.tables import table
-from dissectors.wire.guide.entry import Entry
+from dissectors.wire.guide.entry import LayoutEntry
 from dissectors.wire.guide.text import INDENT, columns, enum_text, notes, overview
 
 _SAID = {
@@ -28,7 +28,7 @@ def guide_lines(title: str, layout: Layout) -> list[str]:
     return [head, *columns(_productions(layout.entries, 1, layout.is_flexible), "")]
 
 
-def _productions(entries: Sequence[Entry], depth: int, flexible: bool) -> Iterator[tuple[str, str]]:
+def _productions(entries: Sequence[LayoutEntry], depth: int, flexible: bool) -> Iterator[tuple[str, str]]:
     for entry in entries:
         name = entry.name if entry.tag is None else f"{entry.name}<tag: {entry.tag}>"
         right = entry.type.upper() if entry.fields is None else _right(entry.fields, flexible)
@@ -36,7 +36,7 @@ def _productions(entries: Sequence[Entry], depth: int, flexible: bool) -> Iterat
         yield from _productions(entry.fields or (), depth + 1, flexible)
 
 
-def _right(entries: Sequence[Entry], flexible: bool) -> str:
+def _right(entries: Sequence[LayoutEntry], flexible: bool) -> str:
     names = [f"[{entry.name}]" if entry.array is not None else entry.name for entry in entries if entry.tag is None]
     return " ".join([*names, "_tagged_fields"] if flexible else names)
 

@@ -20,12 +20,12 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.hiding import hide_node, hide_unread
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Parted, Wrapping
+from dissectors.wire.specs import LayoutSpec, PartedSpec, Wrapping
 
 if TYPE_CHECKING:
     from dissectors.kafka.nested.payload_detection import Fit
 
-_LENGTHS = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "varint")}
+_LENGTHS = {kind: LayoutSpec("length", kind) for kind in ("int32", "uvarint", "varint")}
 
 
 def unfold_bytes(tree: Tree, budget: Budget, body: Field, name: str, key: int, response: bool, hints: Hints) -> None:
@@ -68,11 +68,11 @@ def _take_apart(nodes: _Nodes, partitions: Sequence[Field], place: RecordSite) -
 def _members(struct: Field) -> Iterator[Field]:
     """The nodes of a struct's members, as they fold: without layout, parts of a leaf beside it."""
     for node in struct.children:
-        if isinstance(node.spec, Layout):
+        if isinstance(node.spec, LayoutSpec):
             yield from _members(node)
         elif not isinstance(node.spec, Wrapping):
             yield node
-            if node.value is not None and not isinstance(node.spec, Holder | Parted):
+            if node.value is not None and not isinstance(node.spec, Holder | PartedSpec):
                 yield from node.children
 
 
@@ -109,7 +109,7 @@ class _Nodes:
             return ()
         if node.spec.type == "struct":
             return (node,) if node.children else ()
-        return [child for child in node.children if not isinstance(child.spec, Layout)]
+        return [child for child in node.children if not isinstance(child.spec, LayoutSpec)]
 
     def put(self, struct: Field, name: str, fit: Fit, hints: Hints) -> None:
         if self.full:
@@ -133,7 +133,7 @@ class _Nodes:
     def part(self, struct: Field, node: Field, read: Callable[[Reader], None]) -> None:
         """Gives a member parts that add nothing to its value."""
         spec = node.spec
-        node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
+        node.spec = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
         read(self._reader(struct, node))
 
     def _reader(self, struct: Field, node: Field) -> Reader:

@@ -17,13 +17,13 @@ from dissectors.field import FieldSpec
 from dissectors.kafka.nested.payload_detection import VERSION, Fit, Structure, fit, framed_kind, leading, structure
 from dissectors.kafka.schemas import named_schema, record_schema, variants
 from dissectors.kafka.tables import table
-from dissectors.wire.dialect import Scanned
+from dissectors.wire.dialect import ScannedValue
 from dissectors.wire.plan import Leaf
 from dissectors.wire.primitive import INT16
 from dissectors.wire.varint import uvarint
 
 _TYPE = Leaf(FieldSpec("_type", INT16.type), INT16)
-_UVARINT = Scanned("uvarint", uvarint)
+_UVARINT = ScannedValue("uvarint", uvarint)
 _FRAMED = tuple(Leaf(FieldSpec(name, _UVARINT.type), _UVARINT) for name in ("_type", "_version"))
 
 Pair = tuple[Fit | None, Fit | None]

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 from dissectors.kafka.sasl.json_parts import LARGEST, Told, object_parts, values_of
 from dissectors.kafka.sasl.scram import gs2_header
-from dissectors.wire.parts import Decoded, Part, hidden, mark, sealed, shown, struct, text_of
+from dissectors.wire.parts import DecodedPart, ValuePart, hide_part, mark, seal_part, show_part, struct, text_of
 from dissectors.wire.sasl.token import Token, user_words
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Parted
+from dissectors.wire.specs import PartedSpec
 from dissectors.wire.times import timestamp
 
 BEARER, IAM = "OAUTHBEARER", "AWS_MSK_IAM"
@@ -64,7 +64,7 @@ def client_bearer(data: bytes) -> Token | None:
     pieces = data[at + 1 :].split(b"\x01", _MOST + 3)
     if len(pieces) > _MOST + 3 or len(pieces) < 3 or pieces[0] or any(pieces[-2:]):
         return None
-    pairs: list[Part] = []
+    pairs: list[ValuePart] = []
     for piece in pieces[1:-2]:
         key, sign, value = piece.partition(b"=")
         name = text_of(key)
@@ -98,32 +98,32 @@ def server_iam(data: bytes) -> Token | None:
     return None if parts is None else Token(IAM, user_words("request", values_of(parts).get("request-id")), parts)
 
 
-def _pair(data: bytes, name: str, start: int, value: int, stop: int) -> Part:
+def _pair(data: bytes, name: str, start: int, value: int, stop: int) -> ValuePart:
     head = value - start
     if name in _PLAIN_KEYS:
-        return shown(name, text_of(data[value:stop]), start, stop, head)
+        return show_part(name, text_of(data[value:stop]), start, stop, head)
     scheme, space, _ = data[value:stop].partition(b" ")
     if name != "auth" or not space or not scheme.isalpha():
-        return hidden(name, data, start, stop, head)
+        return hide_part(name, data, start, stop, head)
     at = value + len(scheme)
-    return struct(name, (shown("scheme", scheme.decode("ascii"), start, at, head), _bearer(data, at, stop)))
+    return struct(name, (show_part("scheme", scheme.decode("ascii"), start, at, head), _bearer(data, at, stop)))
 
 
-def _bearer(data: bytes, start: int, stop: int) -> Part:
+def _bearer(data: bytes, start: int, stop: int) -> ValuePart:
     """The token behind a space; taken apart if it is a signed JSON Web Token."""
     text = data[start + 1 : stop]
     if len(text) > 4 * LARGEST or _JWT.fullmatch(text) is None:
-        return hidden("token", data, start, stop, 1)
+        return hide_part("token", data, start, stop, 1)
     first = data.index(b".", start, stop)
     second = data.index(b".", first + 1, stop)
     header = _decoded("header", data, start, first, _HEADER)
     claims = _decoded("claims", data, first, second, _CLAIMS)
     if header is None or claims is None:
-        return hidden("token", data, start, stop, 1)
-    return sealed("token", data, (header, claims, hidden("signature", data, second, stop, 1)), 1, "jwt")
+        return hide_part("token", data, start, stop, 1)
+    return seal_part("token", data, (header, claims, hide_part("signature", data, second, stop, 1)), 1, "jwt")
 
 
-def _decoded(name: str, data: bytes, start: int, stop: int, told: Told) -> Part | None:
+def _decoded(name: str, data: bytes, start: int, stop: int, told: Told) -> ValuePart | None:
     """A JSON object in base64url, behind one byte."""
     encoded = data[start + 1 : stop].translate(_STANDARD)
     try:
@@ -133,11 +133,11 @@ def _decoded(name: str, data: bytes, start: int, stop: int, told: Told) -> Part 
     parts = object_parts(content, told)
     if parts is None:
         return None
-    spec, value = Parted(name, "base64url", secret=True), Secret(text_of(data[start + 1 : stop]))
-    return Part(spec, value, start, stop, 1, decoded=Decoded(f"JWT {name}", content, parts))
+    spec, value = PartedSpec(name, "base64url", secret=True), Secret(text_of(data[start + 1 : stop]))
+    return ValuePart(spec, value, start, stop, 1, decoded=DecodedPart(f"JWT {name}", content, parts))
 
 
-def _words(pairs: list[Part]) -> Iterator[str]:
+def _words(pairs: list[ValuePart]) -> Iterator[str]:
     """Who it is for and until when, as its claims say."""
     for part in _every(pairs):
         if part.spec.name == "claims" and part.decoded is not None:
@@ -147,7 +147,7 @@ def _words(pairs: list[Part]) -> Iterator[str]:
             yield from user_words("expires", _seconds(values.get("exp")))
 
 
-def _every(parts: list[Part]) -> Iterator[Part]:
+def _every(parts: list[ValuePart]) -> Iterator[ValuePart]:
     for part in parts:
         yield part
         yield from _every(list(part.inside))

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from dissectors.field import FieldSpec, Label
-from dissectors.wire.parts import Part, mark
+from dissectors.wire.parts import ValuePart, mark
 from dissectors.wire.secret import Secret
 
 LARGEST = 65_536
@@ -37,7 +37,7 @@ class _Member(NamedTuple):
     stop: int
 
 
-def object_parts(data: bytes, told: Told) -> tuple[Part, ...] | None:
+def object_parts(data: bytes, told: Told) -> tuple[ValuePart, ...] | None:
     """Parts that tile the text of an object; None for what is none, or too much of one."""
     if len(data) > LARGEST or data.count(b"{") + data.count(b"[") > _DEEPEST:
         return None
@@ -54,7 +54,7 @@ def object_parts(data: bytes, told: Told) -> tuple[Part, ...] | None:
     return (opening, *(_part(data, member, stop, told) for member, stop in zip(members, ends, strict=True)))
 
 
-def values_of(parts: tuple[Part, ...]) -> Mapping[str, object]:
+def values_of(parts: tuple[ValuePart, ...]) -> Mapping[str, object]:
     """The values that everybody may see, by name."""
     return {part.spec.name: part.value for part in parts if not part.spec.secret}
 
@@ -101,13 +101,13 @@ def _end(text: str, at: int) -> None:
         raise ValueError
 
 
-def _part(data: bytes, member: _Member, stop: int, told: Told) -> Part:
+def _part(data: bytes, member: _Member, stop: int, told: Told) -> ValuePart:
     value, head = member.value, member.content - member.start
     kind = _TYPES.get(type(value), "json_value")
     if member.name in told and _is_plain(value):
-        return Part(FieldSpec(member.name, kind, told[member.name]), value, member.start, stop, head)
+        return ValuePart(FieldSpec(member.name, kind, told[member.name]), value, member.start, stop, head)
     secret = Secret(data[member.content : member.stop].decode())
-    return Part(FieldSpec(member.name, kind, secret=True), secret, member.start, stop, head)
+    return ValuePart(FieldSpec(member.name, kind, secret=True), secret, member.start, stop, head)
 
 
 def _is_plain(value: object) -> bool:

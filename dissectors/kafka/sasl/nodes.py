@@ -8,14 +8,14 @@ from dissectors.api import Context
 from dissectors.field import Field, Tree
 from dissectors.kafka.sasl.read import is_from_client, read_token
 from dissectors.wire.part_nodes import take_apart
-from dissectors.wire.parts import Part
+from dissectors.wire.parts import ValuePart
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Parted
+from dissectors.wire.specs import LayoutSpec, PartedSpec
 
 TOKENS = frozenset({"authBytes", "payload"})
 """The fields that hold one: of SaslAuthenticate, and of a bare frame."""
 
-_LENGTHS = {False: Layout("length", "int32"), True: Layout("length", "uvarint")}
+_LENGTHS = {False: LayoutSpec("length", "int32"), True: LayoutSpec("length", "uvarint")}
 """By whether it is compact."""
 
 
@@ -38,7 +38,7 @@ def _nodes(tree: Tree) -> Iterator[tuple[tuple[int, ...], Field]]:
             yield (at, below), child
 
 
-def _unfold(tree: Tree, node: Field, path: tuple[int, ...], parts: tuple[Part, ...]) -> None:
+def _unfold(tree: Tree, node: Field, path: tuple[int, ...], parts: tuple[ValuePart, ...]) -> None:
     spec = node.spec
-    parted = Parted(spec.name, spec.type, spec.label, secret=True)
+    parted = PartedSpec(spec.name, spec.type, spec.label, secret=True)
     take_apart(tree, node, path, parts, parted, _LENGTHS[spec.type.startswith("compact")])

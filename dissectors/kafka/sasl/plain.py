@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dissectors.wire.parts import hidden, shown, text_of
+from dissectors.wire.parts import hide_part, show_part, text_of
 from dissectors.wire.sasl.token import Token, user_words
 
 PLAIN = "PLAIN"
@@ -16,9 +16,9 @@ def plain_token(data: bytes) -> Token | None:
     first, second = len(pieces[0]), len(pieces[0]) + 1 + len(pieces[1])
     identity, user = text_of(pieces[0]), text_of(pieces[1])
     parts = (
-        shown("authzid", identity, 0, first),
-        shown("user", user, first, second, 1),
-        hidden("password", data, second, len(data), 1),
+        show_part("authzid", identity, 0, first),
+        show_part("user", user, first, second, 1),
+        hide_part("password", data, second, len(data), 1),
     )
     return Token(PLAIN, user_words("user", user) + user_words("for", identity if identity != user else ""), parts)
 

@@ -21,8 +21,8 @@ from dissectors.correlator import (
 )
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer, name_producer
-from dissectors.pulsar.reports.fields import on, text
-from dissectors.slotted import field, slotted
+from dissectors.pulsar.reports.fields import subscribe_by_name, text
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number
 
 WINDOW = 60 * SECOND
@@ -39,7 +39,7 @@ _Thing = tuple[str, str, str]
 """Server, topic, and what it is that only one can have."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Asked(Repeats):
     """What a connection asked for, and the latest error."""
 
@@ -54,7 +54,7 @@ class _Request(NamedTuple):
     thing: _Thing | None
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Owners:
     """The connections that had a thing, with their clients and since when; how often one came back to it."""
 
@@ -121,14 +121,16 @@ class Makers(PulsarCheck):
             owners.turns = 0
 
     on = (
-        on(
+        subscribe_by_name(
             *("PRODUCER", receive_producer, "producer_id", "topic", "producer_name", "producer_access_mode"),
             "user_provided_producer_name",
             roles=(Role.REQUEST,),
         )
-        | on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
-        | on("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
-        | on(
+        | subscribe_by_name(
+            "SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,)
+        )
+        | subscribe_by_name("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
+        | subscribe_by_name(
             *("PRODUCER_SUCCESS SUCCESS ERROR", for_request(receive_answer), "producer_ready", "error"),
             roles=(Role.RESPONSE,),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
-from dissectors.pulsar.reports.fields import on
+from dissectors.pulsar.reports.fields import subscribe_by_name
 
 LATE = 10 * SECOND
 """A third of the interval: an answer is a matter of milliseconds where nothing is wrong."""
@@ -31,7 +31,7 @@ class Pings(PulsarCheck):
     def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
         """PONG."""
         self.since.pop(event.stream)
-        took = asked.until(event)
+        took = asked.elapsed_until(event)
         if took is not None and took > LATE:
             self.find("late", took=took)
 
@@ -50,6 +50,8 @@ class Pings(PulsarCheck):
     def wait(self, end: ConnectionEnd) -> int:
         """ns that a PING had had no answer; 0 where there is none, or bytes are missing that may have the answer."""
         since = self.since.pop(end.stream)
-        return (since and since.until(end)) or 0
+        return (since and since.elapsed_until(end)) or 0
 
-    on = on("PING", receive_ping, roles=(Role.REQUEST,)) | on("PONG", for_request(receive_pong), roles=(Role.RESPONSE,))
+    on = subscribe_by_name("PING", receive_ping, roles=(Role.REQUEST,)) | subscribe_by_name(
+        "PONG", for_request(receive_pong), roles=(Role.RESPONSE,)
+    )

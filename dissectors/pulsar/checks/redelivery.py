@@ -8,11 +8,11 @@ comes twice is known by its id. After a SEEK messages come again because somebod
 
 from __future__ import annotations
 
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent, NumberedKey, Window, WindowTable
+from dissectors.correlator import SECOND, BoundedTable, CountWindow, MessageEvent, NumberedKey, WindowTable
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
-from dissectors.pulsar.reports.fields import Place, on, place_of, text
-from dissectors.slotted import field, slotted
+from dissectors.pulsar.reports.fields import Place, place_of, subscribe_by_name, text
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
 
 WINDOW = 60 * SECOND
@@ -31,8 +31,8 @@ _Subscription = tuple[str, str, str]
 """Server (a proxy shows each message twice), topic and name."""
 
 
-@slotted(frozen=False, eq=False)
-class _Window(Window):
+@make_slotted(frozen=False, eq=False)
+class _Window(CountWindow):
     """What a subscription was sent since `begun`: entries (count), those that came again, and by id whether it did.
 
     stormy: whether that was said; poison: how often a message had come of which it was said.
@@ -88,9 +88,9 @@ class Redelivery(PulsarCheck):
             self.find("storm", who=who, took=event.time - window.begun, **counts)
 
     on = (
-        on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
-        | on("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
-        | on(
+        subscribe_by_name("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
+        | subscribe_by_name("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
+        | subscribe_by_name(
             *("MESSAGE", receive_message, "consumer_id", "redelivery_count"),
             *(("message_id", name) for name in ("ledgerId", "entryId")),
             roles=(Role.PUSH,),

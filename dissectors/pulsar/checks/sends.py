@@ -14,15 +14,15 @@ from collections import OrderedDict
 from dissectors.correlator import ConnectionEnd, MessageEvent, NumberedTable, for_request
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_producer
-from dissectors.pulsar.reports.fields import NO_NUMBER, on, text
-from dissectors.slotted import field, slotted
+from dissectors.pulsar.reports.fields import NO_NUMBER, subscribe_by_name, text
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
 
 MOST_PENDING = 4096
 """SENDs of a producer that wait for a receipt; clients keep a thousand by default (maxPendingMessages)."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Producer:
     """losses: its connection's when it was last heard of. highest: its highest sequence id, before: that before the
     latest one.
@@ -107,15 +107,17 @@ class Sends(PulsarCheck):
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """What waits in vain."""
-        for _, known in self.producers.on(end.stream):
+        for _, known in self.producers.items_on(end.stream):
             if known.pending and known.losses == end.losses:
                 self.find("lost", ender=end.ender, **known.describe())
 
     on = (
-        on("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
-        | on("SEND", receive_send, "producer_id", "sequence_id", "highest_sequence_id", roles=(Role.REQUEST,))
-        | on("CLOSE_PRODUCER", receive_close, "producer_id", roles=(Role.REQUEST, Role.PUSH))
-        | on(
+        subscribe_by_name("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
+        | subscribe_by_name(
+            "SEND", receive_send, "producer_id", "sequence_id", "highest_sequence_id", roles=(Role.REQUEST,)
+        )
+        | subscribe_by_name("CLOSE_PRODUCER", receive_close, "producer_id", roles=(Role.REQUEST, Role.PUSH))
+        | subscribe_by_name(
             *("SEND_RECEIPT SEND_ERROR", for_request(receive_receipt), "producer_id"),
             *(("message_id", name) for name in ("ledgerId", "entryId")),
             roles=(Role.RESPONSE,),

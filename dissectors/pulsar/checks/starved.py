@@ -16,9 +16,9 @@ from itertools import islice
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, NumberedKey, NumberedTable
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
-from dissectors.pulsar.reports.fields import on, text
+from dissectors.pulsar.reports.fields import subscribe_by_name, text
 from dissectors.pulsar.reports.permits import Permits, messages_in
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number
 
 LONG = SECOND
@@ -34,7 +34,7 @@ MOST_FED = 1024
 """Consumers that are looked at for one SEND, or for who else is there."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Consumer:
     """largest: the most that one FLOW asked for. losses: as the connection had them when it was last heard of.
 
@@ -117,7 +117,7 @@ class Starved(PulsarCheck):
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Nobody asks any more."""
-        for _, known in self.consumers.on(end.stream):
+        for _, known in self.consumers.items_on(end.stream):
             if known.losses == end.losses:
                 self.end_starving(known, known.permits.empty, end.time)
 
@@ -156,14 +156,14 @@ class Starved(PulsarCheck):
         )
 
     on = (
-        on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
-        | on("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
-        | on("SEND", receive_send, "producer_id", "num_messages", roles=(Role.REQUEST,))
-        | on("CLOSE_CONSUMER", receive_close, "consumer_id", roles=(Role.REQUEST, Role.PUSH))
-        | on("UNSUBSCRIBE", receive_close, "consumer_id", roles=(Role.REQUEST,))
-        | on(
+        subscribe_by_name("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
+        | subscribe_by_name("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
+        | subscribe_by_name("SEND", receive_send, "producer_id", "num_messages", roles=(Role.REQUEST,))
+        | subscribe_by_name("CLOSE_CONSUMER", receive_close, "consumer_id", roles=(Role.REQUEST, Role.PUSH))
+        | subscribe_by_name("UNSUBSCRIBE", receive_close, "consumer_id", roles=(Role.REQUEST,))
+        | subscribe_by_name(
             *("MESSAGE", receive_message, "consumer_id", "ack_set", ("metadata", "num_messages_in_batch")),
             roles=(Role.PUSH,),
         )
-        | on("FLOW", receive_flow, "consumer_id", "messagePermits", roles=(Role.ONEWAY,))
+        | subscribe_by_name("FLOW", receive_flow, "consumer_id", "messagePermits", roles=(Role.ONEWAY,))
     )

@@ -16,9 +16,9 @@ from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Path, Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
 from dissectors.pulsar.commands import BROKER, commands
-from dissectors.pulsar.reports.fields import on
+from dissectors.pulsar.reports.fields import subscribe_by_name
 from dissectors.pulsar.tables import table
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
 
 _SINCE: Mapping[str, int] = table("guide")["since"]
@@ -27,7 +27,7 @@ _SENT = (Role.REQUEST, Role.ONEWAY, Role.PUSH)
 _FLAGS: list[Path] = [("feature_flags", flag) for flag in sorted(_FEATURES.values())]
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Agreement:
     """agreed: the version; client, broker: their features; named: commands that were named."""
 
@@ -74,7 +74,9 @@ class Versions(PulsarCheck):
             self.find("unasked", command=name, flag=flag)
 
     on = (
-        on(" ".join(sorted({*_SINCE, *_FEATURES})), receive_command, roles=_SENT)
-        | on("CONNECT", receive_connect, "protocol_version", *_FLAGS, roles=(Role.REQUEST,))
-        | on("CONNECTED", for_request(receive_connected), "protocol_version", *_FLAGS, roles=(Role.RESPONSE,))
+        subscribe_by_name(" ".join(sorted({*_SINCE, *_FEATURES})), receive_command, roles=_SENT)
+        | subscribe_by_name("CONNECT", receive_connect, "protocol_version", *_FLAGS, roles=(Role.REQUEST,))
+        | subscribe_by_name(
+            "CONNECTED", for_request(receive_connected), "protocol_version", *_FLAGS, roles=(Role.RESPONSE,)
+        )
     )

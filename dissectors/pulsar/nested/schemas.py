@@ -18,7 +18,7 @@ from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Read, Reader
-from dissectors.wire.specs import LENGTH, TAG, Parted
+from dissectors.wire.specs import LENGTH, TAG, PartedSpec
 
 SCHEMA_DATA = "schema_data"
 
@@ -59,7 +59,7 @@ def _open(tree: Tree, node: Field, above: tuple[Field, ...], read: Read) -> None
         node.children.clear()
         return
     spec, node.head = node.spec, 0
-    node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
+    node.spec = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
 
 
 def _json(reader: Reader) -> None:

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dissectors.correlator import MessageEvent
-from dissectors.outstanding import Acked, Outstanding
+from dissectors.outstanding import Acknowledgement, Outstanding
 from dissectors.pulsar.reports.durations import Durations
-from dissectors.pulsar.reports.fields import PULSAR, Place, on, place_of, text
+from dissectors.pulsar.reports.fields import PULSAR, Place, place_of, subscribe_by_name, text
 from dissectors.pulsar.reports.members import OPEN, REFUSED, UNSUBSCRIBED, Member, MemberReport, of_member
 from dissectors.pulsar.reports.permits import Permits, messages_in, words_of
 from dissectors.report import column
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs
 
 MOST_BACK = 65_536
@@ -33,7 +33,7 @@ CUMULATIVE = ("Cumulative", 1)
 """The type of an ACK that acknowledges all up to a place, by name and number."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Consumer(Member):
     """back: entries that it asked to be sent again, until they are. losses: its connection's when it was made."""
 
@@ -222,26 +222,30 @@ class Consumers(MemberReport[Consumer]):
         found.active = "yes" if event.values.get("is_active") is True else "no"
 
     on = (
-        on("CONNECT", MemberReport.connect, "proxy_to_broker_url")
-        | on(*("SUBSCRIBE", MemberReport.ask_for, "topic", "subscription", "subType", "consumer_id"), "consumer_name")
-        | on("SUCCESS", receive_answer)
-        | on("ERROR", receive_answer, "error")
-        | on("FLOW", of_member(receive_flow), "consumer_id", "messagePermits")
-        | on(
+        subscribe_by_name("CONNECT", MemberReport.connect, "proxy_to_broker_url")
+        | subscribe_by_name(
+            *("SUBSCRIBE", MemberReport.ask_for, "topic", "subscription", "subType", "consumer_id"), "consumer_name"
+        )
+        | subscribe_by_name("SUCCESS", receive_answer)
+        | subscribe_by_name("ERROR", receive_answer, "error")
+        | subscribe_by_name("FLOW", of_member(receive_flow), "consumer_id", "messagePermits")
+        | subscribe_by_name(
             *("MESSAGE", of_member(receive_message), "consumer_id", "message_id", "redelivery_count", "ack_set"),
             ("metadata", "num_messages_in_batch"),
         )
-        | on("ACK", of_member(receive_ack), "consumer_id", "ack_type", "message_id")
-        | on("ACK_RESPONSE", of_member(receive_ack_response), "consumer_id", "error")
-        | on("REDELIVER_UNACKNOWLEDGED_MESSAGES", of_member(receive_redeliver), "consumer_id", "message_ids")
-        | on("SEEK", of_member(receive_seek), "consumer_id")
-        | on("UNSUBSCRIBE", of_member(receive_unsubscribe), "consumer_id")
-        | on(
+        | subscribe_by_name("ACK", of_member(receive_ack), "consumer_id", "ack_type", "message_id")
+        | subscribe_by_name("ACK_RESPONSE", of_member(receive_ack_response), "consumer_id", "error")
+        | subscribe_by_name(
+            "REDELIVER_UNACKNOWLEDGED_MESSAGES", of_member(receive_redeliver), "consumer_id", "message_ids"
+        )
+        | subscribe_by_name("SEEK", of_member(receive_seek), "consumer_id")
+        | subscribe_by_name("UNSUBSCRIBE", of_member(receive_unsubscribe), "consumer_id")
+        | subscribe_by_name(
             *("CLOSE_CONSUMER", of_member(receive_close), "consumer_id", "assignedBrokerServiceUrl"),
             "assignedBrokerServiceUrlTls",
         )
-        | on("ACTIVE_CONSUMER_CHANGE", of_member(receive_change), "consumer_id", "is_active")
-        | on(
+        | subscribe_by_name("ACTIVE_CONSUMER_CHANGE", of_member(receive_change), "consumer_id", "is_active")
+        | subscribe_by_name(
             *("TOPIC_MIGRATED", MemberReport.migrate, "resource_id", "resource_type", "brokerServiceUrl"),
             "brokerServiceUrlTls",
         )
@@ -257,7 +261,7 @@ def _forget(thing: tuple[Consumer, int], messages: int) -> None:
     thing[0].unacked -= messages
 
 
-def _acknowledge(found: Consumer, done: Iterable[Acked[tuple[Consumer, int]]], time: int) -> int:
+def _acknowledge(found: Consumer, done: Iterable[Acknowledgement[tuple[Consumer, int]]], time: int) -> int:
     """Entries were acknowledged; how many messages."""
     messages = 0
     for each in done:

@@ -21,7 +21,7 @@ from dissectors.correlator import BoundedTable, MessageEvent, NumberedKey, for_r
 from dissectors.message import Role
 from dissectors.outstanding import Outstanding
 from dissectors.pulsar.reports.consumers import CUMULATIVE
-from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, Brokers, Place, on, place_of, text
+from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, Brokers, Place, place_of, subscribe_by_name, text
 from dissectors.pulsar.reports.messages import (
     DUPLICATE,
     REFUSED,
@@ -33,7 +33,7 @@ from dissectors.pulsar.reports.messages import (
 )
 from dissectors.pulsar.reports.permits import batch_of, messages_in, words_of
 from dissectors.report import Report, ReportRow
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number, struct, structs
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -63,7 +63,7 @@ class _Named(NamedTuple):
 _NOBODY = _Named(None)
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Chunks:
     """Chunks that a producer sends: their sequence id, and their message once one of them has an id."""
 
@@ -282,18 +282,18 @@ class Deliveries(Report[Delivery]):
         return client == proxy and client not in (server, other)
 
     on = (
-        on("CONNECT", connect, "proxy_to_broker_url")
-        | on("PRODUCER", receive_producer, "topic", "producer_id", "producer_name")
-        | on("PRODUCER_SUCCESS", name_producer, "producer_name")
-        | on("SUBSCRIBE", receive_subscribe, "topic", "subscription", "consumer_id", "consumer_name")
-        | on("SEND", receive_send, "producer_id", "sequence_id", "num_messages", "is_chunk", "marker")
-        | on("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
-        | on("SEND_ERROR", for_request(refuse), "error")
-        | on(
+        subscribe_by_name("CONNECT", connect, "proxy_to_broker_url")
+        | subscribe_by_name("PRODUCER", receive_producer, "topic", "producer_id", "producer_name")
+        | subscribe_by_name("PRODUCER_SUCCESS", name_producer, "producer_name")
+        | subscribe_by_name("SUBSCRIBE", receive_subscribe, "topic", "subscription", "consumer_id", "consumer_name")
+        | subscribe_by_name("SEND", receive_send, "producer_id", "sequence_id", "num_messages", "is_chunk", "marker")
+        | subscribe_by_name("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
+        | subscribe_by_name("SEND_ERROR", for_request(refuse), "error")
+        | subscribe_by_name(
             *("MESSAGE", receive_message, "consumer_id", "message_id", "redelivery_count", "ack_set"),
             *(("metadata", name) for name in ("num_messages_in_batch", "uuid")),
         )
-        | on("ACK", receive_ack, "consumer_id", "ack_type", "message_id")
+        | subscribe_by_name("ACK", receive_ack, "consumer_id", "ack_type", "message_id")
     )
 
     @classmethod

@@ -25,7 +25,7 @@ def codes() -> Mapping[str, int]:
     return {command.name: code for code, command in commands().items()}
 
 
-def on(
+def subscribe_by_name(
     names: str, handle: Handler, *paths: str | Path, roles: Iterable[Role] = tuple(Role)
 ) -> dict[MessageKind, Subscription]:
     """A handler of commands (names with spaces between), in some roles, and the fields that it looks at."""

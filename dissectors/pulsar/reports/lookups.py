@@ -17,9 +17,9 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Role
-from dissectors.pulsar.reports.fields import PULSAR, Brokers, on, text
-from dissectors.report import Report, ReportRow, Row, column
-from dissectors.slotted import slotted
+from dissectors.pulsar.reports.fields import PULSAR, Brokers, subscribe_by_name, text
+from dissectors.report import OpenRow, Report, ReportRow, column
+from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -57,8 +57,8 @@ _Key = tuple[str, str]
 """The client's host, and a topic."""
 
 
-@slotted(frozen=False, eq=False)
-class Way(Row):
+@make_slotted(frozen=False, eq=False)
+class Way(OpenRow):
     """A way to a topic.
 
     standing: how it stands. since, step: when the request was sent that waits for its answer, and its name.
@@ -204,17 +204,19 @@ class Lookups(Report[Way]):
             self.close(way)
 
     on = (
-        on("CONNECT", connect, "proxy_to_broker_url")
-        | on(" ".join((_METADATA, *_MADE)), receive_request, "topic")
-        | on(_LOOKUP, receive_request, "topic", "authoritative")
-        | on(_COORDINATOR, receive_request, "tc_id")
-        | on("PARTITIONED_METADATA_RESPONSE", for_request(receive_answer), "partitions", "response", "error")
-        | on(
+        subscribe_by_name("CONNECT", connect, "proxy_to_broker_url")
+        | subscribe_by_name(" ".join((_METADATA, *_MADE)), receive_request, "topic")
+        | subscribe_by_name(_LOOKUP, receive_request, "topic", "authoritative")
+        | subscribe_by_name(_COORDINATOR, receive_request, "tc_id")
+        | subscribe_by_name(
+            "PARTITIONED_METADATA_RESPONSE", for_request(receive_answer), "partitions", "response", "error"
+        )
+        | subscribe_by_name(
             *("LOOKUP_RESPONSE", for_request(receive_answer), "brokerServiceUrl", "brokerServiceUrlTls"),
             *("response", "error"),
         )
-        | on(_ANSWERS, for_request(receive_answer), "error")
-        | on("GET_SCHEMA_RESPONSE", for_request(receive_answer), "error_code")
+        | subscribe_by_name(_ANSWERS, for_request(receive_answer), "error")
+        | subscribe_by_name("GET_SCHEMA_RESPONSE", for_request(receive_answer), "error_code")
     )
 
     @classmethod

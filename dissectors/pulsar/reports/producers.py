@@ -16,16 +16,16 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.pulsar.reports.durations import Durations
-from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, on, place_of, text
+from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, place_of, subscribe_by_name, text
 from dissectors.pulsar.reports.members import FENCED, OPEN, REFUSED, Member, MemberReport, of_member
 from dissectors.report import column
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
 
 _FENCED = "ProducerFenced"
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Producer(Member):
     """chunked: the sequence id of the chunks that came last."""
 
@@ -144,21 +144,21 @@ class Producers(MemberReport[Producer]):
         found.close(event)
 
     on = (
-        on("CONNECT", MemberReport.connect, "proxy_to_broker_url")
-        | on(
+        subscribe_by_name("CONNECT", MemberReport.connect, "proxy_to_broker_url")
+        | subscribe_by_name(
             *("PRODUCER", MemberReport.ask_for, "topic", "producer_id", "producer_name", "producer_access_mode"),
             ("schema", "type"),
         )
-        | on("PRODUCER_SUCCESS", receive_answer, "producer_name", "producer_ready")
-        | on("ERROR", receive_answer, "error")
-        | on("SEND", of_member(receive_send), "producer_id", "sequence_id", "num_messages", "is_chunk")
-        | on("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
-        | on("SEND_ERROR", receive_receipt, "producer_id", "error")
-        | on(
+        | subscribe_by_name("PRODUCER_SUCCESS", receive_answer, "producer_name", "producer_ready")
+        | subscribe_by_name("ERROR", receive_answer, "error")
+        | subscribe_by_name("SEND", of_member(receive_send), "producer_id", "sequence_id", "num_messages", "is_chunk")
+        | subscribe_by_name("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
+        | subscribe_by_name("SEND_ERROR", receive_receipt, "producer_id", "error")
+        | subscribe_by_name(
             *("CLOSE_PRODUCER", of_member(receive_close), "producer_id", "assignedBrokerServiceUrl"),
             "assignedBrokerServiceUrlTls",
         )
-        | on(
+        | subscribe_by_name(
             *("TOPIC_MIGRATED", MemberReport.migrate, "resource_id", "resource_type", "brokerServiceUrl"),
             "brokerServiceUrlTls",
         )

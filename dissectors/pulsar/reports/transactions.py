@@ -16,9 +16,9 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent, keep_time
 from dissectors.message import Role
-from dissectors.pulsar.reports.fields import PULSAR, on, text
-from dissectors.report import Report, ReportRow, Row, add_name, column
-from dissectors.slotted import slotted
+from dissectors.pulsar.reports.fields import PULSAR, subscribe_by_name, text
+from dissectors.report import OpenRow, Report, ReportRow, add_name, column
+from dissectors.slotted import make_slotted
 from dissectors.values import number, structs
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -54,8 +54,8 @@ _SENT = tuple(role for role in Role if role is not Role.RESPONSE)
 _Id = tuple[int, int]
 
 
-@slotted(frozen=False, eq=False)
-class Transaction(Row):
+@make_slotted(frozen=False, eq=False)
+class Transaction(OpenRow):
     """made_at: when it had its number; action: as the client ended it, or else the broker; ending: when that was
     asked for.
     """
@@ -229,19 +229,19 @@ class Transactions(Report[Transaction]):
         self.rows[id_] = new
 
     on = keep_time(
-        on("NEW_TXN", receive_new, "tc_id", "txn_ttl_millis", roles=_SENT)
-        | on("ADD_PARTITION_TO_TXN", receive_request, *_HALVES, "partitions", roles=_SENT)
-        | on(
+        subscribe_by_name("NEW_TXN", receive_new, "tc_id", "txn_ttl_millis", roles=_SENT)
+        | subscribe_by_name("ADD_PARTITION_TO_TXN", receive_request, *_HALVES, "partitions", roles=_SENT)
+        | subscribe_by_name(
             *("ADD_SUBSCRIPTION_TO_TXN END_TXN_ON_SUBSCRIPTION", receive_request, *_HALVES),
             *("subscription", "txn_action"),
             roles=_SENT,
         )
-        | on("END_TXN_ON_PARTITION", receive_request, *_HALVES, "topic", "txn_action", roles=_SENT)
-        | on("END_TXN", receive_request, *_HALVES, "txn_action", roles=_SENT)
-        | on("SEND", receive_request, *_HALVES, "num_messages", roles=_SENT)
-        | on("ACK", receive_request, *_HALVES, "message_id", roles=_SENT)
-        | on(_ANSWERS, receive_answer, *_HALVES, "error", roles=(Role.RESPONSE,))
-        | on("ACK_RESPONSE SEND_ERROR ERROR", receive_answer, "error", roles=(Role.RESPONSE,))
+        | subscribe_by_name("END_TXN_ON_PARTITION", receive_request, *_HALVES, "topic", "txn_action", roles=_SENT)
+        | subscribe_by_name("END_TXN", receive_request, *_HALVES, "txn_action", roles=_SENT)
+        | subscribe_by_name("SEND", receive_request, *_HALVES, "num_messages", roles=_SENT)
+        | subscribe_by_name("ACK", receive_request, *_HALVES, "message_id", roles=_SENT)
+        | subscribe_by_name(_ANSWERS, receive_answer, *_HALVES, "error", roles=(Role.RESPONSE,))
+        | subscribe_by_name("ACK_RESPONSE SEND_ERROR ERROR", receive_answer, "error", roles=(Role.RESPONSE,))
     )
 
     @classmethod

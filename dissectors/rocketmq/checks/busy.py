@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dissectors.correlator import SECOND, MessageEvent, Window, WindowTable, for_request
+from dissectors.correlator import SECOND, CountWindow, MessageEvent, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, on
-from dissectors.slotted import field, slotted
+from dissectors.rocketmq.reports.fields import ANSWERS, subscribe_by_name
+from dissectors.slotted import field, make_slotted
 
 WINDOW = 60 * SECOND
 """Nanoseconds that are looked at together."""
@@ -31,8 +31,8 @@ _ASKED = (
 )
 
 
-@slotted(frozen=False, eq=False)
-class _Window(Window):
+@make_slotted(frozen=False, eq=False)
+class _Window(CountWindow):
     """What a server answered since `begun`. is_said: whether that was too much already."""
 
     busy: int = 0
@@ -64,4 +64,6 @@ class Busy(RocketmqCheck):
             counts = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
             self.find("busy", server=event.server, errors=errors, **counts)
 
-    on = on(_ASKED, (Role.REQUEST,), receive_request) | on(_ASKED, ANSWERS, for_request(receive_answer))
+    on = subscribe_by_name(_ASKED, (Role.REQUEST,), receive_request) | subscribe_by_name(
+        _ASKED, ANSWERS, for_request(receive_answer)
+    )

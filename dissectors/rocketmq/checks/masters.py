@@ -10,7 +10,7 @@ from __future__ import annotations
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, header, on
+from dissectors.rocketmq.reports.fields import ANSWERS, header, subscribe_by_name
 from dissectors.values import number, text
 
 _MASTERS, _LEADER = "CONTROLLER_ELECT_MASTER CONTROLLER_GET_REPLICA_INFO", "CONTROLLER_GET_METADATA_INFO"
@@ -52,9 +52,9 @@ class Masters(RocketmqCheck):
         self.masters[broker] = epoch, master
 
     on = (
-        on(f"{_MASTERS} {_LEADER}", (Role.REQUEST,), receive_question, "brokerName")
-        | on(
+        subscribe_by_name(f"{_MASTERS} {_LEADER}", (Role.REQUEST,), receive_question, "brokerName")
+        | subscribe_by_name(
             *(_MASTERS, ANSWERS, for_request(receive_master), "masterBrokerId", "masterAddress", "masterEpoch"),
         )
-        | on(_LEADER, ANSWERS, for_request(receive_leader), "controllerLeaderAddress", "group")
+        | subscribe_by_name(_LEADER, ANSWERS, for_request(receive_leader), "controllerLeaderAddress", "group")
     )

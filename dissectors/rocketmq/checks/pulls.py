@@ -14,8 +14,8 @@ from typing import NamedTuple
 from dissectors.correlator import SECOND, MessageEvent, Moment, Repeats, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, PULLS, header, on
-from dissectors.slotted import slotted
+from dissectors.rocketmq.reports.fields import ANSWERS, PULLS, header, subscribe_by_name
+from dissectors.slotted import make_slotted
 from dissectors.values import number, text
 
 WINDOW = 10 * SECOND
@@ -39,7 +39,7 @@ _Queue = tuple[int, str, str, int]
 """Connection, group, topic, queue."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Moved(Repeats):
     """offset: the latest that was not there."""
 
@@ -85,7 +85,7 @@ class Pulls(RocketmqCheck):
     def come_back(self, asked: _Asked, event: MessageEvent) -> None:
         """There was nothing."""
         went_on = number(header(event.values), "nextBeginOffset", asked.offset) != asked.offset
-        took = asked.moment.until(event)
+        took = asked.moment.elapsed_until(event)
         if went_on or took is None or took > AT_ONCE:
             return
         repeats = self.empty.find_at(asked.queue, event.time)
@@ -103,10 +103,10 @@ class Pulls(RocketmqCheck):
             took = event.time - moved.begun
             self.find("moved", who=_who(asked.queue, event), offset=asked.offset, count=moved.count, took=took)
 
-    on = on(
+    on = subscribe_by_name(
         *(PULLS, (Role.REQUEST,), receive_pull, "consumerGroup", "topic", "queueId", "queueOffset", "sysFlag"),
         "suspendTimeoutMillis",
-    ) | on(PULLS, ANSWERS, for_request(receive_answer), "nextBeginOffset")
+    ) | subscribe_by_name(PULLS, ANSWERS, for_request(receive_answer), "nextBeginOffset")
 
 
 def _who(queue: _Queue, event: MessageEvent) -> str:

@@ -8,11 +8,11 @@ to %DLQ%group instead. Where sending back fails, the consumer sends it as a new 
 
 from __future__ import annotations
 
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Window, WindowTable
+from dissectors.correlator import SECOND, BoundedTable, CountWindow, MessageEvent, WindowTable
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ASKS, header, on
-from dissectors.slotted import field, slotted
+from dissectors.rocketmq.reports.fields import ASKS, header, subscribe_by_name
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, text
 
 WINDOW = 60 * SECOND
@@ -34,8 +34,8 @@ _BACK, _DEAD = "CONSUMER_SEND_MSG_BACK", "%DLQ%"
 _SENDS = "SEND_MESSAGE SEND_MESSAGE_V2 SEND_BATCH_MESSAGE"
 
 
-@slotted(frozen=False, eq=False)
-class _Window(Window):
+@make_slotted(frozen=False, eq=False)
+class _Window(CountWindow):
     """What a group sent back since `begun`. is_said: whether that was too much already."""
 
     different: set[str] = field(default_factory=set)
@@ -80,7 +80,7 @@ class Redelivery(RocketmqCheck):
             took, different = event.time - window.begun, len(window.different)
             self.find("storm", group=group, count=window.count, took=took, different=different)
 
-    on = on(
+    on = subscribe_by_name(
         *(_BACK, (Role.REQUEST,), receive_back, "group", "originMsgId", "offset", "maxReconsumeTimes"),
         "delayLevel",
-    ) | on(_SENDS, ASKS, receive_send, "topic")
+    ) | subscribe_by_name(_SENDS, ASKS, receive_send, "topic")

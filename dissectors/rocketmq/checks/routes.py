@@ -12,7 +12,7 @@ from __future__ import annotations
 from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, header, on
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, header, subscribe_by_name
 from dissectors.values import text
 
 TOPIC_NOT_EXIST, NOT_SUPPORTED = 17, 3
@@ -84,10 +84,10 @@ class Routes(RocketmqCheck):
             self.find("refused", broker=broker, error=event.error[1])
 
     on = (
-        on(_ASK, (Role.REQUEST,), receive_question, "topic")
-        | on(_ASK, ANSWERS, for_request(receive_route))
-        | on(_REGISTER, (Role.REQUEST,), receive_register, "brokerName", "brokerAddr")
-        | on(_REGISTER, ANSWERS, for_request(receive_registered))
-        | on(_UNREGISTER, ASKS, receive_unregister)
-        | on(_DELETE, (Role.REQUEST,), receive_delete, "topic")
+        subscribe_by_name(_ASK, (Role.REQUEST,), receive_question, "topic")
+        | subscribe_by_name(_ASK, ANSWERS, for_request(receive_route))
+        | subscribe_by_name(_REGISTER, (Role.REQUEST,), receive_register, "brokerName", "brokerAddr")
+        | subscribe_by_name(_REGISTER, ANSWERS, for_request(receive_registered))
+        | subscribe_by_name(_UNREGISTER, ASKS, receive_unregister)
+        | subscribe_by_name(_DELETE, (Role.REQUEST,), receive_delete, "topic")
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dissectors.guide import Page
 from dissectors.rocketmq.tables import table
-from dissectors.wire.guide.shelf import listed
+from dissectors.wire.guide.shelf import list_page
 from dissectors.wire.guide.text import INDENT, columns
 
 _PER_LINE = 6
@@ -38,7 +38,7 @@ def responses_page() -> Page:
     ]
     gone = {int(code) for code in table("guide")["formerResponses"]} - set(codes_by_name().values())
     rows += [(f"{code}", "", "", _former(code)) for code in sorted(gone)]
-    page = listed(("code", "name", "what", "formerly"), rows, "responses")
+    page = list_page(("code", "name", "what", "formerly"), rows, "responses")
     lines = [
         f"{code:>6}  {name}" + (f": {said}" if said else "") + (f" (formerly {former})" if former else "")
         for code, name, said, former in rows
@@ -48,7 +48,7 @@ def responses_page() -> Page:
 
 def languages_page() -> Page:
     """Languages by their number in a binary header; JSON has the name."""
-    return listed(("number", "name"), list(table("names")["languages"].items()), "languages")
+    return list_page(("number", "name"), list(table("names")["languages"].items()), "languages")
 
 
 def versions_page() -> Page:
@@ -75,4 +75,4 @@ def properties_page() -> Page:
 def topics_page() -> Page:
     """Topics of the system's own, and what the names of others begin with."""
     rows = [(name, said) for which in ("topics", "prefixes") for name, said in table("meanings")[which].items()]
-    return listed(("topic", "what"), rows, "topics")
+    return list_page(("topic", "what"), rows, "topics")

@@ -6,33 +6,33 @@ from collections.abc import Iterator
 from functools import partial
 
 from dissectors.api import Body, Context
-from dissectors.errors import Malformed, Truncated
+from dissectors.errors import MalformedField, TruncatedField
 from dissectors.field import Tree
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.ha.conversation import BEHIND, EXPECTED
 from dissectors.rocketmq.ha.fields import read_frame
 from dissectors.rocketmq.ha.forms import Frame, frame
 from dissectors.rocketmq.ha.header import kind_in, of_slave
-from dissectors.wire.message import folded, unframed
+from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.reader import Reader
 
 
 def decode(message: bytes, context: Context) -> Body:
     """The values of a frame."""
-    return folded(read(message, context))
+    return fold_tree(read(message, context))
 
 
 def read(message: bytes, context: Context) -> Tree:
     """Head and data with their places."""
-    return unframed(message, partial(_read, context=context), _doubts(message, context))
+    return read_unframed(message, partial(_read, context=context), _doubts(message, context))
 
 
 def _read(reader: Reader, context: Context) -> None:
     found = frame(reader.data, of_slave(context), kind_in(context), ended=True)
     if found == 0:
-        raise Malformed("frame", 0, "begins like none")
+        raise MalformedField("frame", 0, "begins like none")
     if not isinstance(found, Frame):
-        raise Truncated("frame", 0, -found, len(reader.data))
+        raise TruncatedField("frame", 0, -found, len(reader.data))
     read_frame(reader, found, of_slave(context))
 
 

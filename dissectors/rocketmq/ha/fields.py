@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dissectors.errors import Truncated
+from dissectors.errors import TruncatedField
 from dissectors.field import FieldSpec
 from dissectors.rocketmq.ha.forms import EPOCH, HANDSHAKE, Frame
 from dissectors.rocketmq.ha.log import read_log
@@ -34,7 +34,7 @@ def read_frame(reader: Reader, found: Frame, from_slave: bool) -> None:
     read_log(reader, found.offset)
     reader.end = before
     if there < stop:
-        raise Truncated(reader.path("data"), reader.at, stop - there, 0)
+        raise TruncatedField(reader.path("data"), reader.at, stop - there, 0)
 
 
 def _read_epochs(reader: Reader, count: int) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from dissectors.wire import INT16, INT32, INT64, leaves
 from dissectors.wire.plan import Leaf
-from dissectors.wire.specs import Layout
+from dissectors.wire.specs import LayoutSpec
 
 
 class Kind(IntEnum):
@@ -86,7 +86,7 @@ _STATE = leaves({"state": INT32})
 _EPOCHS = (*_STATE, *leaves({"size": INT32, "offset": INT64, "epoch": INT32}))
 _STARTS = leaves({"epochStartOffset": INT64, "confirmOffset": INT64})
 _FLAGS = (*_STATE, *leaves({"syncFromLastFile": INT16, "asyncLearner": INT16}))
-_LENGTH = Leaf(Layout("length", "int32"), INT32)
+_LENGTH = Leaf(LayoutSpec("length", "int32"), INT32)
 
 _CLASSIC_REPORT = Form(SLAVE_OFFSET, leaves({"offset": INT64}), 8)
 _CLASSIC = {name: Form(name, leaves({"offset": INT64, "size": INT32}), 12) for name in (TRANSFER, HEARTBEAT)}

@@ -25,7 +25,7 @@ class Frames(Framer):
 
     def length(self, message: Window, ended: bool) -> int | None:
         """Head and data."""
-        head = message.read(0, min(len(message), LOOK))
+        head = message.read_bytes(0, min(len(message), LOOK))
         kind = self.kind
         if kind is None:
             kind = kind_of(head, self.from_slave, ended=ended, opening=self.opening)
@@ -37,7 +37,7 @@ class Frames(Framer):
         self.kind = kind
         return found.size
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """As long as its head says, if that is there."""
-        found = frame(message.read(0, min(lost.start, HEAD)), self.from_slave, self.kind or Kind.CLASSIC)
+        found = frame(message.read_bytes(0, min(lost.start, HEAD)), self.from_slave, self.kind or Kind.CLASSIC)
         return found.size if isinstance(found, Frame) else 0

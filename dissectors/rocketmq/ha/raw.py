@@ -14,7 +14,7 @@ from itertools import islice
 
 from dissectors.errors import TooLarge
 from dissectors.field import Tree
-from dissectors.raw import Run
+from dissectors.raw import RawRun
 from dissectors.rocketmq.ha.chain import Link, links
 from dissectors.rocketmq.ha.fields import read_frame
 from dissectors.rocketmq.ha.forms import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER
@@ -22,9 +22,9 @@ from dissectors.rocketmq.ha.info import counted, of_topics
 from dissectors.rocketmq.ha.known import Seen, seen
 from dissectors.rocketmq.ha.log import CONTINUED, CONTINUES, size_of, spans
 from dissectors.rocketmq.stored import MESSAGES, message_at
-from dissectors.wire.budget import USUAL, Budget, allowed
+from dissectors.wire.budget import USUAL, Budget, get_allowance
 from dissectors.wire.emit import FAILURES, projection
-from dissectors.wire.message import unframed
+from dissectors.wire.message import read_unframed
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many, element
@@ -42,22 +42,22 @@ _TOPIC = frozenset({("topic",)})
 _FRAMES = Many("frames", "array")
 
 
-def line(run: Run) -> str | None:
+def line(run: RawRun) -> str | None:
     """What a slave reports, or how much log a master sends; None where it is not sure to be either."""
     known = _known(run)
     return None if known is None else f"{_NAME}: {', '.join(_told(run.data, *known))}"
 
 
-def tree(run: Run) -> Tree | None:
+def tree(run: RawRun) -> Tree | None:
     """Frame by frame; None where it is not sure to be any."""
     known = _known(run)
     if known is None:
         return None
     from_slave, found = known
-    return unframed(run.data, partial(_read, from_slave=from_slave, found=found))
+    return read_unframed(run.data, partial(_read, from_slave=from_slave, found=found))
 
 
-def _known(run: Run) -> tuple[bool, Seen] | None:
+def _known(run: RawRun) -> tuple[bool, Seen] | None:
     """Whether a slave sent it, and what it is: on the HA port if it fits, elsewhere if nothing else does."""
     if PORT in run.ports:
         from_slave = run.ports[1] == PORT
@@ -68,7 +68,7 @@ def _known(run: Run) -> tuple[bool, Seen] | None:
 
 
 def _bounds() -> tuple[int, int]:
-    size = max(allowed(), USUAL)
+    size = max(get_allowance(), USUAL)
     return size // _BYTES_A_FRAME, size // _SHARE
 
 
@@ -157,7 +157,7 @@ def _whole(reader: Reader, cut: bytes) -> bytes:
     if end is not None and cut:
         cut += end.value
         if len(cut) == size_of(cut):
-            reader.below(end, "a message of several blocks", cut).guard(MESSAGES.read, len(cut))
+            reader.read_decoded(end, "a message of several blocks", cut).guard(MESSAGES.read_items, len(cut))
         elif len(cut) < size_of(cut):
             return cut
     return b"" if begin is None else begin.value

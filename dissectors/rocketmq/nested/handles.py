@@ -18,7 +18,7 @@ from dissectors.rocketmq.nested.ids import unique_text
 from dissectors.rocketmq.nested.spelling import Spelling
 from dissectors.rocketmq.nested.topics import topic_text
 from dissectors.wire.amounts import duration_text
-from dissectors.wire.parts import Part, struct
+from dissectors.wire.parts import ValuePart, struct
 from dissectors.wire.times import milliseconds, timestamp
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
@@ -75,17 +75,17 @@ _LISTS: Mapping[str, Sequence[_Word]] = {
 LISTS = frozenset(_LISTS)
 
 
-def handle(spelling: Spelling) -> tuple[Part, ...]:
+def handle(spelling: Spelling) -> tuple[ValuePart, ...]:
     """The parts of a receipt handle; none of what is no such thing."""
     return _words(spelling, 0, len(spelling.text), _HANDLE, len(_HANDLE) - 1)
 
 
-def recall(spelling: Spelling) -> tuple[Part, ...]:
+def recall(spelling: Spelling) -> tuple[ValuePart, ...]:
     """The parts of what a recall handle is the base64 of."""
     return _words(spelling, 0, len(spelling.text), _RECALL, len(_RECALL))
 
 
-def offsets(spelling: Spelling, name: str) -> tuple[Part, ...]:
+def offsets(spelling: Spelling, name: str) -> tuple[ValuePart, ...]:
     """The entries of one of the lists in an answer to POP; none if one of them is not as it should be."""
     found = []
     for index, (start, stop) in enumerate(_pieces(spelling.text, ";", 0, len(spelling.text))):
@@ -120,7 +120,7 @@ def _pieces(text: str, separator: str, start: int, stop: int) -> Iterator[tuple[
         at = end
 
 
-def _words(spelling: Spelling, start: int, stop: int, words: Sequence[_Word], least: int) -> tuple[Part, ...]:
+def _words(spelling: Spelling, start: int, stop: int, words: Sequence[_Word], least: int) -> tuple[ValuePart, ...]:
     """Parts for the words of a text, of which there are at least `least`; a separator belongs to what is before it."""
     if stop - start > _LONGEST:
         return ()

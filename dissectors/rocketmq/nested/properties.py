@@ -14,7 +14,7 @@ from dissectors.rocketmq.nested.spelling import Spelling
 from dissectors.rocketmq.nested.words import in_form
 from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.rocketmq.tables import table
-from dissectors.wire.parts import Part
+from dissectors.wire.parts import ValuePart
 
 KIND = "property"
 """The type of a property's node."""
@@ -23,7 +23,7 @@ _MOST = 1000
 """Properties that are shown one by one; a message has a dozen."""
 
 
-def properties(spelling: Spelling) -> tuple[Part, ...]:
+def properties(spelling: Spelling) -> tuple[ValuePart, ...]:
     """Parts for the properties in a text; none where they are too many, or none at all."""
     text, found, at = spelling.text, [], 0
     if NAME_VALUE not in text:

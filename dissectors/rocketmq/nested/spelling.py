@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import accumulate
 
 from dissectors.field import FieldSpec, Label
-from dissectors.wire.parts import Part
+from dissectors.wire.parts import ValuePart
 
 _SPELT = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[\0-\x7f]"
@@ -31,15 +31,17 @@ class Spelling:
         self.text = text
         self.places = places
 
-    def part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> Part:
+    def part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> ValuePart:
         """A part of the characters from `start` to `stop`, the first `head` of them before its value."""
         first, content = self.places(start), self.places(start + head)
-        return Part(FieldSpec(name, kind), value, first, self.places(stop), content - first)
+        return ValuePart(FieldSpec(name, kind), value, first, self.places(stop), content - first)
 
-    def said(self, name: str, start: int, stop: int, kind: str, value: object, label: Label, head: int = 0) -> Part:
+    def said(
+        self, name: str, start: int, stop: int, kind: str, value: object, label: Label, head: int = 0
+    ) -> ValuePart:
         """The same, with what people read beside it."""
         first, content = self.places(start), self.places(start + head)
-        return Part(FieldSpec(name, kind, label), value, first, self.places(stop), content - first)
+        return ValuePart(FieldSpec(name, kind, label), value, first, self.places(stop), content - first)
 
 
 def plain(text: str) -> Spelling:

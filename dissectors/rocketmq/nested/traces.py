@@ -12,7 +12,7 @@ from functools import partial
 from dissectors.rocketmq.nested.spelling import Spelling
 from dissectors.rocketmq.nested.words import in_form
 from dissectors.rocketmq.tables import table
-from dissectors.wire.parts import Part, struct
+from dissectors.wire.parts import ValuePart, struct
 
 _COLUMN, _LINE = "\x01", "\x02"
 _KIND = "string"
@@ -25,9 +25,9 @@ def is_trace(text: str) -> bool:
     return text.partition(_COLUMN)[0] in table("meanings")["traces"] and _COLUMN in text
 
 
-def trace(spelling: Spelling) -> tuple[Part, ...]:
+def trace(spelling: Spelling) -> tuple[ValuePart, ...]:
     """A part for each line; none where one of them is not as it should be."""
-    found: list[Part] = []
+    found: list[ValuePart] = []
     text, at = spelling.text, 0
     while at < len(text):
         end = text.find(_LINE, at)
@@ -40,7 +40,7 @@ def trace(spelling: Spelling) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _columns(spelling: Spelling, start: int, stop: int, behind: int) -> tuple[Part, ...]:
+def _columns(spelling: Spelling, start: int, stop: int, behind: int) -> tuple[ValuePart, ...]:
     """The columns from `start` to `stop`; the last one has all that is before `behind`."""
     kind, *values = spelling.text[start:stop].split(_COLUMN)
     names = _form(kind, len(values))

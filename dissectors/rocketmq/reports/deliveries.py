@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request
 from dissectors.outstanding import Outstanding
 from dissectors.report import REPORTED, Report, ReportRow
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, header, on
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, header, subscribe_by_name
 from dissectors.rocketmq.reports.handles import Receipt, receipt, receipts
 from dissectors.rocketmq.reports.ids import MOST_IDS, RETRY, place_of, places_of, real_topic
 from dissectors.rocketmq.reports.messages import (
@@ -352,9 +352,9 @@ class Deliveries(Report[Delivery]):
             found.subject.hear(event)
 
     on = (
-        on(SINGLE_SENDS, ASKS, receive_send, *_SENT, "reconsumeTimes", "maxReconsumeTimes")
-        | on(BATCH_SEND, ASKS, receive_send, *_SENT, ("body", "messages"))
-        | on(
+        subscribe_by_name(SINGLE_SENDS, ASKS, receive_send, *_SENT, "reconsumeTimes", "maxReconsumeTimes")
+        | subscribe_by_name(BATCH_SEND, ASKS, receive_send, *_SENT, ("body", "messages"))
+        | subscribe_by_name(
             *(
                 f"{SINGLE_SENDS} {BATCH_SEND}",
                 ANSWERS,
@@ -365,23 +365,27 @@ class Deliveries(Report[Delivery]):
             ),
             *("transactionId", REPORTED),
         )
-        | on(
+        | subscribe_by_name(
             *(PULLS, ASKS, receive_read, "consumerGroup", "topic", "queueId", "sysFlag", "commitOffset", "bname"),
         )
-        | on(POPS, ASKS, receive_read, "consumerGroup", "topic", "bname")
-        | on(f"{PULLS} {POPS}", ANSWERS, for_request(receive_messages, _Reading), ("body", "messages"))
-        | on("UPDATE_CONSUMER_OFFSET", ASKS, commit, "consumerGroup", "topic", "queueId", "commitOffset", "bname")
-        | on("ACK_MESSAGE", ASKS, receive_ack, *("consumerGroup", "topic", "queueId", "offset", "extraInfo", "bname"))
-        | on("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"), ("body", "brokerName"))
-        | on(
+        | subscribe_by_name(POPS, ASKS, receive_read, "consumerGroup", "topic", "bname")
+        | subscribe_by_name(f"{PULLS} {POPS}", ANSWERS, for_request(receive_messages, _Reading), ("body", "messages"))
+        | subscribe_by_name(
+            "UPDATE_CONSUMER_OFFSET", ASKS, commit, "consumerGroup", "topic", "queueId", "commitOffset", "bname"
+        )
+        | subscribe_by_name(
+            "ACK_MESSAGE", ASKS, receive_ack, *("consumerGroup", "topic", "queueId", "offset", "extraInfo", "bname")
+        )
+        | subscribe_by_name("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"), ("body", "brokerName"))
+        | subscribe_by_name(
             *("CONSUMER_SEND_MSG_BACK", ASKS, receive_back, "offset", "group", "originMsgId", "delayLevel"),
             "maxReconsumeTimes",
         )
-        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Acking), REPORTED)
-        | on("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned, _Return), REPORTED)
-        | on("END_TRANSACTION", ASKS, end_transaction, "transactionId", "msgId", "commitOrRollback")
-        | on("RECALL_MESSAGE", ANSWERS, recall, "msgId", REPORTED)
-        | on("HEART_BEAT", ASKS, receive_beat, ("body", "consumerDataSet"))
+        | subscribe_by_name("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Acking), REPORTED)
+        | subscribe_by_name("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned, _Return), REPORTED)
+        | subscribe_by_name("END_TRANSACTION", ASKS, end_transaction, "transactionId", "msgId", "commitOrRollback")
+        | subscribe_by_name("RECALL_MESSAGE", ANSWERS, recall, "msgId", REPORTED)
+        | subscribe_by_name("HEART_BEAT", ASKS, receive_beat, ("body", "consumerDataSet"))
     )
 
     @classmethod

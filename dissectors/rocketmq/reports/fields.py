@@ -8,9 +8,9 @@ from typing import Any
 
 from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.message import Path, Role
-from dissectors.report import Row
+from dissectors.report import OpenRow
 from dissectors.rocketmq.codes import operations
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.values import struct
 
 ROCKETMQ = "rocketmq"
@@ -30,7 +30,9 @@ def codes() -> Mapping[str, int]:
     return found
 
 
-def on(names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path) -> dict[MessageKind, Subscription]:
+def subscribe_by_name(
+    names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path
+) -> dict[MessageKind, Subscription]:
     """A handler of commands (names with spaces between) in some roles, and the fields that it looks at: a text is a
     member of the header, a path is one from the top.
     """
@@ -43,8 +45,8 @@ def header(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return struct(values, "header")
 
 
-@slotted(frozen=False, eq=False)
-class Line(Row):
+@make_slotted(frozen=False, eq=False)
+class Line(OpenRow):
     """A row of what goes on for as long as the capture does: a topic, a group, a queue, a server."""
 
     def hear(self, event: MessageEvent) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, Report, ReportRow, add_name, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
-from dissectors.slotted import field, slotted
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, subscribe_by_name
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
@@ -43,7 +43,7 @@ _Queue = tuple[str, str, int]
 """Topic, broker, number."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Member(Line):
     """streams: connections with heartbeats. wishes: what it subscribes to, by topic. locks: queues that it holds."""
 
@@ -226,12 +226,12 @@ class Groups(Report[Member]):
             self.close(member)
 
     on = (
-        on(_BEAT, ASKS, receive_beat, ("body",))
-        | on(_LEAVE, ASKS, receive_leave, "clientID", "producerGroup", "consumerGroup")
-        | on(f"{_NOTIFY} {_LIST}", ASKS, receive_request, "consumerGroup")
-        | on(_LIST, ANSWERS, for_request(receive_list), ("body", "consumerIdList"))
-        | on(f"{_LOCK} {_UNLOCK}", ASKS, receive_request, ("body",))
-        | on(_LOCK, ANSWERS, for_request(receive_locks), ("body",))
+        subscribe_by_name(_BEAT, ASKS, receive_beat, ("body",))
+        | subscribe_by_name(_LEAVE, ASKS, receive_leave, "clientID", "producerGroup", "consumerGroup")
+        | subscribe_by_name(f"{_NOTIFY} {_LIST}", ASKS, receive_request, "consumerGroup")
+        | subscribe_by_name(_LIST, ANSWERS, for_request(receive_list), ("body", "consumerIdList"))
+        | subscribe_by_name(f"{_LOCK} {_UNLOCK}", ASKS, receive_request, ("body",))
+        | subscribe_by_name(_LOCK, ANSWERS, for_request(receive_locks), ("body",))
     )
 
     @classmethod

@@ -19,12 +19,12 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request, keep_time
-from dissectors.report import REPORTED, Report, ReportRow, Row, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, header, on
+from dissectors.report import REPORTED, OpenRow, Report, ReportRow, column
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, header, subscribe_by_name
 from dissectors.rocketmq.reports.handles import Receipt, handle_of, receipt, receipts
 from dissectors.rocketmq.reports.ids import MOST_IDS, id_of, properties, retry_topic
-from dissectors.slotted import slotted
-from dissectors.values import elapsed, number, struct, structs, text
+from dissectors.slotted import make_slotted
+from dissectors.values import measure_elapsed, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
@@ -46,8 +46,8 @@ class _Asked(NamedTuple):
     client: str
 
 
-@slotted(frozen=False, eq=False)
-class Pop(Row):
+@make_slotted(frozen=False, eq=False)
+class Pop(OpenRow):
     """One message of one pop. lies_in: the topic where it lies; time: the pop time, ms by the broker's clock; acked_at:
     when it was acknowledged.
     """
@@ -78,7 +78,7 @@ class Pop(Row):
     handed_back: int = column("number", "changes by which its time is over sooner", 0)
     ack_ns: int | None = column(
         *("duration", "from the answer with it to its acknowledgement"),
-        of=lambda pop: elapsed(pop.first, pop.acked_at),
+        of=lambda pop: measure_elapsed(pop.first, pop.acked_at),
     )
     handle: str | None = column("text", "the last receipt handle that was seen of it")
     error: str | None = column("text", "the first error that an acknowledgement or change was answered with")
@@ -216,12 +216,14 @@ class Pops(Report[Pop]):
             pop.until, pop.revive_queue, pop.time = until, number(said, "reviveQid"), number(said, "popTime")
 
     on = keep_time(
-        on(POPS, ASKS, receive_request, "consumerGroup")
-        | on(POPS, ANSWERS, for_request(receive_messages, _Asked), *_TOLD, ("body", "messages"))
-        | on(f"ACK_MESSAGE {_CHANGE}", ASKS, receive_ack, "consumerGroup", "topic", "queueId", "offset", "extraInfo")
-        | on("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"))
-        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Naming), REPORTED)
-        | on(_CHANGE, ANSWERS, for_request(receive_changed, _Naming), *_TOLD, REPORTED)
+        subscribe_by_name(POPS, ASKS, receive_request, "consumerGroup")
+        | subscribe_by_name(POPS, ANSWERS, for_request(receive_messages, _Asked), *_TOLD, ("body", "messages"))
+        | subscribe_by_name(
+            f"ACK_MESSAGE {_CHANGE}", ASKS, receive_ack, "consumerGroup", "topic", "queueId", "offset", "extraInfo"
+        )
+        | subscribe_by_name("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"))
+        | subscribe_by_name("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Naming), REPORTED)
+        | subscribe_by_name(_CHANGE, ANSWERS, for_request(receive_changed, _Naming), *_TOLD, REPORTED)
     )
 
     @classmethod

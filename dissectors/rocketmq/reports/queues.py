@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from dissectors.correlator import MessageEvent, for_request
 from dissectors.report import REPORTED, Report, ReportRow, add_name, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, Line, header, on
-from dissectors.slotted import slotted
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, Line, header, subscribe_by_name
+from dissectors.slotted import make_slotted
 from dissectors.values import number, text
 from dissectors.wire.amounts import count_text
 
@@ -40,7 +40,7 @@ _Key = tuple[str, str, str, int]
 """Broker, group, topic, queue."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Queue(Line):
     """Offsets are None where nobody told them. client: who pulled last. rest: messages that a broker has left."""
 
@@ -159,15 +159,15 @@ class Queues(Report[Queue]):
         row.rest = _known(values, "restNum", row.rest)
 
     on = (
-        on(PULLS, ASKS, receive_request, *_QUEUE, "queueOffset", "commitOffset", "sysFlag")
-        | on(
+        subscribe_by_name(PULLS, ASKS, receive_request, *_QUEUE, "queueOffset", "commitOffset", "sysFlag")
+        | subscribe_by_name(
             *(PULLS, ANSWERS, for_request(receive_messages), REPORTED, "nextBeginOffset", "minOffset", "maxOffset"),
         )
-        | on(POPS, ASKS, receive_request, *_QUEUE, "pollTime")
-        | on(POPS, ANSWERS, for_request(receive_messages), REPORTED, "restNum")
-        | on(_COMMIT, ASKS, receive_request, *_QUEUE, "commitOffset")
-        | on(_QUERY, ASKS, receive_request, *_QUEUE)
-        | on(_QUERY, ANSWERS, for_request(receive_offset), REPORTED, "offset")
+        | subscribe_by_name(POPS, ASKS, receive_request, *_QUEUE, "pollTime")
+        | subscribe_by_name(POPS, ANSWERS, for_request(receive_messages), REPORTED, "restNum")
+        | subscribe_by_name(_COMMIT, ASKS, receive_request, *_QUEUE, "commitOffset")
+        | subscribe_by_name(_QUERY, ASKS, receive_request, *_QUEUE)
+        | subscribe_by_name(_QUERY, ANSWERS, for_request(receive_offset), REPORTED, "offset")
     )
 
     @classmethod

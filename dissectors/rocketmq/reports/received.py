@@ -12,11 +12,11 @@ from typing import Any
 from dissectors.correlator import MessageEvent
 from dissectors.rocketmq.reports.handles import handle_of
 from dissectors.rocketmq.reports.ids import Place, properties, retry_topic
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.values import number, struct, structs, text
 
 
-@slotted
+@make_slotted
 class Found:
     """topic, queue, offset: where the group finds it; said: its properties; count: reconsumeTimes."""
 

@@ -19,8 +19,8 @@ from typing import Any
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.message import Role
 from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, add_name, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
-from dissectors.slotted import field, slotted
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, subscribe_by_name
+from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
@@ -61,7 +61,7 @@ _PARTS: Mapping[str, str] = {
 """What an address is that answers so."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Party(Line):
     """parts: what is known of its part, each with the operation by which."""
 
@@ -219,15 +219,17 @@ class Roles(Report[Party]):
             self.close(row)
 
     on = (
-        on(" ".join((*_PARTS, _ALIVE)), ASKS, receive_request)
-        | on(" ".join((*_OF_NAME_SERVERS, *_OF_CONTROLLERS, *_OF_BROKERS)), ANSWERS, receive_answer, REPORTED)
-        | on(" ".join(_OF_MESSAGES), ANSWERS, receive_answer)
-        | on(_REGISTER, ASKS, receive_request, ("header",), ("body",))
-        | on(_ASK_VERSION, ASKS, receive_request, ("header",), ("body", "counter"))
-        | on(_ALIVE, ASKS, receive_request, "brokerAddr", "brokerName", "clusterName")
-        | on(_BEAT, ASKS, receive_request, ("body",))
-        | on(f"{_ROUTE} {_CLUSTER}", ANSWERS, receive_answer, REPORTED, ("body",))
-        | on(_LEADER, ANSWERS, receive_answer, REPORTED, "controllerLeaderAddress", "peers")
+        subscribe_by_name(" ".join((*_PARTS, _ALIVE)), ASKS, receive_request)
+        | subscribe_by_name(
+            " ".join((*_OF_NAME_SERVERS, *_OF_CONTROLLERS, *_OF_BROKERS)), ANSWERS, receive_answer, REPORTED
+        )
+        | subscribe_by_name(" ".join(_OF_MESSAGES), ANSWERS, receive_answer)
+        | subscribe_by_name(_REGISTER, ASKS, receive_request, ("header",), ("body",))
+        | subscribe_by_name(_ASK_VERSION, ASKS, receive_request, ("header",), ("body", "counter"))
+        | subscribe_by_name(_ALIVE, ASKS, receive_request, "brokerAddr", "brokerName", "clusterName")
+        | subscribe_by_name(_BEAT, ASKS, receive_request, ("body",))
+        | subscribe_by_name(f"{_ROUTE} {_CLUSTER}", ANSWERS, receive_answer, REPORTED, ("body",))
+        | subscribe_by_name(_LEADER, ANSWERS, receive_answer, REPORTED, "controllerLeaderAddress", "peers")
     )
 
     @classmethod

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, column
 from dissectors.rocketmq.labels import permission
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
-from dissectors.slotted import field, slotted
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, subscribe_by_name
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
@@ -46,7 +46,7 @@ _Route = Mapping[str, _Broker]
 """By the brokers' names."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Topic(Line):
     """route: the latest, None before the first. who: the clients that asked."""
 
@@ -146,7 +146,9 @@ class Routes(Report[Topic]):
         row.state = MISSING if is_missing else REFUSED
         row.note(row.state, event)
 
-    on = on(_ASK, ASKS, receive_question, "topic") | on(_ASK, ANSWERS, for_request(receive_answer), REPORTED, ("body",))
+    on = subscribe_by_name(_ASK, ASKS, receive_question, "topic") | subscribe_by_name(
+        _ASK, ANSWERS, for_request(receive_answer), REPORTED, ("body",)
+    )
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

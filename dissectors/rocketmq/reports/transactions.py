@@ -16,8 +16,8 @@ from typing import Any
 
 from dissectors.correlator import MessageEvent, for_request
 from dissectors.message import Role
-from dissectors.report import REPORTED, Report, ReportRow, Row, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, header, on
+from dissectors.report import REPORTED, OpenRow, Report, ReportRow, column
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, header, subscribe_by_name
 from dissectors.rocketmq.reports.ids import properties
 from dissectors.rocketmq.reports.sending import (
     COMMITTED,
@@ -27,8 +27,8 @@ from dissectors.rocketmq.reports.sending import (
     is_half,
     read_send,
 )
-from dissectors.slotted import slotted
-from dissectors.values import elapsed, number, struct, structs, text
+from dissectors.slotted import make_slotted
+from dissectors.values import measure_elapsed, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
@@ -38,8 +38,8 @@ _OUTCOMES = {COMMITTED: "committed", ROLLED_BACK: "rolled back"}
 _END, _CHECK = "END_TRANSACTION", "CHECK_TRANSACTION_STATE"
 
 
-@slotted(frozen=False, eq=False)
-class Transaction(Row):
+@make_slotted(frozen=False, eq=False)
+class Transaction(OpenRow):
     """stored: when its half message was; ended: when it was committed or rolled back; checked, read: for the first
     time.
     """
@@ -60,18 +60,21 @@ class Transaction(Row):
         "text", "where the half message lies: the broker's address and the commit log's offset"
     )
     table_offset: int | None = column("number", "where it lies in the queue of half messages")
-    half_ns: int | None = column("duration", "from SEND to its answer", of=lambda row: elapsed(row.sent, row.stored))
+    half_ns: int | None = column(
+        "duration", "from SEND to its answer", of=lambda row: measure_elapsed(row.sent, row.stored)
+    )
     took_ns: int | None = column(
-        *("duration", "from SEND to the END_TRANSACTION that ended it"), of=lambda row: elapsed(row.sent, row.ended)
+        *("duration", "from SEND to the END_TRANSACTION that ended it"),
+        of=lambda row: measure_elapsed(row.sent, row.ended),
     )
     checks: int = column("number", "how often the broker asked", 0)
     check_ns: int | None = column(
-        "duration", "from SEND to the first time", of=lambda row: elapsed(row.sent, row.checked)
+        "duration", "from SEND to the first time", of=lambda row: measure_elapsed(row.sent, row.checked)
     )
     unknowns: int = column("number", "how often END_TRANSACTION said that nobody knows yet", 0)
     delivered: int = column("number", "how often it was pulled or popped", 0)
     delivery_ns: int | None = column(
-        *("duration", "from END_TRANSACTION to the first time"), of=lambda row: elapsed(row.ended, row.read)
+        *("duration", "from END_TRANSACTION to the first time"), of=lambda row: measure_elapsed(row.ended, row.read)
     )
     send: int | None = column("message", "the half message's SEND")
     end: int | None = column("message", "the END_TRANSACTION that ended it, or else the last")
@@ -170,18 +173,22 @@ class Transactions(Report[Transaction]):
                 known.note("delivered", event)
 
     on = (
-        on(SINGLE_SENDS, ASKS, receive_send, "producerGroup", "topic", "sysFlag", "properties")
-        | on(SINGLE_SENDS, ANSWERS, for_request(receive_answer), "msgId", "queueOffset", "transactionId", REPORTED)
-        | on(
+        subscribe_by_name(SINGLE_SENDS, ASKS, receive_send, "producerGroup", "topic", "sysFlag", "properties")
+        | subscribe_by_name(
+            SINGLE_SENDS, ANSWERS, for_request(receive_answer), "msgId", "queueOffset", "transactionId", REPORTED
+        )
+        | subscribe_by_name(
             *(_END, ASKS, receive_end, "transactionId", "msgId", "topic", "producerGroup", "commitOrRollback"),
             "fromTransactionCheck",
         )
-        | on(_END, ANSWERS, for_request(receive_answer), REPORTED)
-        | on(
+        | subscribe_by_name(_END, ANSWERS, for_request(receive_answer), REPORTED)
+        | subscribe_by_name(
             *(_CHECK, ASKS, receive_check, "transactionId", "msgId", "offsetMsgId", "tranStateTableOffset"),
             ("body", "messages"),
         )
-        | on("PULL_MESSAGE LITE_PULL_MESSAGE POP_MESSAGE", ANSWERS, receive_messages, ("body", "messages"))
+        | subscribe_by_name(
+            "PULL_MESSAGE LITE_PULL_MESSAGE POP_MESSAGE", ANSWERS, receive_messages, ("body", "messages")
+        )
     )
 
     @classmethod

@@ -14,7 +14,7 @@ from functools import cache
 from dissectors.api import HEADLESS, Body, Framer, MessageHeader, Role, State, Window
 from dissectors.field import FieldSpec, Tree
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import folded, unframed
+from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.part_nodes import add_parts
 from dissectors.wire.plan import leaves
 from dissectors.wire.reader import Reader
@@ -88,7 +88,7 @@ class ClientOpening(Framer):
         """
         if self._worded:
             return len(message) if ended else -1
-        prefix = message.read(0, WORD)
+        prefix = message.read_bytes(0, WORD)
         word = word_of(prefix)
         if word is None:
             return None if len(prefix) == WORD or ended else -WORD
@@ -96,10 +96,10 @@ class ClientOpening(Framer):
         if len(message) < size:
             return -size
         self._worded = True
-        rest = message.read(size, size + _LONGEST + 1)
+        rest = message.read_bytes(size, size + _LONGEST + 1)
         return size + len(rest) if rest in _ENDINGS else size
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """What follows a word goes on behind what is lost."""
         if not self._worded:
             return 0
@@ -111,24 +111,24 @@ class ServerOpening(Framer):
 
     def length(self, message: Window, ended: bool) -> int | None:
         """Its first byte tells."""
-        prefix = message.read(0, 1)
+        prefix = message.read_bytes(0, 1)
         if prefix and not is_text(prefix):
             return None
         return len(message) if ended else -1
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """A text goes on behind what is lost."""
         return len(message) if ended else -1
 
 
 def decode(message: bytes) -> Body:
     """The values of a word or of its answer."""
-    return folded(read(message))
+    return fold_tree(read(message))
 
 
 def read(message: bytes) -> Tree:
     """A word with its mask and line break, or a text."""
-    return unframed(message, _fields)
+    return read_unframed(message, _fields)
 
 
 def _fields(reader: Reader) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dissectors.kafka.records.batches.plain import Head, rows
-from dissectors.wire.flat import FlatRows, Table
+from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.varint import Unfit
 
 _WORTH_A_ROUND = 80
@@ -28,7 +28,7 @@ class Batch(NamedTuple):
     head: Head
 
 
-def read(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
+def read(batches: Sequence[Batch]) -> Sequence[FlatRows | RowTable]:
     """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
     if sum(batch.head.total for batch in batches) >= _WORTH_A_ROUND and "numpy" in sys.modules:
         from dissectors.kafka.records.batches.fast_path import tables
