@@ -13,8 +13,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tui.loader import Loader
-from tui.remembered import Remembered, place
-from tui.splash import splash
+from tui.remembered import SavedState, find_state_file
+from tui.splash import show_splash
 
 if TYPE_CHECKING:
     from analyzer.session import Session
@@ -32,9 +32,9 @@ def run(session: Session, opened: StartOptions, sniffing: LiveCapture | None = N
     """
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)  # before Textual is loaded
     memory = opened.memory if sniffing is None else sniffing.memory or None
-    remembered, loader = Remembered(place(os.environ)), Loader(session, memory)
+    remembered, loader = SavedState(find_state_file(os.environ)), Loader(session, memory)
     is_usual = opened.wanted is None and not opened.following
-    with splash(session, loader, opened, remembered) if is_usual else nullcontext():
-        from tui.app import show  # Textual is half of the start
+    with show_splash(session, loader, opened, remembered) if is_usual else nullcontext():
+        from tui.app import run_app  # Textual is half of the start
 
-        show(session, opened, remembered, loader, sniffing)
+        run_app(session, opened, remembered, loader, sniffing)

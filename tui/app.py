@@ -22,27 +22,27 @@ from textual.driver import Driver
 
 from analyzer.session import Session
 from tui import theme
-from tui.crash_guard import Fenced, Often, is_outlived
+from tui.crash_guard import CrashGuard, DefectCounter, is_survivable
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.remembered import Remembered
+from tui.remembered import SavedState
 from tui.screens.main import MainScreen
-from tui.terminal import Terminal
+from tui.terminal import TerminalDriver
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
-PATIENCE = 0.3
+STOP_TIMEOUT = 0.3
 """Seconds that the end waits for the reader."""
 
-SWITCH = 0.001
+SWITCH_INTERVAL = 0.001
 """Seconds that a thread may compute while another waits; Python's own five milliseconds can be felt in a key."""
 
-RARELY = (100_000, 50, 50)
+GC_THRESHOLDS = (100_000, 50, 50)
 """Objects more, and smaller searches, between two searches for cycles."""
 
 
-class Window(Fenced, App[Exception]):
+class TuiApp(CrashGuard, App[Exception]):
     """Shows a session; its result is the error that kept it from being read, if one did."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -57,11 +57,11 @@ class Window(Fenced, App[Exception]):
         session: Session,
         opened: StartOptions,
         *,
-        remembered: Remembered | None = None,
+        remembered: SavedState | None = None,
         loader: Loader | None = None,
         live: LiveCapture | None = None,
     ) -> None:
-        palette = theme.palette(opened.colours)
+        palette = theme.make_palette(opened.colours)
         super().__init__(ansi_color=palette.theme.ansi)
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
@@ -69,15 +69,15 @@ class Window(Fenced, App[Exception]):
         self.defect: Exception | None = None
         self.met: list[Exception] = []
         """Defects that were shown."""
-        self._often = Often()
+        self._often = DefectCounter()
         self._again: list[Session] = []
-        self._opened, self._palette, self._remembered = opened, palette, remembered or Remembered()
+        self._opened, self._palette, self._remembered = opened, palette, remembered or SavedState()
         self._live = live
         self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session), live)
 
     def get_driver_class(self) -> type[Driver]:
         """See Textual; the environment names that of a browser's page."""
-        return Terminal if constants.DRIVER is None else super().get_driver_class()
+        return TerminalDriver if constants.DRIVER is None else super().get_driver_class()
 
     def get_default_screen(self) -> MainScreen:
         """See Textual."""
@@ -88,7 +88,7 @@ class Window(Fenced, App[Exception]):
         capture; closes the session at the end. What the run before has read is closed now.
         """
         before = self.main
-        before.stop(PATIENCE)
+        before.stop(STOP_TIMEOUT)
         if not self._again:
             before._push_result_callback(before, None)  # as of all screens but the first, which nobody pushed
         self._again.append(session)
@@ -97,7 +97,7 @@ class Window(Fenced, App[Exception]):
         self.main = MainScreen(session, opened, self._palette, self._remembered, loader, self._live)
         self.main.ingest.saved = 0 if is_live else before.ingest.saved
         if is_live:
-            before.when_gone = partial(_let_go, before)
+            before.when_gone = partial(_release_run, before)
         self.switch_screen(self.main)
         return self.main
 
@@ -132,7 +132,7 @@ class Window(Fenced, App[Exception]):
             self.push_screen(BugScreen(self.main.palette, report(error), happened), then)
 
     def _handle_exception(self, error: Exception) -> None:
-        if not (is_outlived(error) and self.meet(error)):
+        if not (is_survivable(error) and self.meet(error)):
             self._end_with(error)
 
     def _end_with(self, error: Exception) -> None:
@@ -143,7 +143,7 @@ class Window(Fenced, App[Exception]):
         self._close_messages_no_wait()
 
 
-def _let_go(main: MainScreen) -> None:
+def _release_run(main: MainScreen) -> None:
     """The run of a screen that is gone: its tables go as well, whoever else still knows the session."""
     if main.ingest.is_over:
         main.session.eviction.leave(len(main.session.rows))
@@ -151,14 +151,14 @@ def _let_go(main: MainScreen) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _tune_runtime() -> Iterator[None]:
     """Threads give way sooner, and the search for cycles is rare and leaves alone what is there already: painting makes
     thousands of short-lived objects without cycles, and a full search among all others takes as long as five frames.
     """
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     gc.freeze()
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     try:
         yield
     finally:
@@ -167,16 +167,16 @@ def _undisturbed() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
-def show(
-    session: Session, opened: StartOptions, remembered: Remembered, loader: Loader, live: LiveCapture | None = None
+def run_app(
+    session: Session, opened: StartOptions, remembered: SavedState, loader: Loader, live: LiveCapture | None = None
 ) -> None:
     """See tui.run; loader: of the session, which may have begun."""
-    window = Window(session, opened, remembered=remembered, loader=loader, live=live)
-    with _undisturbed():
+    window = TuiApp(session, opened, remembered=remembered, loader=loader, live=live)
+    with _tune_runtime():
         try:
             error = window.run()
         finally:
-            window.stop(PATIENCE)
+            window.stop(STOP_TIMEOUT)
             remembered.save()
     if window.defect is not None:
         raise window.defect

@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 Call = Callable[[], object]
 
 
-class Background(threading.Thread):
+class BackgroundWorker(threading.Thread):
     """Does work, and has what comes of it dealt with where widgets are changed. A daemon: the end does not wait for it.
 
     post: has a function called there; `call_later` of a screen.
@@ -41,7 +41,7 @@ class Background(threading.Thread):
         with self._changed:
             self._drop(kind)
             if not self._over:
-                self._wishes[kind] = UNDER_WAY.begin(), lambda: partial(then, work())
+                self._wishes[kind] = PENDING_TASKS.begin(), lambda: partial(then, work())
                 self._changed.notify()
 
     def post(self, call: Call) -> None:
@@ -57,7 +57,7 @@ class Background(threading.Thread):
     def _drop(self, kind: str) -> None:
         wish = self._wishes.pop(kind, None)
         if wish is not None:
-            UNDER_WAY.end(wish[0])
+            PENDING_TASKS.end(wish[0])
 
     def stop(self) -> None:
         """Nobody wants anything any more; does not wait for what is being done."""
@@ -79,18 +79,18 @@ class Background(threading.Thread):
             try:
                 call = work()
             except Exception as error:  # raised again where defects are reported
-                call = partial(_fail, error)
+                call = partial(_raise_error, error)
             try:
                 self.post(call)
             finally:
-                UNDER_WAY.end(number)  # or rows that are due would never leave
+                PENDING_TASKS.end(number)  # or rows that are due would never leave
 
 
-def _fail(error: Exception) -> None:
+def _raise_error(error: Exception) -> None:
     raise error
 
 
-class UnderWay:
+class PendingTasks:
     """Wishes that are neither done nor forgotten, by numbers that rise. Of any thread."""
 
     def __init__(self) -> None:
@@ -122,5 +122,5 @@ class UnderWay:
             return min(self._open, default=number) >= number
 
 
-UNDER_WAY = UnderWay()
+PENDING_TASKS = PendingTasks()
 """Of all threads of the program: a page's as well as the main screen's."""

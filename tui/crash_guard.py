@@ -19,21 +19,21 @@ from textual.message_pump import MessagePump
 TOO_MANY, WITHIN = 3, 10.0
 """So many defects in so many seconds end the program."""
 
-OUTLIVED = frozenset({"_tick", "_flush_next_callbacks", "_refresh_layout", "_display"})
+SURVIVABLE_CALLERS = frozenset({"_tick", "_flush_next_callbacks", "_refresh_layout", "_display"})
 """Textual's functions that catch what is raised below them and go on afterwards: timers, what is called soon, paint."""
 
 _BEGINNING = (Compose, Mount)
 
 
 @runtime_checkable
-class CrashGuarded(Protocol):
+class DefectHandler(Protocol):
     """An App that may outlive a defect."""
 
     def meet(self, error: Exception) -> bool:
         """Shows a defect; whether the program goes on."""
 
 
-class Often:
+class DefectCounter:
     """Counts defects."""
 
     def __init__(self) -> None:
@@ -45,13 +45,13 @@ class Often:
         return len(self._times) == TOO_MANY and now - self._times[0] <= WITHIN
 
 
-def is_outlived(error: Exception) -> bool:
+def is_survivable(error: Exception) -> bool:
     """Whether who caught the exception goes on: its traceback begins there."""
     trace = error.__traceback__
-    return trace is not None and trace.tb_frame.f_code.co_name in OUTLIVED
+    return trace is not None and trace.tb_frame.f_code.co_name in SURVIVABLE_CALLERS
 
 
-class Fenced(MessagePump):
+class CrashGuard(MessagePump):
     """The first base of every app, screen and widget of ours: its handlers are fenced, and it outlives their defects.
 
     Outside of an App that is CrashGuarded nothing is fenced.
@@ -62,5 +62,5 @@ class Fenced(MessagePump):
             await super()._dispatch_message(message)
         except Exception as error:
             app = self.app
-            if isinstance(message, _BEGINNING) or not isinstance(app, CrashGuarded) or not app.meet(error):
+            if isinstance(message, _BEGINNING) or not isinstance(app, DefectHandler) or not app.meet(error):
                 raise

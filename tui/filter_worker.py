@@ -20,14 +20,14 @@ from analyzer.decode.rows import Rows
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.wire.bulk import NULL
-from tui.background import Background
-from tui.model.filter_pass import FilterPass, Some, Verdict
+from tui.background import BackgroundWorker
+from tui.model.filter_pass import FilterPass, FilterResult, RowPortion
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
 
-class Readers:
+class RowReaders:
     """The reader of rows for those who ask many: for the worker's thread alone.
 
     It remembers what messages taught by the time they were read. So there is a new one when the input has ended.
@@ -51,7 +51,7 @@ class FilterWorker:
     changed: called when a portion has been asked, with True if it was the filter's first.
     """
 
-    def __init__(self, session: Session, readers: Readers, worker: Background) -> None:
+    def __init__(self, session: Session, readers: RowReaders, worker: BackgroundWorker) -> None:
         self.filtering: FilterPass | None = None
         self._session, self._readers, self._worker = session, readers, worker
         self.changed: Callable[[bool], object] = lambda first: None
@@ -110,7 +110,7 @@ class FilterWorker:
                 filtering.end()
         self._ask()
 
-    def _take(self, filtering: FilterPass, verdict: Verdict) -> None:
+    def _take(self, filtering: FilterPass, verdict: FilterResult) -> None:
         """Takes a portion and asks for the next one, unless nobody wants it any more."""
         if filtering is not self.filtering:
             return
@@ -127,20 +127,20 @@ class FilterWorker:
         rows = None if filtering is None or filtering is self._asked else filtering.portion()
         if filtering is not None and rows is not None:
             self._asked = filtering
-            work = partial(_ask_portion, filtering.filter, rows, self._readers, self._session)
+            work = partial(_apply_filter, filtering.filter, rows, self._readers, self._session)
             self._worker.ask("filter", work, partial(self._take, filtering))
 
 
-def _ask_portion(wanted: Filter, rows: Some, readers: Readers, session: Session) -> Verdict:
+def _apply_filter(wanted: Filter, rows: RowPortion, readers: RowReaders, session: Session) -> FilterResult:
     """Asks a portion, in the worker's thread."""
     began = time.monotonic()
     reader, final = readers.get()
-    waiting = np.zeros(0, np.int64) if final else _without_answer(session, np.asarray(rows))
+    waiting = np.zeros(0, np.int64) if final else _find_unanswered(session, np.asarray(rows))
     kept = wanted.rows(reader, rows)
-    return Verdict(rows, kept, waiting, final, time.monotonic() - began)
+    return FilterResult(rows, kept, waiting, final, time.monotonic() - began)
 
 
-def _without_answer(session: Session, rows: Ints) -> Ints:
+def _find_unanswered(session: Session, rows: Ints) -> Ints:
     """Requests that no answer has been seen for. To be asked before the filter: what comes meanwhile is asked again."""
     columns = session.rows.column
     found: Ints = rows[(columns("partner")[rows] == NULL) & (columns("role")[rows] == Role.REQUEST)]

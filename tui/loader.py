@@ -36,12 +36,12 @@ from typing import NamedTuple
 
 from analyzer.capture import malloc
 from analyzer.session import Session
-from tui.background import UNDER_WAY
+from tui.background import PENDING_TASKS
 
-EARLY = 0.8
+EVICTION_SHARE = 0.8
 """The share of the memory that tables may hold at which rows begin to leave."""
 
-PATIENCE = 60.0
+EVICTION_TIMEOUT = 60.0
 """Seconds that rows whose file is gone may stay for somebody who is reading a page."""
 
 
@@ -60,13 +60,13 @@ class Growth(NamedTuple):
     pressing: bool = False
 
 
-class End(NamedTuple):
+class ReadingEnd(NamedTuple):
     """The input has ended, or `error` ended the reading."""
 
     error: Exception | None
 
 
-Tell = Callable[[Growth | End], object]
+ProgressCallback = Callable[[Growth | ReadingEnd], object]
 """Is called in the reader's thread."""
 
 
@@ -87,7 +87,7 @@ class Loader(threading.Thread):
         self._may_go_on = threading.Event()
         self._first: Growth | None = None
         self._is_known = False
-        self._tell: Tell = lambda _: None
+        self._tell: ProgressCallback = lambda _: None
 
     def begin(self, patience: float) -> Growth | None:
         """Starts the thread, if it has not been; the first rows, if they come within that many seconds."""
@@ -98,7 +98,7 @@ class Loader(threading.Thread):
         self._is_known = first is not None
         return first
 
-    def go_on(self, tell: Tell) -> None:
+    def go_on(self, tell: ProgressCallback) -> None:
         """Tells what there is besides what begin() gave, and reads on."""
         self._tell = tell
         self._may_go_on.set()
@@ -122,7 +122,7 @@ class Loader(threading.Thread):
             error = caught
         self._has_begun.set()
         self._may_go_on.wait()
-        self._say(End(error))
+        self._say(ReadingEnd(error))
 
     def stop(self, patience: float) -> None:
         """Ends the reading; waits that many seconds for it at most."""
@@ -134,12 +134,12 @@ class Loader(threading.Thread):
 
     def left(self, before: int) -> None:
         """Nobody will look at the rows before one any more, but for work that is under way."""
-        self._left.append((before, UNDER_WAY.now))
+        self._left.append((before, PENDING_TASKS.now))
 
     def _let_go(self) -> None:
         """Rows leave that nobody looks at any more."""
         before = 0
-        while self._left and UNDER_WAY.all_since(self._left[0][1]):
+        while self._left and PENDING_TASKS.all_since(self._left[0][1]):
             before = self._left.popleft()[0]
         if before:
             self._session.eviction.leave(before)
@@ -156,14 +156,14 @@ class Loader(threading.Thread):
     def _leaving(self, counted: Growth) -> Growth:
         """The same, and from which row on the rest stays."""
         session, memory = self._session, self.memory
-        first = session.eviction.due(None if memory is None else int(EARLY * memory))
+        first = session.eviction.due(None if memory is None else int(EVICTION_SHARE * memory))
         is_gone, now = session.eviction.due(None) > session.rows.first, time.monotonic()
         self._gone_since = (self._gone_since or now) if is_gone else None
-        is_late = self._gone_since is not None and now > self._gone_since + PATIENCE
+        is_late = self._gone_since is not None and now > self._gone_since + EVICTION_TIMEOUT
         is_full = memory is not None and session.eviction.held > memory
         return counted._replace(first=first, pressing=is_late or is_full)
 
-    def _say(self, told: Growth | End) -> None:
+    def _say(self, told: Growth | ReadingEnd) -> None:
         if not self._stopped.is_set():
             with contextlib.suppress(RuntimeError):  # the program has ended since
                 self._tell(told)

@@ -17,20 +17,20 @@ from typing import TypeVar, overload
 
 FOLDER, NAME = "wireanalyze", "tui.json"
 
-ENTRIES, LONGEST = 1000, 4096
+ENTRIES, LONGEST_TEXT = 1000, 4096
 """Of a list or a table so many entries are kept; longer texts, in characters, are not."""
 
-LARGEST = 1 << 20
+LARGEST_FILE = 1 << 20
 """Bytes of the file. Of what would be more, the largest is left out; what somebody else made larger is not read."""
 
-WHOLE = 1 << 53
+LARGEST_NUMBER = 1 << 53
 """Numbers are less than that on both sides of 0, where every whole one is a float."""
 
-Kept = bool | int | float | str | list[str] | dict[str, float]
+SavedValue = bool | int | float | str | list[str] | dict[str, float]
 _One = TypeVar("_One", bool, int, float, str)
 
 
-def place(environment: Mapping[str, str]) -> Path:
+def find_state_file(environment: Mapping[str, str]) -> Path:
     """The file's path by the XDG Base Directory Specification; a relative XDG_STATE_HOME counts for nothing."""
     home = environment.get("XDG_STATE_HOME", "")
     if not os.path.isabs(home):
@@ -38,13 +38,13 @@ def place(environment: Mapping[str, str]) -> Path:
     return Path(home, FOLDER, NAME)
 
 
-class Remembered:
+class SavedState:
     """Things by name. path: the file, read when the first is asked for; None: this run remembers for itself alone."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._known: dict[str, object] | None = None
-        self._changed: dict[str, Kept] = {}
+        self._changed: dict[str, SavedValue] = {}
 
     @overload
     def get(self, name: str, default: _One) -> _One: ...
@@ -52,16 +52,16 @@ class Remembered:
     def get(self, name: str, default: list[str]) -> list[str]: ...
     @overload
     def get(self, name: str, default: dict[str, float]) -> dict[str, float]: ...
-    def get(self, name: str, default: Kept) -> Kept:
+    def get(self, name: str, default: SavedValue) -> SavedValue:
         """What was kept under a name; the default where that is nothing, or of another type than the default.
 
         Lists and tables are the caller's own. Of what stands in them, what has the wrong type is left out.
         """
-        return _fitting(self._things().get(name), default)
+        return _convert(self._things().get(name), default)
 
-    def keep(self, name: str, value: Kept) -> None:
+    def keep(self, name: str, value: SavedValue) -> None:
         """Remembers a thing. Of a list or a table the first ENTRIES; a text longer than LONGEST, not at all."""
-        bounded, known = _bounded(value), self._things()
+        bounded, known = _limit_value(value), self._things()
         if bounded is not None and (type(known.get(name)), known.get(name)) != (type(bounded), bounded):
             self._changed[name] = known[name] = bounded
 
@@ -71,18 +71,18 @@ class Remembered:
         if path is not None and changed:
             with suppress(OSError, ValueError, RecursionError):
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _write(path, _text({**_read(path), **changed}))
+                _write(path, _encode_state({**_read_state(path), **changed}))
                 self._changed = {}
 
     def _things(self) -> dict[str, object]:
         if self._known is None:
-            self._known = {} if self._path is None else _read(self._path)
+            self._known = {} if self._path is None else _read_state(self._path)
         return self._known
 
 
-def _read(path: Path) -> dict[str, object]:
+def _read_state(path: Path) -> dict[str, object]:
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
+        if not path.is_file() or path.stat().st_size > LARGEST_FILE:
             return {}
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -90,10 +90,10 @@ def _read(path: Path) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _text(things: dict[str, object]) -> bytes:
+def _encode_state(things: dict[str, object]) -> bytes:
     """As JSON, in ASCII: a text may have half of a pair of surrogates."""
     parts = {name: json.dumps(thing) for name, thing in things.items()}
-    while parts and sum(len(json.dumps(name)) + len(part) + 4 for name, part in parts.items()) > LARGEST - 4:
+    while parts and sum(len(json.dumps(name)) + len(part) + 4 for name, part in parts.items()) > LARGEST_FILE - 4:
         del parts[max(parts, key=lambda name: len(parts[name]))]
     return "{{{}}}\n".format(",\n".join(f"{json.dumps(name)}: {part}" for name, part in parts.items())).encode()
 
@@ -111,7 +111,7 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
-def _fitting(thing: object, default: Kept) -> Kept:
+def _convert(thing: object, default: SavedValue) -> SavedValue:
     """The thing as one of the default's type; the default where it is none."""
     match default, thing:
         case bool(), bool():
@@ -130,28 +130,28 @@ def _fitting(thing: object, default: Kept) -> Kept:
 
 
 def _is_number(thing: object) -> bool:
-    return isinstance(thing, int | float) and not isinstance(thing, bool) and abs(thing) < WHOLE
+    return isinstance(thing, int | float) and not isinstance(thing, bool) and abs(thing) < LARGEST_NUMBER
 
 
-def _bounded(value: Kept) -> Kept | None:
+def _limit_value(value: SavedValue) -> SavedValue | None:
     match value:
         case str():
-            return value if len(value) <= LONGEST else None
+            return value if len(value) <= LONGEST_TEXT else None
         case list():
-            return [text for text in value if len(text) <= LONGEST][:ENTRIES]
+            return [text for text in value if len(text) <= LONGEST_TEXT][:ENTRIES]
         case dict():
             return dict([(name, one) for name, one in value.items() if _is_number(one)][:ENTRIES])
     return value if isinstance(value, bool) or _is_number(value) else None
 
 
-def file_path(name: str) -> str:
+def locate_file(name: str) -> str:
     """Where a file of this name stands."""
-    return str(place(os.environ).with_name(name))
+    return str(find_state_file(os.environ).with_name(name))
 
 
-def put(name: str, data: bytes) -> str | None:
+def write_file(name: str, data: bytes) -> str | None:
     """Writes a file, whole or not at all; its path, None where it cannot be written."""
-    path = file_path(name)
+    path = locate_file(name)
     hidden = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
@@ -166,7 +166,7 @@ def put(name: str, data: bytes) -> str | None:
     return path
 
 
-def short(path: str) -> str:
+def shorten_path(path: str) -> str:
     """A path for people: ~ for the user's own folder."""
     home = os.path.expanduser("~")
     return f"~{path[len(home) :]}" if home != "/" and path.startswith(f"{home}/") else path

@@ -29,7 +29,7 @@ START, END = "\x1b[200~", "\x1b[201~"
 ESCAPE, REPLACEMENT = "\x1b", "\N{REPLACEMENT CHARACTER}"
 
 
-class Pastes:
+class PasteFilter:
     """Text as it comes, in pieces, of which pastes are left without an Escape but that of their end."""
 
     def __init__(self) -> None:
@@ -58,14 +58,14 @@ class Pastes:
         return found
 
 
-class Terminal(LinuxDriver):
+class TerminalDriver(LinuxDriver):
     """Reads keys from a terminal, as Textual's does."""
 
     def run_input_thread(self) -> None:
         """See LinuxDriver."""
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
-        pastes = Pastes()
+        pastes = PasteFilter()
         is_last = False
         while not is_last:
             is_last = self.exit_event.is_set()

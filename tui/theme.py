@@ -19,10 +19,10 @@ from rich.color import Color, ColorType
 from rich.style import Style
 from textual.theme import Theme
 
-from tui.palettes import OVER, PLAIN, SIXTEEN, WORDS, chosen
+from tui.palettes import ANSI_COLOURS, OVERLAYS, PALETTES, PLAIN, resolve_palette
 
 
-class _Choice(NamedTuple):
+class _PaletteChoice(NamedTuple):
     theme: Theme
     title: str
 
@@ -50,20 +50,20 @@ def _theme(name: str, *, dark: bool, foreground: str, background: str, bar: str,
     )
 
 
-_CHOICES: Mapping[str, _Choice] = {
-    "dark": _Choice(
+_CHOICES: Mapping[str, _PaletteChoice] = {
+    "dark": _PaletteChoice(
         _theme("wire-dark", dark=True, foreground="#c8ccd4", background="#15171e", bar="#2b3040", accent="#7aa2f7"),
         "light on dark",
     ),
-    "light": _Choice(
+    "light": _PaletteChoice(
         _theme("wire-light", dark=False, foreground="#343b45", background="#fbfbfc", bar="#d9dde4", accent="#1f5fbf"),
         "dark on light",
     ),
-    "contrast": _Choice(
+    "contrast": _PaletteChoice(
         _theme("wire-contrast", dark=True, foreground="#ffffff", background="#000000", bar="#909090", accent="#ffe14d"),
         "high contrast",
     ),
-    "terminal": _Choice(
+    "terminal": _PaletteChoice(
         _theme(
             "wire-terminal",
             dark=True,
@@ -99,13 +99,13 @@ class Palette:
 
     def become(self, name: str) -> None:
         """Another palette, in the same table: whoever holds it paints in other colours from now on."""
-        self.name = chosen(name, os.environ)
+        self.name = resolve_palette(name, os.environ)
         choice = _CHOICES["terminal" if self.colourless else self.name]
         self.theme = choice.theme
-        words = PLAIN if self.colourless else WORDS[self.name]
+        words = PLAIN if self.colourless else PALETTES[self.name]
         base = Style.parse(words[""] or "none")  # Textual paints no background beneath lines that a widget makes itself
         styles = {name: Style.parse(words or "none") for name, words in words.items()}
-        self.styles |= {name: style if name in OVER else base + style for name, style in styles.items()}
+        self.styles |= {name: style if name in OVERLAYS else base + style for name, style in styles.items()}
         for name, style in self._added.items():
             self.styles[name] = self._own(style)
 
@@ -125,8 +125,10 @@ class Palette:
         Reverse is the cursor's where there are no colours of ours, so that a rule must not look like it.
         """
         style = Style.parse(words)
-        sixteen = SIXTEEN.get(self.name, ())
-        front, back = (None if self.colourless else _of(sixteen, color) for color in (style.color, style.bgcolor))
+        sixteen = ANSI_COLOURS.get(self.name, ())
+        front, back = (
+            None if self.colourless else _map_colour(sixteen, color) for color in (style.color, style.bgcolor)
+        )
         return self.styles[""] + Style(
             color=front,
             bgcolor=back,
@@ -138,13 +140,13 @@ class Palette:
         )
 
 
-def _of(sixteen: Sequence[str], color: Color | None) -> Color | None:
+def _map_colour(sixteen: Sequence[str], color: Color | None) -> Color | None:
     """A colour, as a palette has it."""
     if color is None or color.type is not ColorType.STANDARD or color.number is None or not sixteen:
         return color
     return Color.parse(sixteen[color.number])
 
 
-def palette(choice: str) -> Palette:
+def make_palette(choice: str) -> Palette:
     """The palette of a name of CHOICES; NO_COLOR overrides it."""
     return Palette(choice, colourless=bool(os.environ.get("NO_COLOR")))

@@ -21,10 +21,10 @@ from analyzer.config.model import Config
 from analyzer.decode.jsonable import Limits
 from analyzer.query.filter import Filter
 from analyzer.session import Session
-from tui.app import Window
+from tui.app import TuiApp
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.remembered import Remembered
+from tui.remembered import SavedState
 from tui.screens.main import MainScreen
 
 KAFKA = Path(__file__).parent.parent.parent / "captures" / "kafka.pcap"
@@ -36,7 +36,7 @@ Driven = Callable[["Drive"], Coroutine[Any, Any, None]]
 class Drive:
     """A window under a pilot."""
 
-    def __init__(self, window: Window, pilot: Pilot[Exception]) -> None:
+    def __init__(self, window: TuiApp, pilot: Pilot[Exception]) -> None:
         self.window, self.pilot = window, pilot
         self.expects_defects = False
 
@@ -147,7 +147,7 @@ async def driving(
     wait: bool = True,
     wanted: Filter | None = None,
     named: Mapping[str, str] | None = None,
-    remembered: Remembered | None = None,
+    remembered: SavedState | None = None,
     config: Config | None = None,
     colours: str = "dark",
     live: Callable[[Session], LiveCapture] | None = None,
@@ -157,7 +157,7 @@ async def driving(
         config = replace(config or Config(), filters=named or {})
         opened = StartOptions("test", limits or Limits(), colours, following, wanted, config)
         captured = None if live is None else live(session)
-        window = Window(session, opened, remembered=remembered, loader=Loader(session, memory), live=captured)
+        window = TuiApp(session, opened, remembered=remembered, loader=Loader(session, memory), live=captured)
         try:
             async with window.run_test(size=size) as pilot:
                 drive = Drive(window, pilot)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tui.background import UNDER_WAY, Background, Call, UnderWay
+from tui.background import PENDING_TASKS, BackgroundWorker, Call, PendingTasks
 
 PATIENCE = 30.0
 
 
 def test_only_what_began_before_is_waited_for() -> None:
-    under_way = UnderWay()
+    under_way = PendingTasks()
     assert under_way.all_since(0)
     first, second = under_way.begin(), under_way.begin()
     now = under_way.now
@@ -28,42 +28,42 @@ def test_only_what_began_before_is_waited_for() -> None:
     assert under_way.all_since(under_way.now)
 
 
-def replaced(worker: Background) -> None:
+def replaced(worker: BackgroundWorker) -> None:
     worker.ask("kind", bool, str)
 
 
-def forgotten(worker: Background) -> None:
+def forgotten(worker: BackgroundWorker) -> None:
     worker.forget("kind")
 
 
-def stopped(worker: Background) -> None:
+def stopped(worker: BackgroundWorker) -> None:
     worker.stop()
 
 
-def done(worker: Background) -> None:
+def done(worker: BackgroundWorker) -> None:
     worker.start()
 
 
 @pytest.mark.parametrize("end", [replaced, forgotten, stopped, done])
-def test_a_wish_ends_in_any_way(end: Callable[[Background], None]) -> None:
+def test_a_wish_ends_in_any_way(end: Callable[[BackgroundWorker], None]) -> None:
     posted = threading.Event()
 
     def post(_: Call) -> None:
         posted.set()
 
-    worker = Background(post)
+    worker = BackgroundWorker(post)
     worker.ask("kind", fails if end is done else bool, str)
-    now = UNDER_WAY.now
-    assert not UNDER_WAY.all_since(now)
+    now = PENDING_TASKS.now
+    assert not PENDING_TASKS.all_since(now)
     end(worker)
     if end is done:
         assert posted.wait(PATIENCE)
         worker.stop()
         worker.join(PATIENCE)
-    assert UNDER_WAY.all_since(now)
+    assert PENDING_TASKS.all_since(now)
     worker.stop()
     worker.ask("kind", bool, str)  # nobody does it any more
-    assert UNDER_WAY.all_since(UNDER_WAY.now)
+    assert PENDING_TASKS.all_since(PENDING_TASKS.now)
 
 
 def fails() -> bool:

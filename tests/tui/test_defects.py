@@ -18,11 +18,11 @@ from dissectors.kafka.dissector import Kafka
 from tests.tui.driving import Drive, drive, driven
 from tui import __path__, app
 from tui.commands import going
-from tui.crash_guard import TOO_MANY, Fenced, Often
+from tui.crash_guard import TOO_MANY, CrashGuard, DefectCounter
 from tui.screens.bug import BugScreen
 from tui.screens.chooser import Chooser
 from tui.screens.detail_view import DetailView
-from tui.screens.help import Help
+from tui.screens.help import HelpScreen
 from tui.screens.main import MainScreen
 from tui.screens.text_line import TextLine
 from tui.widgets.hexview import HexPane
@@ -146,14 +146,14 @@ async def test_a_defect_is_shown_and_the_program_goes_on(
     assert found.main.filter.in_force is not None
 
 
-def ended(window: app.Window) -> None:
+def ended(window: app.TuiApp) -> None:
     assert isinstance(window.defect, LookupError)
     assert window.return_code == 1
 
 
 def crash(test: Callable[[Drive], Coroutine[Any, Any, None]], capsys: pytest.CaptureFixture[str]) -> None:
     """Runs a test that ends with a defect, which is kept for who started the program, and nothing printed."""
-    windows: list[app.Window] = []
+    windows: list[app.TuiApp] = []
 
     async def whole(found: Drive) -> None:
         windows.append(found.window)
@@ -189,7 +189,7 @@ def test_all_of_ours_are_fenced() -> None:
         import_module(module.name)
     ours = [each for each in pumps() if each.__module__.startswith("tui.")]
     assert MainScreen in ours
-    assert [each for each in ours if not issubclass(each, Fenced)] == []
+    assert [each for each in ours if not issubclass(each, CrashGuard)] == []
 
 
 def test_it_ends_the_program_when_the_user_says_so(
@@ -240,7 +240,7 @@ def test_what_fails_while_it_is_put_together_ends_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def test(found: Drive) -> None:
-        monkeypatch.setattr(Help, "compose", broken)
+        monkeypatch.setattr(HelpScreen, "compose", broken)
         await found.pilot.press("question_mark")
         await found.pilot.pause(0.2)
 
@@ -248,7 +248,7 @@ def test_what_fails_while_it_is_put_together_ends_the_program(
 
 
 def test_rare_ones_are_no_reason_to_end() -> None:
-    often = Often()
+    often = DefectCounter()
     assert not any(often.too(at) for at in (0.0, 1.0, 10.5, 12.0, 21.0, 22.5))
     assert often.too(23.0)
 

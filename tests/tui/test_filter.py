@@ -23,7 +23,7 @@ from tests.tui.hostile import acts
 from tests.tui.screens.test_ingest import pipe
 from tui import filter_worker
 from tui.screens import ingest as screen
-from tui.screens.ask import AskLine
+from tui.screens.ask import LineDialog
 from tui.screens.bug import BugScreen
 
 MIXED = KAFKA.with_name("mixed.pcapng")
@@ -40,7 +40,7 @@ def kept_by(text: str, capture: Path = KAFKA) -> list[int]:
 @contextmanager
 def held(monkeypatch: pytest.MonkeyPatch, filters: str) -> Iterator[Event]:
     """Filters of which this is a part are not asked before the event is set."""
-    gate, ask = Event(), filter_worker._ask_portion
+    gate, ask = Event(), filter_worker._apply_filter
 
     def waiting(wanted: Filter, *rest: object) -> filter_worker.Verdict:
         if filters in wanted.text:
@@ -144,7 +144,7 @@ async def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended(found: Driv
     for text, place, why in WRONG:
         await found.ask("slash", text)
         bar = found.window.screen
-        assert isinstance(bar, AskLine)
+        assert isinstance(bar, LineDialog)
         line = bar.query_one(Input)
         assert line.value == text
         assert why in found.lines()[-2]
@@ -317,7 +317,7 @@ def test_a_defect_of_a_filter_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
             raise Odd
 
         monkeypatch.setattr(filter_worker, "_without_answer", broken)
-        monkeypatch.setattr(filter_worker.Readers, "get", broken)
+        monkeypatch.setattr(filter_worker.RowReaders, "get", broken)
         found.expects_defects = True
         await found.ask("slash", "latency > 5ms")
         await found.until(lambda: isinstance(found.window.screen, BugScreen))

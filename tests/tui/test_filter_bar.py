@@ -17,13 +17,13 @@ from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.test_filter import held, kept_by
 from tui.model import prompting
-from tui.model.names import every_name
-from tui.remembered import Remembered
+from tui.model.names import read_field_names
+from tui.remembered import SavedState
 from tui.screens import text_line
 from tui.screens.chooser import Chooser
 from tui.screens.filter_bar import FilterBar
 
-every_name()  # read once, not while a test waits
+read_field_names()  # read once, not while a test waits
 
 
 def bar(found: Drive) -> FilterBar[object]:
@@ -194,7 +194,7 @@ def test_names_that_are_still_being_read(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def waiting() -> object:
         gate.wait(30)
-        return every_name()
+        return read_field_names()
 
     monkeypatch.setattr(prompting, "every_name", waiting)
 
@@ -254,7 +254,7 @@ def test_earlier_filters(tmp_path: Path) -> None:
         await found.ask("ctrl+f", "needle")
         found.main.remembered.save()
 
-    drive(first, remembered=Remembered(path))
+    drive(first, remembered=SavedState(path))
     kept = json.loads(path.read_text())
     assert kept["filters"] == ["error", "latency > 5ms"]
     assert kept["sought"] == ["needle"]
@@ -275,7 +275,7 @@ def test_earlier_filters(tmp_path: Path) -> None:
         await found.press("ctrl+f", "up")
         assert bar(found).line.value == "needle"
 
-    drive(second, remembered=Remembered(path))
+    drive(second, remembered=SavedState(path))
 
 
 @pytest.mark.sampled(2)
@@ -291,7 +291,7 @@ def test_any_file_of_earlier_filters(tmp_path: Path, text: str) -> None:
         await found.press("escape")
         assert bar(found).line.value in ("", "\x1b]0;x\x07")
 
-    drive(test, remembered=Remembered(path))
+    drive(test, remembered=SavedState(path))
 
 
 @driven(wanted=compiled("kafka.topic == jg"))

@@ -198,7 +198,7 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "STEP", 1)
-    monkeypatch.setattr("tui.search_worker.OFTEN", 0.0)
+    monkeypatch.setattr("tui.search_worker.PROGRESS_INTERVAL", 0.0)
     said: list[str] = []
 
     async def test(found: Drive) -> None:

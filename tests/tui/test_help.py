@@ -10,7 +10,7 @@ from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, driven
 from tui.keys import KEYS
-from tui.screens.help import FILTERS, Help, fitting, help_lines
+from tui.screens.help import FILTERS, HelpScreen, filter_lines, make_help_lines
 from tui.widgets.listing import SIGN_HELP
 
 ROOT = Path(__file__).parent.parent.parent
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def texts(found: Drive) -> list[str]:
     screen = found.window.screen
-    assert isinstance(screen, Help)
+    assert isinstance(screen, HelpScreen)
     return [plain(each.line) for each in screen.pane.said]
 
 
@@ -41,13 +41,13 @@ def test_examples_of_filters_are_filters_that_filters_md_has(example: tuple[str,
 
 
 def test_words_make_it_shorter() -> None:
-    said = help_lines(SIGN_HELP, ())
+    said = make_help_lines(SIGN_HELP, ())
     for words, first in (("mark take", "mark this message"), ("bytes byte back", "one byte back"), ("MOUSE wheel", "")):
-        found = fitting(said, words)
+        found = filter_lines(said, words)
         assert 0 < len(found) < 5
         assert first in plain(found[0].line)
-    assert fitting(said, "") == said
-    assert fitting(said, "no such thing") == []
+    assert filter_lines(said, "") == said
+    assert filter_lines(said, "no such thing") == []
 
 
 @driven()

@@ -11,16 +11,16 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from analyzer.decode.bodies import decode_tree
 from dissectors.field import Field
 from tests.tui.driving import GOLDEN, Drive, drive, driven
-from tui.keys import KEYS, TITLES, bindings, footer
-from tui.model.detail import place_of
+from tui.keys import KEYS, TITLES, list_bindings, list_footer_keys
+from tui.model.detail import find_range
 
 
 def test_every_key_is_bound_once_and_told_in_help() -> None:
     for where in TITLES:
         keys = [key for row in KEYS if row.where in (where, "pane", "screen") for key in row.keys.split(",") if key]
         assert len(keys) == len(set(keys)), where
-        assert len(bindings(where)) == sum(row.where == where and bool(row.keys) for row in KEYS)
-    assert all(row.short for row in footer("list"))
+        assert len(list_bindings(where)) == sum(row.where == where and bool(row.keys) for row in KEYS)
+    assert all(row.short for row in list_footer_keys("list"))
 
 
 @driven()
@@ -147,7 +147,7 @@ async def test_folds_are_remembered_for_the_next_message_of_the_kind(found: Driv
 async def test_a_field_marks_its_bytes_and_a_byte_selects_its_field(found: Drive) -> None:
     await found.press(*FETCH, "tab", "=", "G")
     hexes, tree = found.main.hex_pane, found.main.tree_pane
-    place = place_of(selected_field(found))
+    place = find_range(selected_field(found))
     assert place is not None
     assert (hexes.at, hexes._marked) == (place.offset, (place.offset, place.offset + place.length))
     await found.press("-", "tab", "g")

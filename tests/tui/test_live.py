@@ -14,7 +14,7 @@ from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.faked import Faked
 from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tui.screens import ingest, main
-from tui.screens.chooser import Sure
+from tui.screens.chooser import ConfirmDialog
 
 LIVE = {"follow": True, "following": True, "wait": False}
 
@@ -135,7 +135,7 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
         assert "still read" in found.status()
         await found.until(lambda: not first.ingest.reading)
         await found.press("E")
-        assert isinstance(found.window.screen, Sure)
+        assert isinstance(found.window.screen, ConfirmDialog)
         await found.press("escape")
         assert found.main is first
         live.refuses = "the capturing process does not stop"
@@ -174,7 +174,7 @@ def test_leaving_asks_once_where_nobody_keeps_the_packets(tmp_path: Path, monkey
         assert not found.window._exit
         made[-1].set(captured=1_242)  # one has come since
         await found.press("s", "ctrl+c")
-        assert isinstance(found.window.screen, Sure)
+        assert isinstance(found.window.screen, ConfirmDialog)
         await found.pilot.press("q")
         await found.until(lambda: found.window._exit)
 

@@ -7,11 +7,11 @@ from textual.events import Paste
 
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, driven
-from tui.commands.palette import commands, run
-from tui.keys import KEYS, Where
+from tui.commands.palette import list_commands, run_key
+from tui.keys import KEYS, KeyPlace
 from tui.screens.chooser import Chooser
 
-PANES: tuple[Where, ...] = ("list", "tree", "hex")
+PANES: tuple[KeyPlace, ...] = ("list", "tree", "hex")
 ENDS = "quit"
 
 
@@ -32,17 +32,17 @@ async def test_all_that_can_be_done_now_is_there_with_its_key(found: Drive) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("pane", PANES)
 @driven()
-async def test_every_command_works_from_there(found: Drive, pane: Where) -> None:
+async def test_every_command_works_from_there(found: Drive, pane: KeyPlace) -> None:
     """On a real capture, without an error; whatever it opens is left again."""
     found.main.bars.panes[pane].focus()
     await found.settle()
-    for key in commands(found.main):
+    for key in list_commands(found.main):
         if key.action == ENDS or pane not in ("list", key.where):
             continue
         found.main.view.select_row(46)
         found.main.bars.panes[pane].focus()
         await found.settle()
-        run(found.main, key)
+        run_key(found.main, key)
         await found.settle()
         await found.filtered()
         for _ in range(5):

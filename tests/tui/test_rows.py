@@ -19,7 +19,7 @@ from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
 from tests.tui.screens.test_ingest import WHOLE, pipe
 from tui.commands import colouring, columns, marking, timing
-from tui.remembered import Remembered
+from tui.remembered import SavedState
 from tui.screens.columns import ColumnsScreen
 
 MIXED = KAFKA.with_name("mixed.pcapng")
@@ -58,7 +58,7 @@ async def test_marks_are_gone_to_in_both_ways(found: Drive) -> None:
     await found.press("m", "apostrophe", "quotation_mark")
     assert found.row == 500
     assert found.status().endswith("2 marked")
-    marking.unmark_all(found.main)
+    marking.clear_marks(found.main)
     await found.settle()
     assert "●" not in found.text("list")
     assert found.status() == "2 marks taken away"
@@ -166,7 +166,7 @@ async def test_none_is_ignored_any_more(found: Drive) -> None:
 
 
 def test_formats_of_time_go_round_and_are_remembered() -> None:
-    remembered = Remembered()
+    remembered = SavedState()
 
     async def test(found: Drive) -> None:
         await found.press("v")
@@ -230,7 +230,7 @@ async def test_relative_times_count_from_a_reference(found: Drive) -> None:
     assert "message 6 is no time reference any more" in found.status()
     assert seconds(line_of(found, 10)) == before
     await found.press("ctrl+t", "j", "ctrl+t")
-    timing.forget(found.main)
+    timing.clear_references(found.main)
     await found.settle()
     assert "*REF*" not in found.text("list")
 
@@ -245,7 +245,7 @@ async def test_a_reference_is_seen_where_there_is_no_room_for_times(found: Drive
 
 
 def test_columns_are_chosen_moved_and_remembered() -> None:
-    remembered = Remembered()
+    remembered = SavedState()
 
     async def test(found: Drive) -> None:
         main = found.main
@@ -257,7 +257,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
         await found.settle()
         assert "[ ] kafka.topic " in "\n".join(found.lines())
         await found.press("enter")
-        assert columns.shown(main) == [
+        assert columns.get_columns(main) == [
             "number",
             "time",
             "operation",
@@ -269,7 +269,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
         ]
         assert "[x] kafka.topic " in "\n".join(found.lines())
         await found.press("ctrl+up", "ctrl+up", "shift+up", "ctrl+down")
-        assert columns.shown(main) == [
+        assert columns.get_columns(main) == [
             "number",
             "time",
             "operation",
@@ -293,7 +293,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
     async def again(found: Drive) -> None:
         assert "kafka.topic" in found.text("list-head")
         await found.press("c", "enter", "escape")
-        assert columns.shown(found.main) is None
+        assert columns.get_columns(found.main) is None
         assert "kafka.topic" not in found.text("list-head")
 
     drive(again, size=(320, 50), remembered=remembered)
@@ -303,21 +303,21 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
 @driven(size=(200, 40), config=Config(columns={"mine": ("number", "client")}))
 async def test_sets_of_the_configuration_come_first(found: Drive) -> None:
     await found.press("c", "down", "enter")
-    assert columns.shown(found.main) == ["number", "client"]
+    assert columns.get_columns(found.main) == ["number", "client"]
     await found.press(*"set zookeeper-q", "enter", "escape")
-    assert columns.shown(found.main)[-1] == "info"  # type: ignore[index]
+    assert columns.get_columns(found.main)[-1] == "info"  # type: ignore[index]
     assert "Source" in found.text("list-head")
 
 
 @driven()
 async def test_a_column_goes_and_the_last_one_stays_what_fits(found: Drive) -> None:
-    columns.show(found.main, ["number", "client"])
+    columns.show_columns(found.main, ["number", "client"])
     await found.press("c", "down", "enter")
-    assert columns.shown(found.main) == ["client"]
+    assert columns.get_columns(found.main) == ["client"]
     await found.press("enter", "escape")
-    assert columns.shown(found.main) is None
-    columns.add(found.main, "client")
-    assert columns.shown(found.main)[-2:] == ["client", "info"]  # type: ignore[index]
+    assert columns.get_columns(found.main) is None
+    columns.add_column(found.main, "client")
+    assert columns.get_columns(found.main)[-2:] == ["client", "info"]  # type: ignore[index]
 
 
 @driven(size=(60, 12))
@@ -333,18 +333,18 @@ async def test_what_is_selected_is_seen_on_a_low_terminal(found: Drive) -> None:
 
 
 def test_remembered_columns_that_mean_nothing_are_left_out() -> None:
-    remembered = Remembered()
+    remembered = SavedState()
     remembered.keep("columns", ["number", "no.such", "client"])
 
     async def test(found: Drive) -> None:
-        assert columns.shown(found.main) == ["number", "client"]
+        assert columns.get_columns(found.main) == ["number", "client"]
 
     drive(test, remembered=remembered)
 
 
 @driven(size=(320, 40))
 async def test_columns_grow_with_what_stands_in_them(found: Drive) -> None:
-    columns.show(found.main, ["number", "client", "length"])
+    columns.show_columns(found.main, ["number", "client", "length"])
     await found.press("v")
     heads = set()
     for _ in range(19):

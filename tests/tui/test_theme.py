@@ -14,7 +14,7 @@ from tui import keys, palettes, theme
 from tui.commands import colouring
 from tui.keys import KEYS
 
-OWN = [name for name in palettes.WORDS if name != "terminal"]
+OWN = [name for name in palettes.PALETTES if name != "terminal"]
 """Themes with colours of their own."""
 NO_TEXT = frozenset({"track", "thumb"})
 LEAST = {name: 7.0 if name == "contrast" else 4.5 for name in OWN}
@@ -44,27 +44,27 @@ def coloured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("choice", OWN)
 def test_texts_can_be_read(choice: str) -> None:
-    styles = theme.palette(choice).styles
+    styles = theme.make_palette(choice).styles
     for name, style in styles.items():
-        if name not in NO_TEXT and name not in palettes.OVER:
+        if name not in NO_TEXT and name not in palettes.OVERLAYS:
             assert contrast(style) >= LEAST[choice], name
     assert contrast(styles["byte"]) >= LEAST[choice]
 
 
 @pytest.mark.parametrize("choice", OWN)
 def test_texts_can_be_read_under_the_cursor(choice: str) -> None:
-    palette = theme.palette(choice)
+    palette = theme.make_palette(choice)
     for rule in built_in_colors():
         palette.add(f"rule {rule.name}", rule.style)
     names = [name for name in palette.styles if name not in NO_TEXT and not name.startswith(("bar", "head", "tab"))]
     for name, over in product(names, ("cursor", "cursor-off")):
-        if name not in palettes.OVER and name != "highlight":
+        if name not in palettes.OVERLAYS and name != "highlight":
             assert contrast(palette.styles[name] + palette.styles[over]) >= LEAST[choice], (name, over)
 
 
 @pytest.mark.parametrize("choice", OWN)
 def test_the_sixteen_colours_can_be_read(choice: str) -> None:
-    palette = theme.palette(choice)
+    palette = theme.make_palette(choice)
     front = ["red", "green", "yellow", "blue", "magenta", "cyan", "bright_black"]
     front += [f"bright_{name}" for name in front[:-1]]
     for name in front:
@@ -76,14 +76,14 @@ def test_the_sixteen_colours_can_be_read(choice: str) -> None:
 
 
 def test_every_palette_has_every_style() -> None:
-    for words in (*palettes.WORDS.values(), palettes.PLAIN):
+    for words in (*palettes.PALETTES.values(), palettes.PLAIN):
         assert set(words) == set(palettes.DARK)
         assert set(STYLES) <= set(words)
 
 
 def test_in_a_terminal_s_own_colours_the_cursor_is_seen() -> None:
     """A rule that is reversed looks like the cursor, so it does not count where the cursor is: it covers its line."""
-    palette = theme.palette("terminal")
+    palette = theme.make_palette("terminal")
     for words, covers in (("red", False), ("reverse", True), ("bold on red", True), ("underline", False)):
         palette.add("rule", words)
         assert palette.covers("rule") is covers, words
@@ -94,7 +94,7 @@ def test_in_a_terminal_s_own_colours_the_cursor_is_seen() -> None:
 
 def test_without_colours_attributes_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    palette = theme.palette("light")
+    palette = theme.make_palette("light")
     palette.add("rule", "bold red on #00ff00 reverse")
     assert all(style.color is None and style.bgcolor is None for style in palette.styles.values())
     assert palette.styles["rule"].bold
@@ -121,7 +121,7 @@ AUTO = [
 def test_auto(environment: dict[str, str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for key, value in environment.items():
         monkeypatch.setenv(key, value)
-    assert theme.palette("auto").name == name
+    assert theme.make_palette("auto").name == name
 
 
 def test_another_palette_while_it_runs() -> None:
@@ -132,7 +132,7 @@ def test_another_palette_while_it_runs() -> None:
     async def test(found: Drive) -> None:
         main = found.main
         before, text = colours(found), found.lines()
-        colouring.choose(main)
+        colouring.choose_palette(main)
         await found.settle()
         assert "high contrast" in "\n".join(found.lines())
         await found.press(*"high", "enter")
@@ -140,10 +140,10 @@ def test_another_palette_while_it_runs() -> None:
         assert not colours(found) & before
         assert found.lines() == text
         assert main.timeline._strips
-        colouring.become(main, "terminal")
+        colouring.switch_palette(main, "terminal")
         await found.settle()
         assert found.window.native_ansi_color
-        colouring.become(main, "dark")
+        colouring.switch_palette(main, "dark")
         await found.settle()
         assert (colours(found), found.lines()) == (before, text)
         assert not found.window.native_ansi_color
@@ -155,7 +155,7 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def test(found: Drive) -> None:
-        colouring.choose(found.main)
+        colouring.choose_palette(found.main)
         await found.settle()
         assert found.window.screen is found.main
         assert found.status() == "NO_COLOR is set: there are no colours to choose"
@@ -164,5 +164,5 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_palette_has_the_command() -> None:
-    assert any(key.action == "do('colouring.choose')" and not key.keys for key in KEYS)
-    assert keys.bindings("screen")
+    assert any(key.action == "do('colouring.choose_palette')" and not key.keys for key in KEYS)
+    assert keys.list_bindings("screen")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOT_LIVE = "this is no live capture: sniff begins one"
 
 
-def pause(main: MainScreen) -> None:
+def toggle_pause(main: MainScreen) -> None:
     """The list stands still while reading goes on; or it takes over what has come."""
     if not main.ingest.reading:
         main.say("nothing comes any more: all is in the list", "bar-warning")
@@ -31,20 +31,20 @@ def pause(main: MainScreen) -> None:
     main.say("the list stands still; what comes is captured and read: Z shows it" if main.ingest.paused else "")
 
 
-def stop(main: MainScreen) -> None:
+def stop_capture(main: MainScreen) -> None:
     """Stops the capture, or begins another when it has stopped."""
     live = main.ingest.live
     if live is None:
         main.say(NOT_LIVE, "bar-warning")
     elif live.state == "stopped":
-        restart(main)
+        restart_capture(main)
     else:
         live.stop()
         main.ingest.say_title()
         main.say("capturing stops; what has been captured is still read")
 
 
-def restart(main: MainScreen) -> None:
+def restart_capture(main: MainScreen) -> None:
     """Begins another capture in the place of this one."""
     live = main.ingest.live
     if live is None:
@@ -54,23 +54,27 @@ def restart(main: MainScreen) -> None:
         _unless_lost(main, "R,ctrl+r,E,ctrl+e", "begin anew", lambda: _begin(main, found))
 
 
-def leave(main: MainScreen) -> None:
+def quit_program(main: MainScreen) -> None:
     """Ends the program."""
     _unless_lost(main, "q,ctrl+q,ctrl+c", "quit", main.app.exit)
 
 
 def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
     """Does what ends this capture; asks first where nobody keeps its packets. keys: those that say yes again."""
-    from tui.screens.chooser import Sure
+    from tui.screens.chooser import ConfirmDialog
 
     packets = main.ingest.unsaved
-    if not packets or isinstance(main.app.screen, Sure):
+    if not packets or isinstance(main.app.screen, ConfirmDialog):
         act()
         return
 
     title = f"{counted(packets, 'packet')} that nobody keeps"
-    choices = [(f"{what}: they are lost", act), ("save them first", lambda: save(main)), ("go on", lambda: None)]
-    main.open(Sure(main.palette, title, choices, keys), lambda chosen: chosen())
+    choices = [
+        (f"{what}: they are lost", act),
+        ("save them first", lambda: save_packets(main)),
+        ("go on", lambda: None),
+    ]
+    main.open(ConfirmDialog(main.palette, title, choices, keys), lambda chosen: chosen())
 
 
 def _begin(main: MainScreen, live: LiveCapture) -> None:
@@ -91,22 +95,22 @@ def _show(main: MainScreen, begun: Session | str) -> None:
         main.say(begun, "bar-error")
         return
     from analyzer.query.filter import compiled
-    from tui.app import Window
+    from tui.app import TuiApp
 
     window, listed, in_force = main.app, main.timeline.timeline, main.filter.in_force
-    assert isinstance(window, Window)
+    assert isinstance(window, TuiApp)
     fresh = window.begin_anew(begun, None if in_force is None else compiled(in_force.text, main.named), is_live=True)
     fresh.timeline.timeline.flat = listed.flat
     fresh.call_after_refresh(fresh.say, "another capture has begun")
 
 
-def save(main: MainScreen) -> None:
+def save_packets(main: MainScreen) -> None:
     """Saves all packets of the run that are still there, beside the keys."""
     import os
 
     from analyzer.capture.output import check_file
-    from tui.model.exports import unused
-    from tui.screens.ask import AskLine, Question
+    from tui.model.exports import find_unused_name
+    from tui.screens.ask import LineDialog, LineQuestion
 
     live = main.ingest.live
     if live is None:
@@ -120,15 +124,15 @@ def save(main: MainScreen) -> None:
         return path
 
     hint = "all packets captured so far, as pcapng. Enter saves, Esc leaves all as it is"
-    question = Question("the file", hint, unused("capture", ".pcapng"), read)
-    main.open(AskLine(main.palette, question), lambda path: _save(main, capture, path))
+    question = LineQuestion("the file", hint, find_unused_name("capture", ".pcapng"), read)
+    main.open(LineDialog(main.palette, question), lambda path: _save(main, capture, path))
 
 
 def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
-    from tui.background import Background
+    from tui.background import BackgroundWorker
 
     captured = live.health().captured
-    worker = Background(main.call_later)
+    worker = BackgroundWorker(main.call_later)
 
     def work() -> tuple[str, bool]:
         try:

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 from tui.theme import TITLES
 
 if TYPE_CHECKING:
-    from tui.model.colouring import Rule
+    from tui.model.colouring import CompiledRule
     from tui.screens.main import MainScreen
 
 
-def begin(main: MainScreen) -> None:
+def load_rules(main: MainScreen) -> None:
     """Reads the rules beside the keys: the filter language takes a while to be loaded."""
 
-    def work() -> tuple[list[Rule], list[str]]:
-        from tui.model.colouring import rules_of
+    def work() -> tuple[list[CompiledRule], list[str]]:
+        from tui.model.colouring import compile_rules
 
-        return rules_of(main.config.colors, main.named)
+        return compile_rules(main.config.colors, main.named)
 
     main.background.ask("rules", work, lambda found: _take(main, *found))
 
 
-def _take(main: MainScreen, rules: list[Rule], wrong: list[str]) -> None:
+def _take(main: MainScreen, rules: list[CompiledRule], wrong: list[str]) -> None:
     from rich.errors import StyleSyntaxError
 
-    from tui.model.colouring import Colouring
+    from tui.model.colouring import ColourRules
 
-    sound: list[Rule] = []
+    sound: list[CompiledRule] = []
     for rule in rules:
         try:
             main.palette.add(rule.style, rule.words)
@@ -36,7 +36,7 @@ def _take(main: MainScreen, rules: list[Rule], wrong: list[str]) -> None:
         else:
             sound.append(rule)
     listed = main.timeline
-    listed.said.colouring = Colouring(main.session, sound)
+    listed.said.colouring = ColourRules(main.session, sound)
     listed.said.colouring.grow(listed.timeline.rows, listed.timeline.first)
     listed.anew()
     if wrong:
@@ -44,7 +44,7 @@ def _take(main: MainScreen, rules: list[Rule], wrong: list[str]) -> None:
         main.say(wrong[0] + more, "bar-warning")
 
 
-def choose(main: MainScreen) -> None:
+def choose_palette(main: MainScreen) -> None:
     """Asks for one."""
     from tui.screens.chooser import Choice, Chooser
 
@@ -53,12 +53,12 @@ def choose(main: MainScreen) -> None:
         return
     choices = [Choice((("", title),), name, name) for name, title in TITLES.items()]
     at = list(TITLES).index(main.palette.name)
-    main.open(Chooser(main.palette, "colours", choices, at), lambda name: become(main, name))
+    main.open(Chooser(main.palette, "colours", choices, at), lambda name: switch_palette(main, name))
 
 
-def become(main: MainScreen, name: str) -> None:
+def switch_palette(main: MainScreen, name: str) -> None:
     """Puts a palette in force: the table that all widgets share changes, and all of them paint anew."""
-    from tui.widgets.painted import Painted
+    from tui.widgets.painted import PaintedWidget
     from tui.widgets.pane import Pane
 
     app, palette = main.app, main.palette
@@ -67,7 +67,7 @@ def become(main: MainScreen, name: str) -> None:
     app.ansi_color = palette.theme.ansi
     app.theme = palette.theme.name
     for screen in app.screen_stack:
-        for widget in screen.query(Painted):
+        for widget in screen.query(PaintedWidget):
             if isinstance(widget, Pane):
                 widget.anew()
             else:

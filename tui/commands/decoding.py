@@ -25,7 +25,7 @@ NONE = "none"
 """The protocol of what is to be left undecoded."""
 
 
-def choose(main: MainScreen) -> None:
+def choose_protocol(main: MainScreen) -> None:
     """Asks what the selected stream is, or what all of its port are."""
     place = main.timeline.selected
     if place is None:
@@ -45,16 +45,16 @@ def choose(main: MainScreen) -> None:
         for name in (*registry.names(), NONE)
     ]
 
-    main.open(Chooser(main.palette, "decode as", choices), lambda told: read_again(main, *told))
+    main.open(Chooser(main.palette, "decode as", choices), lambda told: reread_as(main, *told))
 
 
-def read_again(main: MainScreen, where: Where, protocol: str) -> None:
+def reread_as(main: MainScreen, where: Where, protocol: str) -> None:
     """Reads the capture anew with this word; says why that cannot be."""
     if main.session.packets.follows and main.ingest.reading:
         main.say("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
     from analyzer.query.filter import compiled
-    from tui.app import Window
+    from tui.app import TuiApp
 
     try:
         session = main.session.again(where, protocol)
@@ -62,21 +62,21 @@ def read_again(main: MainScreen, where: Where, protocol: str) -> None:
         main.say(str(error), "bar-warning")
     else:
         window = main.app
-        assert isinstance(window, Window)
-        flat, aim, in_force = main.timeline.timeline.flat, _aim(main), main.filter.in_force
+        assert isinstance(window, TuiApp)
+        flat, aim, in_force = main.timeline.timeline.flat, _locate_selection(main), main.filter.in_force
         fresh = window.begin_anew(session, None if in_force is None else compiled(in_force.text, main.named))
         fresh.timeline.timeline.flat = flat
-        fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{told(where)} is read as {protocol}")
+        fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{describe_target(where)} is read as {protocol}")
 
 
-def told(where: Where) -> str:
+def describe_target(where: Where) -> str:
     """Of whom something was said, for people."""
     return f"stream {where.number}" if isinstance(where, StreamNumber) else f"port {where}"
 
 
 def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -> None:
     listed = main.timeline
-    row = None if aim is None else row_at(main.session, listed.timeline.rows, *aim)
+    row = None if aim is None else find_row(main.session, listed.timeline.rows, *aim)
     if row is not None and listed.cursor <= 1:
         if listed.timeline.shows(row):
             main.view.select_row(row)
@@ -85,7 +85,7 @@ def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -
     main.call_after_refresh(main.say, said)  # after what the selection says
 
 
-def _aim(main: MainScreen) -> tuple[int, int, int] | None:
+def _locate_selection(main: MainScreen) -> tuple[int, int, int] | None:
     """Where the selected message lies: stream, side, offset."""
     place = main.timeline.selected
     if place is None:
@@ -96,7 +96,7 @@ def _aim(main: MainScreen) -> tuple[int, int, int] | None:
     return place.stream, cell("side", place.row), cell("offset", place.row)
 
 
-def row_at(session: Session, rows: int, stream: int, side: int, offset: int) -> int | None:
+def find_row(session: Session, rows: int, stream: int, side: int, offset: int) -> int | None:
     """The row of a stream in which a byte of a side lies, or the last one before it; None where the stream has none."""
     columns = session.rows
     mine = np.flatnonzero(columns.column("stream")[:rows] == stream)

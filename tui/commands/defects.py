@@ -11,23 +11,23 @@ from dissectors.field import Field
 
 if TYPE_CHECKING:
     from analyzer.session import Session
-    from tui.model.detail import Detail, Note
+    from tui.model.detail import MessageDetail, TreeNote
     from tui.screens.main import MainScreen
 
 BUG = "bug"
 """The code of such a finding."""
 
 
-def show(main: MainScreen) -> None:
+def show_bug(main: MainScreen) -> None:
     """Offers the report of the selected message's defect."""
-    lines = None if main.view.detail is None else report_of(main.session, main.view.detail)
+    lines = None if main.view.detail is None else make_bug_report(main.session, main.view.detail)
     if lines is None:
         main.say("no dissector failed at the selected message", "bar-warning")
     else:
-        offer(main, lines)
+        open_bug_report(main, lines)
 
 
-def report_of(session: Session, detail: Detail, path: Sequence[Field | Note] = ()) -> list[str] | None:
+def make_bug_report(session: Session, detail: MessageDetail, path: Sequence[Field | TreeNote] = ()) -> list[str] | None:
     """The report for a message; None where no dissector failed at it. path: of a field, which is no defect."""
     finding = next((each for each in detail.tree.findings if each.code == BUG), None)
     if finding is None or (path and isinstance(path[-1], Field)):
@@ -38,7 +38,7 @@ def report_of(session: Session, detail: Detail, path: Sequence[Field | Note] = (
     return finding_report(finding, f"{name} {header.operation or header.code}{version} {header.role.name.lower()}")
 
 
-def offer(main: MainScreen, lines: Sequence[str]) -> None:
+def open_bug_report(main: MainScreen, lines: Sequence[str]) -> None:
     """Shows a report."""
     from tui.screens.bug import BugScreen
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
 
-def partner(main: MainScreen) -> None:
+def go_to_partner(main: MainScreen) -> None:
     """Selects the other half of the exchange."""
     row = None if main.view.detail is None else main.view.detail.partner
     if row is None or row >= main.timeline.timeline.rows:
@@ -17,9 +17,9 @@ def partner(main: MainScreen) -> None:
         main.view.select_row(row, "its partner, ")
 
 
-def number(main: MainScreen) -> None:
+def go_to_number(main: MainScreen) -> None:
     """Asks for a number and goes there."""
-    from tui.screens.ask import AskNumber
+    from tui.screens.ask import NumberDialog
 
     def go(number: int | None) -> None:
         rows = main.timeline.timeline.rows
@@ -30,22 +30,22 @@ def number(main: MainScreen) -> None:
         else:
             main.say(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
 
-    main.app.push_screen(AskNumber(main.timeline.timeline.rows), go)
+    main.app.push_screen(NumberDialog(main.timeline.timeline.rows), go)
 
 
-def back(main: MainScreen) -> None:
+def go_back(main: MainScreen) -> None:
     """To where one was before the last jump."""
     listed = main.timeline
-    _go(main, listed.jumps.back(listed.around, listed.timeline.shows), "back")
+    _go_to_row(main, listed.jumps.back(listed.around, listed.timeline.shows), "back")
 
 
-def forward(main: MainScreen) -> None:
+def go_forward(main: MainScreen) -> None:
     """To where one was before going back."""
     listed = main.timeline
-    _go(main, listed.jumps.forward(listed.around, listed.timeline.shows), "forward")
+    _go_to_row(main, listed.jumps.forward(listed.around, listed.timeline.shows), "forward")
 
 
-def _go(main: MainScreen, row: int | None, way: str) -> None:
+def _go_to_row(main: MainScreen, row: int | None, way: str) -> None:
     if row is None:
         main.say(f"there is nothing to go {way} to", "bar-warning")
     else:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyzer.render.amounts import counted
-from tui.model.marks import toggle
+from tui.model.marks import toggle_row
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
 
-def mark(main: MainScreen) -> None:
+def toggle_mark(main: MainScreen) -> None:
     """Marks the selected message, or takes its mark away."""
-    row = selected(main)
+    row = find_selected_row(main)
     if row is not None:
-        is_marked = toggle(main.timeline.said.marks.marked, row)
+        is_marked = toggle_row(main.timeline.said.marks.marked, row)
         main.timeline.paint_row(row)
         main.say(f"message {row + 1} is {'marked' if is_marked else 'no longer marked'}")
 
 
-def unmark_all(main: MainScreen) -> None:
+def clear_marks(main: MainScreen) -> None:
     """No message is marked any more."""
     marked = main.timeline.said.marks.marked
     count = len(marked)
@@ -29,17 +29,17 @@ def unmark_all(main: MainScreen) -> None:
     main.say(f"{counted(count, 'mark')} taken away" if count else "no message is marked")
 
 
-def following(main: MainScreen) -> None:
+def go_to_next_mark(main: MainScreen) -> None:
     """To the next marked message, round the end."""
-    _go(main, forward=True)
+    _go_to_mark(main, forward=True)
 
 
-def previous(main: MainScreen) -> None:
+def go_to_previous_mark(main: MainScreen) -> None:
     """To the one before, round the beginning."""
-    _go(main, forward=False)
+    _go_to_mark(main, forward=False)
 
 
-def _go(main: MainScreen, *, forward: bool) -> None:
+def _go_to_mark(main: MainScreen, *, forward: bool) -> None:
     listed = main.timeline
     marks = listed.said.marks
     row = marks.next(listed.around, listed.timeline.shows, forward=forward)
@@ -51,31 +51,31 @@ def _go(main: MainScreen, *, forward: bool) -> None:
         main.say("no message is marked: m marks one", "bar-warning")
 
 
-def ignore(main: MainScreen) -> None:
+def toggle_ignored(main: MainScreen) -> None:
     """Leaves the selected message out of all that looks at messages, or takes it in again."""
-    row = selected(main)
+    row = find_selected_row(main)
     if row is not None:
-        is_ignored = toggle(main.timeline.ignored, row)
-        _changed(main, row)
+        is_ignored = toggle_row(main.timeline.ignored, row)
+        _refresh_rows(main, row)
         main.say(f"message {row + 1} is {'ignored: it is not decoded' if is_ignored else 'no longer ignored'}")
 
 
-def ignore_none(main: MainScreen) -> None:
+def clear_ignored(main: MainScreen) -> None:
     """No message is ignored any more."""
     count = len(main.timeline.ignored)
     main.timeline.ignored.clear()
-    _changed(main, None)
+    _refresh_rows(main, None)
     main.say(f"{counted(count, 'message')} no longer ignored" if count else "no message is ignored")
 
 
-def _changed(main: MainScreen, row: int | None) -> None:
+def _refresh_rows(main: MainScreen, row: int | None) -> None:
     if row is None:
         main.timeline.anew()
     main.timeline.paint_row(row)
     main.view.look_again()
 
 
-def selected(main: MainScreen) -> int | None:
+def find_selected_row(main: MainScreen) -> int | None:
     """The selected row; None where there is none, which is said."""
     place = main.timeline.selected
     if place is None or place.row is None:

@@ -4,50 +4,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.keys import KEYS, Key, Where
+from tui.keys import KEYS, KeyBinding, KeyPlace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.keys import Key
+    from tui.keys import KeyBinding
     from tui.screens.main import MainScreen
 
 
-def show(main: MainScreen) -> None:
+def open_palette(main: MainScreen) -> None:
     """Opens the list of what can be done now: everywhere, and in the pane that has the focus."""
     from tui.screens.chooser import Choice, Chooser
 
-    choices = [Choice((("", key.help),), key, key.shown) for key in commands(main)]
-    main.open(Chooser(main.palette, "commands", choices), lambda key: run(main, key))
+    choices = [Choice((("", key.help),), key, key.shown) for key in list_commands(main)]
+    main.open(Chooser(main.palette, "commands", choices), lambda key: run_key(main, key))
 
 
-def commands(main: MainScreen) -> Sequence[Key]:
+def list_commands(main: MainScreen) -> Sequence[KeyBinding]:
     """What can be done now, but for what opens this list; what moves the cursor comes last."""
     mine = main.bars.focused_name
-    order: dict[Where, int] = {"screen": 0, mine: 1, "pane": 2}
-    found = [key for key in KEYS if key.where in order and key.action != "do('palette.show')"]
+    order: dict[KeyPlace, int] = {"screen": 0, mine: 1, "pane": 2}
+    found = [key for key in KEYS if key.where in order and key.action != "do('palette.open_palette')"]
     return sorted(found, key=lambda key: order[key.where])
 
 
-def run(main: MainScreen, key: Key) -> None:
+def run_key(main: MainScreen, key: KeyBinding) -> None:
     """Does what a key does."""
     place = main if key.where == "screen" else main.bars.focused
     main.call_later(place.run_action, key.action)
 
 
-def keys(main: MainScreen) -> None:
+def open_help(main: MainScreen) -> None:
     """Opens it."""
-    from tui.commands.palette import run
-    from tui.screens.help import Help
+    from tui.commands.palette import run_key
+    from tui.screens.help import HelpScreen
 
-    def chosen(key: Key | None) -> None:
+    def chosen(key: KeyBinding | None) -> None:
         if key is None:
             return
         pane = main.bars.panes.get(key.where)
         if pane is not None:
             pane.focus()
         if pane is not None or key.where in ("screen", "pane"):
-            run(main, key)
+            run_key(main, key)
 
     colouring = main.timeline.said.colouring
-    main.app.push_screen(Help(main.palette, () if colouring is None else colouring.rules), chosen)
+    main.app.push_screen(HelpScreen(main.palette, () if colouring is None else colouring.rules), chosen)

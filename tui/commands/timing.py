@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
-from tui.commands.marking import selected
-from tui.model.times import TIME_FORMAT
+from tui.commands.marking import find_selected_row
+from tui.model.times import TIME_FORMAT_KEY
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
-FORMS: tuple[TimeFormat | None, ...] = (None, *TIME_FORMATS)
+FORMAT_ORDER: tuple[TimeFormat | None, ...] = (None, *TIME_FORMATS)
 
-SAID = {
+FORMAT_TITLES = {
     None: "clock",
     "iso": "date and clock, UTC",
     "relative": "seconds since the first packet, or the reference (Ctrl+T) before",
@@ -22,33 +22,33 @@ SAID = {
 }
 
 
-def cycle(main: MainScreen) -> None:
+def cycle_time_format(main: MainScreen) -> None:
     """The next format."""
     times = main.timeline.said.times
-    times.form = FORMS[(FORMS.index(times.form) + 1) % len(FORMS)]
-    main.remembered.keep(TIME_FORMAT, times.form or "")
-    _changed(main)
-    main.say(f"times: {SAID[times.form]}")
+    times.form = FORMAT_ORDER[(FORMAT_ORDER.index(times.form) + 1) % len(FORMAT_ORDER)]
+    main.remembered.keep(TIME_FORMAT_KEY, times.form or "")
+    _refresh_times(main)
+    main.say(f"times: {FORMAT_TITLES[times.form]}")
 
 
-def reference(main: MainScreen) -> None:
+def toggle_reference(main: MainScreen) -> None:
     """Makes the selected message one from which relative times count, or an ordinary one."""
-    row = selected(main)
+    row = find_selected_row(main)
     if row is None:
         return
     times = main.timeline.said.times
     said = f"message {row + 1} is {'a time reference' if times.toggle(row) else 'no time reference any more'}"
-    _changed(main)
+    _refresh_times(main)
     main.say(said if times.form == "relative" else f"{said}: relative times count from it, t shows them")
 
 
-def forget(main: MainScreen) -> None:
+def clear_references(main: MainScreen) -> None:
     """No message is a reference any more."""
     main.timeline.said.times.forget()
-    _changed(main)
+    _refresh_times(main)
     main.say("relative times count from the first packet")
 
 
-def _changed(main: MainScreen) -> None:
+def _refresh_times(main: MainScreen) -> None:
     main.timeline.anew()
     main.say_heads()

@@ -11,14 +11,14 @@ from itertools import accumulate
 from typing import NamedTuple
 
 
-class Spot(NamedTuple):
+class FoldLine(NamedTuple):
     """A line: `beneath` counts the lines beneath the head from 1; 0 is the head's own."""
 
     head: int
     beneath: int
 
 
-class Accordion:
+class FoldList:
     """`heads` things, numbered from 0, of which some are unfolded."""
 
     def __init__(self, heads: int = 0) -> None:
@@ -75,16 +75,16 @@ class Accordion:
             return head
         return self._lines()[place - 1] + self._heights[place - 1] + head - self._unfolded[place - 1]
 
-    def at(self, line: int) -> Spot:
+    def at(self, line: int) -> FoldLine:
         """What a line shows."""
         place = bisect_right(self._lines(), line) - 1
         if place < 0:
-            return Spot(line, 0)
+            return FoldLine(line, 0)
         behind = line - self._lines()[place]
         height = self._heights[place]
         if behind <= height:
-            return Spot(self._unfolded[place], behind)
-        return Spot(self._unfolded[place] + behind - height, 0)
+            return FoldLine(self._unfolded[place], behind)
+        return FoldLine(self._unfolded[place] + behind - height, 0)
 
     def _lines(self) -> list[int]:
         """The line of each unfolded head."""

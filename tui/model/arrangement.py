@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple, TypeGuard
 
 from dissectors.slotted import field, slotted
-from tui.remembered import Remembered
+from tui.remembered import SavedState
 
 LEAST_WIDTH, LEAST_HEIGHT = 20, 5
 """Cells of a terminal in which there is anything to see."""
@@ -57,8 +57,8 @@ class Divider:
 
     box: Box
     upright: bool
-    before: frozenset[Name]
-    after: frozenset[Name]
+    before: frozenset[PaneName]
+    after: frozenset[PaneName]
     sizes: Mapping[str, int]
     at: int
     least: tuple[int, int]
@@ -71,14 +71,14 @@ class Divider:
 
 
 @slotted
-class Laid:
+class PaneLayout:
     """Boxes of an area: heads and panes by the pane's name, only of those that are seen."""
 
-    heads: dict[Name, Box] = field(default_factory=dict)
-    panes: dict[Name, Box] = field(default_factory=dict)
+    heads: dict[PaneName, Box] = field(default_factory=dict)
+    panes: dict[PaneName, Box] = field(default_factory=dict)
     dividers: list[Divider] = field(default_factory=list)
 
-    def divider(self, pane: Name, *, upright: bool) -> Divider | None:
+    def divider(self, pane: PaneName, *, upright: bool) -> Divider | None:
         """The one that a pane's size is changed by: behind it, or before it if it is the last."""
         fitting = [divider for divider in self.dividers if divider.upright == upright]
         behind = next((divider for divider in fitting if pane in divider.before), None)
@@ -89,13 +89,13 @@ class Laid:
 class Arrangement:
     """What the user has chosen. shares: weights of parts, of those groups in which a divider was moved."""
 
-    mode: Mode = "auto"
+    mode: LayoutMode = "auto"
     shares: Mapping[str, int] = field(default_factory=dict)
-    hidden: frozenset[Name] = frozenset()
+    hidden: frozenset[PaneName] = frozenset()
     zoomed: bool = False
 
     @classmethod
-    def recalled(cls, remembered: Remembered) -> Arrangement:
+    def recalled(cls, remembered: SavedState) -> Arrangement:
         """As it was when the program was last ended."""
         mode, hidden = remembered.get("layout", "auto"), frozenset(filter(_is_name, remembered.get("hidden", [])))
         weights = {name: int(weight) for name, weight in remembered.get("shares", {}).items()}
@@ -105,14 +105,14 @@ class Arrangement:
             hidden if len(hidden) < len(PANES) else frozenset(),
         )
 
-    def keep(self, remembered: Remembered) -> None:
+    def keep(self, remembered: SavedState) -> None:
         """Has it recalled the next time, but for the zoom."""
         remembered.keep("layout", self.mode)
         remembered.keep("hidden", sorted(self.hidden))
         remembered.keep("shares", dict(self.shares))
 
     @property
-    def shown(self) -> list[Name]:
+    def shown(self) -> list[PaneName]:
         """The panes that are not hidden, in the order in which they get the focus."""
         return [name for name in PANES if name not in self.hidden]
 
@@ -121,18 +121,18 @@ class Arrangement:
         modes = list(MODES)
         return replace(self, mode=modes[(modes.index(self.mode) + 1) % len(modes)], zoomed=False)
 
-    def turned(self, pane: Name, *, shown: bool) -> Arrangement:
+    def turned(self, pane: PaneName, *, shown: bool) -> Arrangement:
         """With a pane shown or hidden; the last one stays."""
         hidden = self.hidden - {pane} if shown else self.hidden | {pane}
         return self if len(hidden) == len(PANES) else replace(self, hidden=hidden)
 
-    def laid(self, width: int, height: int, focus: Name) -> Laid:
+    def laid(self, width: int, height: int, focus: PaneName) -> PaneLayout:
         """Boxes that cover an area of at least one cell; `focus`: the pane that stands alone if only one does."""
-        part = seen(self._shape(width), self.hidden)
-        needed = least(part)
+        part = drop_hidden(self._shape(width), self.hidden)
+        needed = measure_least(part)
         if self.zoomed or needed[0] > width or needed[1] > height:
             part = self.shown[0] if focus in self.hidden else focus
-        found = Laid()
+        found = PaneLayout()
         self._lay(part, Box(0, 0, width, height), found)
         return found
 
@@ -144,48 +144,48 @@ class Arrangement:
         wanted = sizes[first] + to - divider.position
         sizes[first] = max(divider.least[0], min(wanted, both - divider.least[1]))
         sizes[second] = both - sizes[first]
-        group = next(group for group in groups(self._shape(width)) if names[0] in group.parts)
+        group = next(group for group in walk_groups(self._shape(width)) if names[0] in group.parts)
         before = self._weights(group, width, sum(sizes))
         whole = sum(before[name] for name in names)
         shares = {name: max(1, min(weight * sum(sizes) // whole, HEAVIEST)) for name, weight in before.items()}
         return replace(self, shares={**self.shares, **shares, **dict(zip(names, sizes, strict=True))})
 
-    def _shape(self, width: int) -> Group:
+    def _shape(self, width: int) -> PaneGroup:
         mode = self.mode
         return SHAPES[("beside" if width >= WIDE else "mixed") if mode == "auto" else mode]
 
-    def _lay(self, part: Part, box: Box, found: Laid) -> None:
+    def _lay(self, part: LayoutPart, box: Box, found: PaneLayout) -> None:
         """Puts the boxes of a part that has been given a box into `found`."""
-        if isinstance(part, Group):
+        if isinstance(part, PaneGroup):
             self._lay_group(part, box, found)
         else:
             head = min(box.height - 1, 1)
             found.heads[part] = box._replace(height=head)
             found.panes[part] = box._replace(y=box.y + head, height=box.height - head)
 
-    def _lay_group(self, group: Group, box: Box, found: Laid) -> None:
+    def _lay_group(self, group: PaneGroup, box: Box, found: PaneLayout) -> None:
         upright, parts = group.upright, list(group.parts.values())
         room = (box.width if upright else box.height) - len(parts) + 1
-        smallest = [least(part)[0 if upright else 1] for part in parts]
-        sizes = apportioned(room, list(self._weights(group, box.width, room).values()), smallest)
+        smallest = [measure_least(part)[0 if upright else 1] for part in parts]
+        sizes = apportion(room, list(self._weights(group, box.width, room).values()), smallest)
         named = dict(zip(group.parts, sizes, strict=True))
         for at, part in enumerate(parts):
             if at:
-                sides = frozenset(panes(parts[at - 1])), frozenset(panes(part))
-                line = _slice(box, upright, sum(sizes[:at]) + at - 1, 1)
+                sides = frozenset(walk_panes(parts[at - 1])), frozenset(walk_panes(part))
+                line = _slice_box(box, upright, sum(sizes[:at]) + at - 1, 1)
                 found.dividers.append(Divider(line, upright, *sides, named, at, (smallest[at - 1], smallest[at])))
-            self._lay(part, _slice(box, upright, sum(sizes[:at]) + at, sizes[at]), found)
+            self._lay(part, _slice_box(box, upright, sum(sizes[:at]) + at, sizes[at]), found)
         if not upright:
-            _join(found.dividers)
+            _mark_joints(found.dividers)
 
-    def _weights(self, group: Group, width: int, room: int) -> dict[str, int]:
+    def _weights(self, group: PaneGroup, width: int, room: int) -> dict[str, int]:
         """Those of a group's parts. width: the area's; room: cells that they share."""
         if all(name in self.shares for name in group.parts):
             return {name: self.shares[name] for name in group.parts}
         if not group.upright:
             return {name: ABOVE[name] for name in group.parts}
         beside = dict(zip(PANES, VAST_LIST_TO_TREE if width >= VAST else LIST_TO_TREE, strict=False))
-        weights = {name: beside.get(_one(part), 0) for name, part in group.parts.items()}
+        weights = {name: beside.get(_first_pane(part), 0) for name, part in group.parts.items()}
         if all(weights.values()):
             return weights
         for_bytes = min(MORE_BYTES if width >= VAST else BYTES, room * 3 // 5)
@@ -193,18 +193,18 @@ class Arrangement:
         return {name: max(weight * (room - for_bytes) or whole * for_bytes, 1) for name, weight in weights.items()}
 
 
-def _one(part: Part) -> Name:
-    return next(panes(part))
+def _first_pane(part: LayoutPart) -> PaneName:
+    return next(walk_panes(part))
 
 
-def _slice(box: Box, upright: bool, at: int, size: int) -> Box:
+def _slice_box(box: Box, upright: bool, at: int, size: int) -> Box:
     """`size` columns of a box from column `at` on, or lines."""
     if upright:
         return box._replace(x=box.x + at, width=size)
     return box._replace(y=box.y + at, height=size)
 
 
-def _join(dividers: list[Divider]) -> None:
+def _mark_joints(dividers: list[Divider]) -> None:
     """Tells level dividers where an upright one begins just below."""
     for index, level in enumerate(dividers):
         below = [each.box.x - level.box.x for each in dividers if each.upright and each.box.y == level.box.y + 1]
@@ -212,19 +212,19 @@ def _join(dividers: list[Divider]) -> None:
             dividers[index] = replace(level, joint=below[0])
 
 
-def _is_name(text: str) -> TypeGuard[Name]:
+def _is_name(text: str) -> TypeGuard[PaneName]:
     return text in PANES
 
 
-def _is_mode(text: str) -> TypeGuard[Mode]:
+def _is_mode(text: str) -> TypeGuard[LayoutMode]:
     return text in MODES
 
 
-Name = Literal["list", "tree", "hex"]
-Mode = Literal["auto", "beside", "stacked", "mixed"]
+PaneName = Literal["list", "tree", "hex"]
+LayoutMode = Literal["auto", "beside", "stacked", "mixed"]
 
-PANES: tuple[Name, ...] = ("list", "tree", "hex")
-MODES: dict[Mode, str] = {
+PANES: tuple[PaneName, ...] = ("list", "tree", "hex")
+MODES: dict[LayoutMode, str] = {
     "auto": "as the width allows",
     "beside": "side by side",
     "stacked": "one above the other",
@@ -236,63 +236,63 @@ PANE_WIDTH, PANE_HEIGHT = 12, 2
 
 
 @slotted
-class Group:
+class PaneGroup:
     """Parts by name: side by side if `upright`, for so the dividers between them are; else one above the other."""
 
     upright: bool
-    parts: Mapping[str, Part]
+    parts: Mapping[str, LayoutPart]
 
 
-Part = Name | Group
+LayoutPart = PaneName | PaneGroup
 
-SHAPES: dict[Mode, Group] = {
-    "beside": Group(True, {"beside.list": "list", "beside.tree": "tree", "beside.hex": "hex"}),
-    "stacked": Group(False, {"stacked.list": "list", "stacked.tree": "tree", "stacked.hex": "hex"}),
-    "mixed": Group(
-        False, {"mixed.list": "list", "mixed.below": Group(True, {"mixed.tree": "tree", "mixed.hex": "hex"})}
+SHAPES: dict[LayoutMode, PaneGroup] = {
+    "beside": PaneGroup(True, {"beside.list": "list", "beside.tree": "tree", "beside.hex": "hex"}),
+    "stacked": PaneGroup(False, {"stacked.list": "list", "stacked.tree": "tree", "stacked.hex": "hex"}),
+    "mixed": PaneGroup(
+        False, {"mixed.list": "list", "mixed.below": PaneGroup(True, {"mixed.tree": "tree", "mixed.hex": "hex"})}
     ),
 }
 """What each mode is; `auto` is one of them."""
 
 
-def least(part: Part) -> tuple[int, int]:
+def measure_least(part: LayoutPart) -> tuple[int, int]:
     """The least width and height that has room for all panes, and for the dividers between them."""
-    if not isinstance(part, Group):
+    if not isinstance(part, PaneGroup):
         return PANE_WIDTH, PANE_HEIGHT
-    widths, heights = zip(*map(least, part.parts.values()), strict=True)
+    widths, heights = zip(*map(measure_least, part.parts.values()), strict=True)
     between = len(widths) - 1
     if part.upright:
         return sum(widths) + between, max(heights)
     return max(widths), sum(heights) + between
 
 
-def seen(group: Group, hidden: frozenset[Name]) -> Part:
+def drop_hidden(group: PaneGroup, hidden: frozenset[PaneName]) -> LayoutPart:
     """The group without the panes that are hidden, which are not all; where one part is left, that part."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, LayoutPart] = {}
     for name, part in group.parts.items():
-        if not hidden.issuperset(panes(part)):
-            parts[name] = seen(part, hidden) if isinstance(part, Group) else part
-    return next(iter(parts.values())) if len(parts) == 1 else Group(group.upright, parts)
+        if not hidden.issuperset(walk_panes(part)):
+            parts[name] = drop_hidden(part, hidden) if isinstance(part, PaneGroup) else part
+    return next(iter(parts.values())) if len(parts) == 1 else PaneGroup(group.upright, parts)
 
 
-def panes(part: Part) -> Iterator[Name]:
+def walk_panes(part: LayoutPart) -> Iterator[PaneName]:
     """All panes in it."""
-    if isinstance(part, Group):
+    if isinstance(part, PaneGroup):
         for each in part.parts.values():
-            yield from panes(each)
+            yield from walk_panes(each)
     else:
         yield part
 
 
-def groups(group: Group) -> Iterator[Group]:
+def walk_groups(group: PaneGroup) -> Iterator[PaneGroup]:
     """It, and all groups in it."""
     yield group
     for part in group.parts.values():
-        if isinstance(part, Group):
-            yield from groups(part)
+        if isinstance(part, PaneGroup):
+            yield from walk_groups(part)
 
 
-def apportioned(room: int, weights: Sequence[int], least: Sequence[int]) -> list[int]:
+def apportion(room: int, weights: Sequence[int], least: Sequence[int]) -> list[int]:
     """`room` cells by weights, which are above 0, none below its least; these must have room together."""
     sizes, left = list(least), dict(enumerate(weights))
     while True:

@@ -20,11 +20,11 @@ from analyzer.columns.arrays import Ints, ranks
 
 Rows32 = npt.NDArray[np.int32]
 
-WAITING = 1024
+MOST_PORTIONS = 1024
 """Portions that wait; more are made one."""
 
 
-class ByStream:
+class StreamGroups:
     """The rows `first`..`rows`-1 by stream. `counts` (int64, one for each stream): how many rows a stream has."""
 
     def __init__(self, first: int = 0) -> None:
@@ -42,7 +42,7 @@ class ByStream:
         self.counts = counts
         if len(stream):
             self._waiting.append(stream)
-        if len(self._waiting) > WAITING:
+        if len(self._waiting) > MOST_PORTIONS:
             self._waiting = [np.concatenate(self._waiting)]
 
     def leave(self, before: int) -> Ints:
@@ -107,7 +107,7 @@ class ByStream:
         self._order = merged
 
 
-class Slots:
+class StreamSlots:
     """`streams` are announced, and some of them have one of `len` places, in the order of their numbers."""
 
     def __init__(self) -> None:

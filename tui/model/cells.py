@@ -20,13 +20,13 @@ from analyzer.decode.rows import Rows
 from analyzer.session import Session
 from dissectors.slotted import slotted
 
-KEPT = 4096
+KEPT_BODIES = 4096
 """Rows whose bodies' words are kept."""
 
 LONG = 1 << 16
 """Bytes of a message from which on it is not decoded between two keys."""
 
-REFUSED = 2
+REFUSED_PACKETS = 2
 """Packets of a connection that nobody took: a SYN and an RST."""
 
 INDEX_KEYS = ("number", "time", "stream", "protocol", "role", "operation", "version", "length", "partner")
@@ -35,7 +35,7 @@ BODY_KEYS = ("error", "info", "findings")
 
 
 @slotted
-class Said:
+class BodyCells:
     """What a body says: the name of its error, the line for people, its findings as (severity, code)."""
 
     error: str | None
@@ -58,7 +58,7 @@ class RowCells:
     partner: int | None
     latency: int | None
     state: str
-    said: Said | None
+    said: BodyCells | None
 
     @property
     def sign(self) -> str:
@@ -90,14 +90,14 @@ class StreamCells:
     left: int = 0
 
 
-class Cells:
+class CellReader:
     """Reads what visible lines say. Of one thread, but for `decode`. lore: names of topics, learned elsewhere."""
 
     def __init__(self, session: Session, lore: Lore | None = None) -> None:
         self._session = session
         self._rows = Rows(session)
         self._naming = Naming(session, lore=Lore(session) if lore is None else lore)
-        self._kept: dict[int, Said] = {}
+        self._kept: dict[int, BodyCells] = {}
 
     def rows(self, rows: Sequence[int], *, without: Collection[int] = ()) -> list[RowCells]:
         """The cells of rows, in order; short bodies are decoded on the way, but for those of `without`."""
@@ -119,18 +119,18 @@ class Cells:
         """Those of `rows` whose bodies have not been decoded."""
         return [row for row in rows if row not in self._kept]
 
-    def decode(self, rows: Sequence[int]) -> dict[int, Said]:
+    def decode(self, rows: Sequence[int]) -> dict[int, BodyCells]:
         """What the bodies of rows say, of those that are not kept. Changes nothing."""
         wanted = np.array(self.wanting(rows), np.int64)
         found = self._rows.objects(BODY_KEYS, wanted, self._naming.named) if len(wanted) else ()
-        return {row: _said(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
+        return {row: _make_body_cells(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
 
-    def keep(self, said: Mapping[int, Said]) -> None:
+    def keep(self, said: Mapping[int, BodyCells]) -> None:
         """Keeps what was decoded, and lets go of what was not looked at for longest."""
         for row in said:
             self._kept.pop(row, None)
         self._kept |= said
-        while len(self._kept) > KEPT:
+        while len(self._kept) > KEPT_BODIES:
             del self._kept[next(iter(self._kept))]
 
     def forget(self) -> None:
@@ -160,11 +160,11 @@ class Cells:
         """What is said in place of a protocol: a SYN that was answered by RST is a connection that was refused."""
         cell = self._session.engine.streams.cell
         server = 1 - max(cell("client", stream), 0)
-        refused = not messages and cell("packets", stream) == REFUSED and cell("closer", stream) == server
+        refused = not messages and cell("packets", stream) == REFUSED_PACKETS and cell("closer", stream) == server
         return "refused" if refused else "unknown"
 
 
-def _said(found: dict[str, Any]) -> Said:
+def _make_body_cells(found: dict[str, Any]) -> BodyCells:
     error = found["error"]
     findings = tuple((finding["severity"], finding["code"]) for finding in found["findings"])
-    return Said(None if error is None else error["name"], found["info"] or "", findings)
+    return BodyCells(None if error is None else error["name"], found["info"] or "", findings)

@@ -18,14 +18,14 @@ from analyzer.render.sparkline import BLOCKS
 LENGTHS = " ▏▎▍▌▋▊▉█"
 STEPS = len(LENGTHS) - 1
 
-FULL, HERE, FLOOR, EDGE = "█", "▲", "─", "┤"
+FULL, MARKER, FLOOR, EDGE = "█", "▲", "─", "┤"
 """A cell that is filled; what marks the selected column, the line beneath the columns, and the one beside them."""
 
 _ALMOST = 1e-9
 """What floats may be too much."""
 
 
-def bar(value: float, most: float, width: int) -> str:
+def draw_bar(value: float, most: float, width: int) -> str:
     """A bar to the right, as long as `value` is beside `most`, which is `width` cells; no longer than that."""
     if value <= 0 or most <= 0 or width <= 0:
         return ""
@@ -53,9 +53,9 @@ class Chart:
         """Cells at the left of the columns."""
         return len(self.show(self.most)) + 1
 
-    def cells(self, width: int, beside: int = 0) -> Cells:
+    def cells(self, width: int, beside: int = 0) -> ChartCells:
         """The cells of the columns in a line of `width`, with `beside` at their left, or as many as labels need."""
-        return Cells(len(self.values), max(width - max(beside, self.beside), 1))
+        return ChartCells(len(self.values), max(width - max(beside, self.beside), 1))
 
     def lines(self, width: int, height: int, selected: int | None = None, beside: int = 0) -> list[Line]:
         """The title and `height` lines of columns; the interval `selected` is told by its style."""
@@ -68,12 +68,12 @@ class Chart:
             floor = STEPS * (height - 1 - line)
             signs = "".join(BLOCKS[min(max(each - floor, 0), STEPS)] for each in steps)
             label = self.show(most) if not line else "0" if line == height - 1 else ""
-            found.append((("dim", f"{label:>{beside - 1}}{EDGE}"), *_told(signs, here, self.style)))
+            found.append((("dim", f"{label:>{beside - 1}}{EDGE}"), *_style_cells(signs, here, self.style)))
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class ChartCells:
     """n intervals over `count` cells: each has several, or each cell stands for several of them."""
 
     intervals: int
@@ -93,25 +93,25 @@ class Cells:
         return first, end
 
 
-def axis(cells: Cells, beside: int, ends: tuple[str, str], selected: int | None, said: str) -> list[Line]:
+def draw_axis(cells: ChartCells, beside: int, ends: tuple[str, str], selected: int | None, said: str) -> list[Line]:
     """What stands beneath the columns: where the selected one is, when they begin and end, and what is said of it."""
     here = (0, 0) if selected is None else cells.of(selected)
     middle = (here[0] + here[1]) // 2
     marks = FLOOR * cells.count
     if selected is not None:
-        marks = marks[:middle] + HERE + marks[middle + 1 :]
+        marks = marks[:middle] + MARKER + marks[middle + 1 :]
     first, last = ends
     room = max(cells.count - len(first) - len(last), 1)
     at = min(max(middle - len(first) - len(said) // 2, 1), room - len(said) - 1)
     between = f"{' ' * at}{said}" if len(said) + 2 <= room else ""
     blank = " " * beside
     return [
-        (("dim", blank), *_told(marks, here, "dim")),
+        (("dim", blank), *_style_cells(marks, here, "dim")),
         (("dim", blank + first), ("partner", f"{between:<{room}}"), ("dim", last)),
     ]
 
 
-def _told(signs: str, here: tuple[int, int], style: str) -> Line:
+def _style_cells(signs: str, here: tuple[int, int], style: str) -> Line:
     """The columns of one line, the cells `here` in another style."""
     first, end = here
     return ((style, signs[:first]), ("partner", signs[first:end]), (style, signs[end:]))

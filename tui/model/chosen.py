@@ -24,33 +24,33 @@ from analyzer.render.asked import AskedRows
 from analyzer.render.shapes import Joined
 from analyzer.session import Session
 
-KEPT = 4096
+KEPT_FIELDS = 4096
 """Rows whose fields are kept."""
 
-MOST = 40
+WIDEST_COLUMN = 40
 """Cells of a column at most, but for the line for people, which takes what is left."""
 
-ITEMS, BYTES = 20, 32
+MOST_VALUES, MOST_BYTES = 20, 32
 """Values of a field, and bytes of one, that a cell has at most."""
 
 INFO = "info"
 
-OF_CELLS = frozenset(
+CELL_KEYS = frozenset(
     {"number", "time", "stream", "protocol", "role", "operation", "version", "length", "latency_ns", "partner"}
     | {"state", *BODY_KEYS}
 )
 """Keys that the cells of a row have."""
 
-SHARED = frozenset({"state", "error", "findings"})
+INFO_KEYS = frozenset({"state", "error", "findings"})
 """Keys that the line for people says, too: a set of columns like that of `list` has them there alone."""
 
 AUTOMATIC = ("number", "time", "operation", "version", "length", "latency", INFO)
 """What the list shows where nobody chooses, as columns to begin with."""
 
-TITLES: Mapping[str, str] = {"number": "No.", "stream": "Str", "version": "V", "latency_ns": "Latency"}
+COLUMN_TITLES: Mapping[str, str] = {"number": "No.", "stream": "Str", "version": "V", "latency_ns": "Latency"}
 
 
-class Column(NamedTuple):
+class ListColumn(NamedTuple):
     """A column. name: by which it was asked for; key: by which it is read. right: figures, which end together."""
 
     name: str
@@ -60,13 +60,13 @@ class Column(NamedTuple):
     @property
     def title(self) -> str:
         """What stands above it: of a long path its end."""
-        if self.key in TITLES:
-            return TITLES[self.key]
+        if self.key in COLUMN_TITLES:
+            return COLUMN_TITLES[self.key]
         last = self.name.rpartition(".")[2] if self.name.count(".") > 1 else self.name
         return last if "." in self.name else last[:1].upper() + last[1:]
 
 
-class Chosen:
+class ListColumns:
     """Columns by the names that `-e` takes. Raises UserError for a name that means nothing.
 
     limits: whether secrets are shown. Of the thread that paints, but for `read`.
@@ -80,12 +80,12 @@ class Chosen:
         if "fields" in keys.names:
             raise UserError("columns fields: the tree shows them")
         right = NUMBERS | numbers(keys)
-        self.columns = [Column(name, key, key in right) for name, key in zip(keys.titles, keys.names, strict=True)]
-        self.widths = [len(safe_text(column.title, MOST)) for column in self.columns]
+        self.columns = [ListColumn(name, key, key in right) for name, key in zip(keys.titles, keys.names, strict=True)]
+        self.widths = [len(safe_text(column.title, WIDEST_COLUMN)) for column in self.columns]
         self._session = session
-        self._shape = Joined(Limits(BYTES, ITEMS, show_secrets=limits.show_secrets), labels=True)
-        self._cheap = [key for key in keys.names if key not in OF_CELLS and not _is_dear(keys, key)]
-        self._dear = [key for key in keys.names if _is_dear(keys, key)]
+        self._shape = Joined(Limits(MOST_BYTES, MOST_VALUES, show_secrets=limits.show_secrets), labels=True)
+        self._cheap = [key for key in keys.names if key not in CELL_KEYS and not _is_expensive(keys, key)]
+        self._dear = [key for key in keys.names if _is_expensive(keys, key)]
         self._paths = keys.paths
         self._kept: dict[int, tuple[str, ...]] = {}
         self.edition = 0
@@ -106,7 +106,7 @@ class Chosen:
         """What the columns say of rows beyond their cells, as far as it has been read."""
         numbers_ = np.array(rows, np.int64)
         columns = [self._here.column(key, numbers_).values() for key in self._cheap]
-        found = [dict(zip(self._cheap, map(text_of, row), strict=True)) for row in zip(*columns, strict=True)]
+        found = [dict(zip(self._cheap, map(format_value, row), strict=True)) for row in zip(*columns, strict=True)]
         found = found or [{} for _ in rows]
         for row, texts in zip(rows, found, strict=True):
             texts.update(zip(self._dear, self._kept.get(row, ()), strict=False))
@@ -119,48 +119,50 @@ class Chosen:
     def read(self, rows: Sequence[int]) -> dict[int, tuple[str, ...]]:
         """Reads the fields of rows; changes nothing but the reader, which is the other thread's."""
         columns = [self._there.column(key, np.array(rows, np.int64)).values() for key in self._dear]
-        return {row: tuple(map(text_of, texts)) for row, texts in zip(rows, zip(*columns, strict=True), strict=True)}
+        return {
+            row: tuple(map(format_value, texts)) for row, texts in zip(rows, zip(*columns, strict=True), strict=True)
+        }
 
     def take(self, edition: int, found: Mapping[int, tuple[str, ...]]) -> list[int]:
         """Keeps what was read; gives the rows that say something else now."""
         if edition != self.edition:
             return []
         self._kept |= found
-        while len(self._kept) > KEPT:
+        while len(self._kept) > KEPT_FIELDS:
             del self._kept[next(iter(self._kept))]
         return list(found)
 
     def widen(self, widths: Sequence[int]) -> bool:
         """Some rows need columns as wide as this, in cells; whether one has become wider."""
         before = self.widths
-        self.widths = [max(wide, min(need, MOST)) for wide, need in zip(before, widths, strict=True)]
+        self.widths = [max(wide, min(need, WIDEST_COLUMN)) for wide, need in zip(before, widths, strict=True)]
         return self.widths != before
 
 
-def _is_dear(keys: Keys, key: str) -> bool:
+def _is_expensive(keys: Keys, key: str) -> bool:
     return key in keys.paths and not keys.paths[key].is_cheap
 
 
-def text_of(value: object) -> str:
+def format_value(value: object) -> str:
     """A cell as text, not safe for terminals; secrets have been masked."""
     if value is None:
         return ""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def set_keys(keys: Sequence[str]) -> list[str]:
+def list_set_keys(keys: Sequence[str]) -> list[str]:
     """The columns of a set: what shares the last column of `list` has none of its own."""
     if tuple(keys) == tuple(TABLE_KEYS):
-        return [key for key in keys if key not in SHARED]
+        return [key for key in keys if key not in INFO_KEYS]
     return list(keys)
 
 
-def sets(own: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+def collect_sets(own: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """All sets of columns by name, those of the configuration first and before built-in ones of the same name."""
     return {**own, **{name: keys for name, keys in presets().items() if name not in own}}
 
 
-def added(names: Sequence[str], name: str) -> list[str]:
+def insert_column(names: Sequence[str], name: str) -> list[str]:
     """One more column: before the line for people if that stands last, for it takes what is left."""
     if name in names:
         return list(names)

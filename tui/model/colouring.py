@@ -24,14 +24,14 @@ from analyzer.query.filter import Filter, compiled
 from analyzer.session import Session
 from dissectors.registry import dissectors
 
-KEPT = 4096
+KEPT_MATCHES = 4096
 """Rows of which the rule is kept."""
 
 SIGNS = {"error": "!", "gap": "%", "guessed": "?", "slow": "~", "retransmitted": "r", "raw": "·"}
 """Of built-in rules; others have what their dissector says, or the first letter of their name."""
 
 
-class Rule(NamedTuple):
+class CompiledRule(NamedTuple):
     """A rule that can be asked. style: the name that the palette is to have for its words; of_protocol: see above."""
 
     name: str
@@ -47,7 +47,7 @@ class Rule(NamedTuple):
         return all(field.is_cheap for field in self.filter.fields)
 
 
-class Known(NamedTuple):
+class RuleMatch(NamedTuple):
     """What was found of a row. cheap, dear: the first rule of each kind that holds, None for none.
 
     partner: the row's partner by that time; is_asked: whether `dear` is known.
@@ -65,12 +65,12 @@ class Known(NamedTuple):
         return min(held, default=None)
 
 
-def rules_of(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tuple[list[Rule], list[str]]:
+def compile_rules(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tuple[list[CompiledRule], list[str]]:
     """The rules that can be asked, and a sentence for each whose filter is wrong; needs the time of a page of code.
 
     A style is checked by the palette that gets it.
     """
-    rules: list[Rule] = []
+    rules: list[CompiledRule] = []
     wrong: list[str] = []
     for number, color in enumerate(colors):
         try:
@@ -79,27 +79,29 @@ def rules_of(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tuple[lis
             wrong.append(f"the colour rule {color.name} is left out: {error}")
             continue
         of_protocol = color in protocol_colors()
-        rules.append(Rule(color.name, filter_, f"rule-{number}", color.style, sign_of(color.name), of_protocol))
+        rules.append(
+            CompiledRule(color.name, filter_, f"rule-{number}", color.style, choose_sign(color.name), of_protocol)
+        )
     return rules, wrong
 
 
-def sign_of(name: str) -> str:
+def choose_sign(name: str) -> str:
     """One character for a rule."""
     known = SIGNS.get(name) or next((each.sign for each in dissectors() if each.name == name), None)
     return known or next((each.lower() for each in name if each.isalnum() and each.isascii()), "c")
 
 
-class Colouring:
+class ColourRules:
     """The rules in force, and what is known of rows. Of the thread that paints, but for `ask`."""
 
-    def __init__(self, session: Session, rules: Sequence[Rule]) -> None:
+    def __init__(self, session: Session, rules: Sequence[CompiledRule]) -> None:
         self.rules = rules
         self.has_protocols = False
         self._session = session
         self._reader, self._other_reader = Rows(session), Rows(session)
         self._cheap = [number for number, rule in enumerate(rules) if rule.is_cheap]
         self._dear = [number for number, rule in enumerate(rules) if not rule.is_cheap]
-        self._kept: dict[int, Known] = {}
+        self._kept: dict[int, RuleMatch] = {}
         self._protocols: set[int] = set()
         self._rows = self._edition = 0
 
@@ -113,12 +115,12 @@ class Colouring:
                 self.has_protocols = True
                 self.forget()
 
-    def rules_at(self, partners: Mapping[int, int | None]) -> dict[int, Rule | None]:
+    def rules_at(self, partners: Mapping[int, int | None]) -> dict[int, CompiledRule | None]:
         """The rule of each row, as far as it is known; of rows with their partners."""
         known = {row: self._kept[row] for row in partners if row in self._kept}
         new = [row for row, partner in partners.items() if row not in known or known[row].partner != partner]
         held = self._first(self._cheap, self._reader, sorted(new))
-        known |= {row: Known(partners[row], held.get(row)) for row in new}
+        known |= {row: RuleMatch(partners[row], held.get(row)) for row in new}
         self._keep(known)
         found = ((row, known[row].rule) for row in partners)
         return {row: None if rule is None else self.rules[rule] for row, rule in found}
@@ -165,10 +167,10 @@ class Colouring:
             left = left[~mask]
         return found
 
-    def _keep(self, known: Mapping[int, Known]) -> None:
+    def _keep(self, known: Mapping[int, RuleMatch]) -> None:
         """Rows that were looked at last go last."""
         for row in known:
             self._kept.pop(row, None)
         self._kept |= known
-        while len(self._kept) > KEPT:
+        while len(self._kept) > KEPT_MATCHES:
             del self._kept[next(iter(self._kept))]

@@ -35,7 +35,7 @@ from tui.model.cells import StreamCells
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ByteRange:
     """Bytes in a source of the message."""
 
     source: int
@@ -44,16 +44,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class TreeNote:
     """A line of the tree pane that is no field. `place`: the bytes that it speaks of."""
 
     line: Line
-    place: Place | None = None
-    children: tuple[Note, ...] = ()
+    place: ByteRange | None = None
+    children: tuple[TreeNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
+class MessageDetail:
     """One message. `masks`: for each source the spans to hide, in order, none where secrets are asked for.
 
     known: what other messages told of it by the time it was read; its notes and its tree say it.
@@ -61,7 +61,7 @@ class Detail:
 
     row: int
     title: Line
-    notes: tuple[Note, ...]
+    notes: tuple[TreeNote, ...]
     tree: Tree
     masks: Mapping[int, list[Span]]
     partner: int | None
@@ -70,7 +70,7 @@ class Detail:
 
 def read_detail(
     session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: Standing | None = None
-) -> Detail:
+) -> MessageDetail:
     """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it.
 
     lore: the names that have been learned. standing: what its session holds (analyzer.insight.related), where known.
@@ -87,26 +87,26 @@ def read_detail(
     packets, hosts = list_packets(session, row), session.hosts
     ends = hosts.beside(cells["source"]), hosts.beside(cells["destination"])
     about, *more = (*about_row(cells, packets, session.comments.of_message(packets), ends), *known_lines(known))
-    notes = [Note(about, Place(0, 0, tree.sources[0].length), tuple(map(Note, more)))]
+    notes = [TreeNote(about, ByteRange(0, 0, tree.sources[0].length), tuple(map(TreeNote, more)))]
     for finding in tree.findings:
-        place = None if finding.offset is None else Place(finding.source, finding.offset, finding.length or 0)
-        notes.append(Note(finding_line(finding), place))
+        place = None if finding.offset is None else ByteRange(finding.source, finding.offset, finding.length or 0)
+        notes.append(TreeNote(finding_line(finding), place))
     masks = {} if limits.show_secrets else secret_spans(tree)
     partner = read_cell(session, "partner", row)
-    return Detail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
+    return MessageDetail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
 
 
-def place_of(what: Field | Note) -> Place | None:
+def find_range(what: Field | TreeNote) -> ByteRange | None:
     """The bytes of a line of the tree pane."""
-    return Place(what.source, what.offset, what.length) if isinstance(what, Field) else what.place
+    return ByteRange(what.source, what.offset, what.length) if isinstance(what, Field) else what.place
 
 
-def field_path(names: Sequence[str]) -> str:
+def join_path(names: Sequence[str]) -> str:
     """`body.responses[0].partitions`."""
     return "".join(name if not index or name.startswith("[") else f".{name}" for index, name in enumerate(names))
 
 
-def fields_at(tree: Tree, source: int, offset: int) -> list[Field]:
+def find_fields(tree: Tree, source: int, offset: int) -> list[Field]:
     """The fields around a byte, from the outermost to the innermost; none where the tree does not say.
 
     Fields of the source itself only, behind those of the outer source that it was made from.
@@ -117,20 +117,20 @@ def fields_at(tree: Tree, source: int, offset: int) -> list[Field]:
     for index in origin or ():
         path.append(nodes[index])
         nodes = nodes[index].children
-    while (found := _around(nodes, source, offset)) is not None:
+    while (found := _find_around(nodes, source, offset)) is not None:
         path.append(found)
         nodes = found.children
     return path
 
 
-def _around(nodes: list[Field], source: int, offset: int) -> Field | None:
+def _find_around(nodes: list[Field], source: int, offset: int) -> Field | None:
     for node in nodes:
         if node.source == source and node.offset <= offset < node.offset + node.length and node.bits is None:
             return node
     return None
 
 
-def stream_notes(session: Session, cells: StreamCells) -> tuple[Note, ...]:
+def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, ...]:
     """What is said of a stream that is selected itself."""
     begin = iso_time(session.engine.streams.cell("begin", cells.number))
     said = {
@@ -143,4 +143,4 @@ def stream_notes(session: Session, cells: StreamCells) -> tuple[Note, ...]:
         "first packet": begin,
         "lasts": duration(cells.duration),
     }
-    return tuple(Note((("name", name), ("", f": {safe_text(text)}"))) for name, text in said.items())
+    return tuple(TreeNote((("name", name), ("", f": {safe_text(text)}"))) for name, text in said.items())

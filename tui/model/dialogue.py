@@ -21,17 +21,17 @@ from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.render.dialogue import KEYS, comment_notes, field_lines, message_line
 from analyzer.render.lines import Line
 from analyzer.session import Session
-from tui.model.accordion import Accordion, Spot
+from tui.model.accordion import FoldLine, FoldList
 from tui.model.cells import LONG
-from tui.model.leads import Lead, To
+from tui.model.leads import Lead, MessageLead
 
-PORTION, KEPT = 32, 4096
+PORTION, KEPT_HEADS = 32, 4096
 """Heads that are read at once, and that are kept."""
 
-MOST = 20_000
+MOST_LINES = 20_000
 """Lines beneath a message that are shown, and that are kept of all messages."""
 
-Decoded = tuple[Line, Sequence[Line]]
+DecodedMessage = tuple[Line, Sequence[Line]]
 """What a message's head says, and the lines beneath it."""
 
 _INDEX = tuple(key for key in KEYS if key not in BODY_KEYS)
@@ -44,7 +44,7 @@ class Dialogue:
         self, session: Session, rows: Ints, began: int, limits: Limits, lore: Lore, wish: Callable[[int], None]
     ) -> None:
         self.rows = rows
-        self.accordion = Accordion(len(rows))
+        self.accordion = FoldList(len(rows))
         self._session, self._began, self._limits, self._wish = session, began, limits, wish
         self._reader, self._naming = Rows(session), Naming(session, lore=lore)
         self._heads: dict[int, Line] = {}
@@ -80,16 +80,16 @@ class Dialogue:
         lines = self._lines(head)
         return lines[at] if at < len(lines) else ()
 
-    def lead(self, spot: Spot) -> Lead:
+    def lead(self, spot: FoldLine) -> Lead:
         """See Contents: every line leads to its message."""
-        return To(int(self.rows[spot.head]))
+        return MessageLead(int(self.rows[spot.head]))
 
-    def decoded(self, row: int) -> Decoded:
+    def decoded(self, row: int) -> DecodedMessage:
         """What a row's head says, and the lines beneath it. Changes nothing; any thread may ask."""
         (cells,) = self._reader.objects(KEYS, np.array([row]), self._naming.named)
         return self._line(row, cells), list(self._made(row))
 
-    def put(self, row: int, decoded: Decoded) -> tuple[int, int]:
+    def put(self, row: int, decoded: DecodedMessage) -> tuple[int, int]:
         """A wish is fulfilled: the line of the row's head, and how many more lines are beneath it now."""
         head = self.place_of(row)
         self._wished.discard(row)
@@ -101,7 +101,7 @@ class Dialogue:
     def _read(self, first: int) -> None:
         """Makes heads from one on."""
         rows = self.rows[first : first + PORTION]
-        if len(self._heads) > KEPT:
+        if len(self._heads) > KEPT_HEADS:
             self._heads.clear()
         long = self._session.rows.column("length")[rows] >= LONG
         short = self._reader.objects(KEYS, rows[~long], self._naming.named)
@@ -136,16 +136,16 @@ class Dialogue:
     def _keep(self, head: int, lines: Sequence[Line]) -> Sequence[Line]:
         """Keeps lines, and lets go of those that were kept first."""
         self._fields[head] = lines
-        while len(self._fields) > 1 and sum(map(len, self._fields.values())) > MOST:
+        while len(self._fields) > 1 and sum(map(len, self._fields.values())) > MOST_LINES:
             del self._fields[next(iter(self._fields))]
         return lines
 
     def _made(self, row: int) -> Iterator[Line]:
         lines = field_lines(decode_tree(self._session, row), self._limits)
         yield from comment_notes(self._session.comments.of(row) if self._session.comments.any else ())
-        yield from islice(lines, MOST)
+        yield from islice(lines, MOST_LINES)
         if next(lines, None) is not None:
-            yield (("note", f"and more than these {MOST:,} fields: the tree shows them all"),)
+            yield (("note", f"and more than these {MOST_LINES:,} fields: the tree shows them all"),)
 
 
 _UNREAD: Mapping[str, object] = {"error": None, "info": "decoding ...", "findings": ()}

@@ -11,8 +11,8 @@ from analyzer.columns.values import Times
 from analyzer.insight.statistics import Group
 from analyzer.render.figures_text import SHOWN, name_of, shown_figures
 from tui.model.leads import Lead
-from tui.model.table import Column, Table
-from tui.model.views import Tabled
+from tui.model.table import SortableTable, TableColumn
+from tui.model.views import TableView
 
 RANKS: Mapping[str, int] = {
     name: rank
@@ -28,10 +28,10 @@ NO_NAME, NOTHING = '""', "-"
 STYLES: Mapping[str, str] = {"errors": "error", "error_rate": "error", "unanswered": "warning"}
 
 
-def figure_columns(groups: Sequence[Group]) -> list[Column]:
+def make_metric_columns(groups: Sequence[Group]) -> list[TableColumn]:
     """The figures of which there is anything to say."""
     return [
-        Column(
+        TableColumn(
             SHOWN[name][0],
             [getattr(group.figures, name) for group in groups],
             SHOWN[name][1],
@@ -42,35 +42,37 @@ def figure_columns(groups: Sequence[Group]) -> list[Column]:
     ]
 
 
-def names(values: Sequence[Any], title: str, show: Callable[[Any], str] | None = None, rank: int = 0) -> Column:
+def make_name_column(
+    values: Sequence[Any], title: str, show: Callable[[Any], str] | None = None, rank: int = 0
+) -> TableColumn:
     """A column of what messages are grouped by."""
-    return Column(title, values, show or shown, left=True, rank=rank, style="")
+    return TableColumn(title, values, show or format_key, left=True, rank=rank, style="")
 
 
-def shown(value: Any) -> str:
+def format_key(value: Any) -> str:
     """A value that messages are grouped by."""
     return value or NO_NAME if isinstance(value, str) else name_of(value)
 
 
-def clocks(times: Sequence[int], digits: int) -> list[str]:
+def format_clocks(times: Sequence[int], digits: int) -> list[str]:
     """Times (ns since 1970) with so many digits behind the second, and with the date if they are of several days."""
     stop = 19 + (digits + 1 if digits else 0)
     texts: list[str] = [text[:stop].replace("T", " ") for text in Times(np.array(times, np.int64)).values()]
     return texts if len({text[:10] for text in texts}) > 1 else [text[11:] for text in texts]
 
 
-def grouped(
+def make_group_view(
     name: str,
     titles: Sequence[str],
     groups: Sequence[Group],
     lead: Callable[[tuple[Any, ...]], Lead | None],
     said: str = "",
-) -> Tabled:
+) -> TableView:
     """A view of groups. titles: of the parts of their keys; lead: made of a key."""
     keys = [group.key for group in groups]
     parts = [
-        names([NOTHING if key[place] is None else key[place] for key in keys], title)
+        make_name_column([NOTHING if key[place] is None else key[place] for key in keys], title)
         for place, title in enumerate(titles)
     ]
-    table = Table([*parts, *figure_columns(groups)], [group.figures.messages for group in groups])
-    return Tabled(name, table, keys, lambda row: lead(keys[row]), said)
+    table = SortableTable([*parts, *make_metric_columns(groups)], [group.figures.messages for group in groups])
+    return TableView(name, table, keys, lambda row: lead(keys[row]), said)

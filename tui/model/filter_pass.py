@@ -23,21 +23,21 @@ from dissectors.wire.bulk import NULL
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
-Some: TypeAlias = "range | Ints"
+RowPortion: TypeAlias = "range | Ints"
 
-MOMENT = 0.2
+PORTION_SECONDS = 0.2
 """Seconds that a portion should take."""
 
-FIRST, FIRST_OF_COLUMNS, MOST = 256, 1 << 18, 1 << 20
+FIRST_PORTION, FIRST_COLUMN_PORTION, LARGEST_PORTION = 256, 1 << 18, 1 << 20
 """Rows of the first portion, where messages are read, and where they are not; and of the largest."""
 
 _NONE: Ints = np.zeros(0, np.int64)
 
 
-class Verdict(NamedTuple):
+class FilterResult(NamedTuple):
     """What came of asking `rows`. open: requests among them without an answer. final: nothing comes any more."""
 
-    rows: Some
+    rows: RowPortion
     kept: Ints
     open: Ints
     final: bool
@@ -58,7 +58,7 @@ class FilterPass:
         self._again: Ints = _NONE
         self._open: Ints = _NONE
         self._ended = False
-        self._size = FIRST if self._reads else FIRST_OF_COLUMNS
+        self._size = FIRST_PORTION if self._reads else FIRST_COLUMN_PORTION
 
     @property
     def is_new(self) -> bool:
@@ -76,7 +76,7 @@ class FilterPass:
         asked = self._high - self._low
         return 100 * asked // max(asked + self.left, 1)
 
-    def portion(self) -> Some | None:
+    def portion(self) -> RowPortion | None:
         """The rows to be asked next; None while there are none."""
         if self._high < self.rows:
             rows = np.arange(self._high, min(self._high + self._size, self.rows))
@@ -96,7 +96,7 @@ class FilterPass:
         sizes = np.cumsum(self._session.rows.column("length")[rows], dtype=np.int64)
         return max(int(np.searchsorted(sizes, CHUNK_BYTES, "right")), 1)
 
-    def take(self, verdict: Verdict) -> None:
+    def take(self, verdict: FilterResult) -> None:
         """Takes what came of asking a portion; the next one is as large as this one's pace allows."""
         rows = verdict.rows
         if isinstance(rows, range):
@@ -110,7 +110,9 @@ class FilterPass:
         self._forget()
         if self._ended and not verdict.final:
             self._doubt(np.asarray(rows))
-        self._size = max(1, min(int(len(rows) * MOMENT / max(verdict.seconds, 1e-4)), 4 * self._size, MOST))
+        self._size = max(
+            1, min(int(len(rows) * PORTION_SECONDS / max(verdict.seconds, 1e-4)), 4 * self._size, LARGEST_PORTION)
+        )
         self.settled = self.settled or not self.left
 
     def leave(self, before: int) -> None:

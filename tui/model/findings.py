@@ -17,11 +17,11 @@ from analyzer.render.lines import Line
 from analyzer.session import Analysis
 from dissectors.field import Tree
 from dissectors.finding import CODES, Finding, Severity
-from tui.model.accordion import Accordion, Spot
-from tui.model.detail import Place
-from tui.model.leads import Lead, ToPlace
+from tui.model.accordion import FoldLine, FoldList
+from tui.model.detail import ByteRange
+from tui.model.leads import Lead, PlaceLead
 
-KEPT = 1000
+KEPT_FINDINGS = 1000
 """Findings of a kind that can be looked at."""
 
 KINDS, OTHERS = 500, "other errors"
@@ -36,7 +36,7 @@ LONGEST = 1000
 CODE, NUMBER = 24, 9
 
 
-class Tally:
+class FindingTally:
     """Of each kind how many, and the first ones in the order in which they were found."""
 
     def __init__(self) -> None:
@@ -48,16 +48,16 @@ class Tally:
         kind = self._known(kind_of(found.finding))
         self.counts[kind] += 1
         kept = self.kept[kind]
-        if len(kept) < KEPT:
+        if len(kept) < KEPT_FINDINGS:
             kept.append(found)
 
-    def merge(self, later: Tally) -> None:
+    def merge(self, later: FindingTally) -> None:
         """Counts what was found behind this."""
         for each, count in later.counts.items():
             kind = self._known(each)
             self.counts[kind] += count
             kept = self.kept[kind]
-            kept += later.kept[each][: KEPT - len(kept)]
+            kept += later.kept[each][: KEPT_FINDINGS - len(kept)]
 
     def _known(self, kind: Kind) -> Kind:
         if kind not in self.counts:
@@ -75,52 +75,52 @@ class Tally:
         return {severity: count for severity, count in counted.items() if count}
 
 
-class Mark(NamedTuple):
+class FindingPosition(NamedTuple):
     """A line by what it shows, wherever that comes to stand."""
 
     kind: Kind
     beneath: int
 
 
-class Findings:
+class FindingList:
     """The lines of what was found so far; see tui.screens.folding.Contents. session: tells of the rows."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
-        self.tally = Tally()
+        self.tally = FindingTally()
         self.kinds: list[Kind] = []
         self._chosen: dict[Kind, bool] = {}
-        self.accordion = Accordion()
+        self.accordion = FoldList()
 
-    def merge(self, later: Tally) -> None:
+    def merge(self, later: FindingTally) -> None:
         """More was found: kinds have other places."""
         self.tally.merge(later)
         self.kinds = gravest_first(self.tally.counts)
-        self.accordion = Accordion(len(self.kinds))
+        self.accordion = FoldList(len(self.kinds))
         for head, kind in enumerate(self.kinds):
             if self._chosen.get(kind, self.tally.counts[kind] <= FEW):
                 self.accordion.unfold(head, self._height(kind))
 
-    def mark(self, spot: Spot | None) -> Mark | None:
+    def mark(self, spot: FoldLine | None) -> FindingPosition | None:
         """What stands at a spot."""
-        return None if spot is None else Mark(self.kinds[spot.head], spot.beneath)
+        return None if spot is None else FindingPosition(self.kinds[spot.head], spot.beneath)
 
-    def spot(self, mark: Mark | None) -> Spot | None:
+    def spot(self, mark: FindingPosition | None) -> FoldLine | None:
         """Where that stands now; the kind's own line where it was folded."""
         if mark is None:
             return None
         head = self.kinds.index(mark.kind)
-        return Spot(head, min(mark.beneath, self.accordion.height(head) or 0))
+        return FoldLine(head, min(mark.beneath, self.accordion.height(head) or 0))
 
-    def found(self, spot: Spot) -> Found | None:
+    def found(self, spot: FoldLine) -> Found | None:
         """The finding of a line; None of a kind's own, and of the one that counts the rest."""
         kept = self.tally.kept[self.kinds[spot.head]]
         return kept[spot.beneath - 1] if 0 < spot.beneath <= len(kept) else None
 
-    def lead(self, spot: Spot) -> Lead | None:
+    def lead(self, spot: FoldLine) -> Lead | None:
         """See Contents: to the message of a finding, and its place there."""
         found = self.found(spot)
-        return None if found is None or found.row is None else ToPlace(found.row, partial(_place_of, found.finding))
+        return None if found is None or found.row is None else PlaceLead(found.row, partial(_find_place, found.finding))
 
     def unfolds(self, head: int) -> bool:
         """See Contents: every kind has some."""
@@ -169,10 +169,10 @@ class Findings:
         return kept + (self.tally.counts[kind] > kept)
 
 
-def _place_of(wanted: Finding, tree: Tree) -> Place | None:
+def _find_place(wanted: Finding, tree: Tree) -> ByteRange | None:
     """The place of a finding in a tree, or that of one which says the same."""
     for each in (wanted, *tree.findings):
         if (each.code, each.text) == (wanted.code, wanted.text) and each.offset is not None:
             last = max(tree.sources[each.source].length - 1, 0)  # what is missing would be behind it
-            return Place(each.source, min(each.offset, last), each.length or 0)
+            return ByteRange(each.source, min(each.offset, last), each.length or 0)
     return None

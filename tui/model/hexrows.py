@@ -34,8 +34,8 @@ class HexRows:
     def fitting(cls, data: bytes, masks: Iterable[Span], columns: int) -> HexRows:
         """As many bytes on a line as `columns` cells hold."""
         digits = max(4, len(f"{max(len(data) - 1, 0):x}"))
-        width = next((width for width in WIDTHS if _columns(width, digits) <= columns), WIDTHS[-1])
-        return cls(data, _apart(masks), width, digits)
+        width = next((width for width in WIDTHS if _count_columns(width, digits) <= columns), WIDTHS[-1])
+        return cls(data, _merge_spans(masks), width, digits)
 
     @property
     def lines(self) -> int:
@@ -52,7 +52,7 @@ class HexRows:
 
     def columns_of(self, index: int) -> tuple[int, int]:
         """Where byte `index` of a line stands: the first of its two hex cells, and its character's cell."""
-        return self.digits + 2 + _cells(index), self._text + index
+        return self.digits + 2 + _count_hex_cells(index), self._text + index
 
     def byte_at(self, line: int, column: int) -> int | None:
         """The offset of the byte under a cell; None where there is none."""
@@ -65,10 +65,10 @@ class HexRows:
 
     @property
     def _text(self) -> int:
-        return self.digits + 2 + _cells(self.width) + 2
+        return self.digits + 2 + _count_hex_cells(self.width) + 2
 
 
-def _apart(spans: Iterable[Span]) -> list[Span]:
+def _merge_spans(spans: Iterable[Span]) -> list[Span]:
     """The same bytes as spans that do not touch, in order, so that those of a line can be found by bisection."""
     found: list[Span] = []
     for first, end in sorted(spans):
@@ -79,10 +79,10 @@ def _apart(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def _cells(count: int) -> int:
+def _count_hex_cells(count: int) -> int:
     """Cells of `count` bytes in hex, each with the blank behind it."""
     return 3 * count + (count >= GAP_AFTER)
 
 
-def _columns(width: int, digits: int) -> int:
-    return digits + 2 + _cells(width) + 2 + width + 1
+def _count_columns(width: int, digits: int) -> int:
+    return digits + 2 + _count_hex_cells(width) + 2 + width + 1

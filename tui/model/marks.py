@@ -14,7 +14,7 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 
 
-class Marks:
+class RowMarks:
     """`marked` and `ignored` are read by all who ask for them; rows come and go one at a time."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Marks:
         return ", ".join(f"{count:,} {what}" for count, what in counted if count)
 
 
-def toggle(rows: set[int], row: int) -> bool:
+def toggle_row(rows: set[int], row: int) -> bool:
     """Takes a row in, or out; whether it is in now."""
     if row in rows:
         rows.remove(row)
@@ -59,11 +59,11 @@ def toggle(rows: set[int], row: int) -> bool:
     return True
 
 
-MOST = 100
+MOST_JUMPS = 100
 """Places that are remembered."""
 
 
-class Jumps:
+class JumpHistory:
     """A list of rows, and the place in it where the user is."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Jumps:
         before = self._rows[: self._at]
         if before and before[-1] == left:
             before.pop()
-        self._rows = [*before, left, to][-MOST:]
+        self._rows = [*before, left, to][-MOST_JUMPS:]
         self._at = len(self._rows) - 1
 
     def back(self, row: int, shows: Callable[[int], bool]) -> int | None:

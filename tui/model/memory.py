@@ -9,7 +9,7 @@ from pathlib import Path
 STATM = Path("/proc/self/statm")
 
 
-def own_bytes() -> int | None:
+def measure_memory() -> int | None:
     """Bytes of anonymous memory that are in use; None where the system does not tell."""
     with suppress(OSError, ValueError, IndexError):
         _, resident, shared = map(int, STATM.read_bytes().split()[:3])

@@ -16,7 +16,7 @@ from analyzer.query.fields.catalog import every, near, shared_names
 from analyzer.query.fields.keys import FIELDS, NAMES
 from dissectors import registry
 
-MOST = 300
+MOST_NAMES = 300
 """Names that are offered."""
 
 SHORTEST = 2
@@ -27,7 +27,7 @@ _ROLE = 2
 """The place of the role in a name: behind protocol and operation. It may be left out."""
 
 
-class Names:
+class FieldNames:
     """names: all of them. first: the outermost level, in order. usual and foreign ones go before and behind others."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Names:
         self._first = first
         self._sorted = sorted(names, key=lambda name: (name not in usual, name in foreign, name.count(".")))
         self._lower = [name.lower() for name in self._sorted]
-        self._said = [_said(name) for name in self._lower]
+        self._said = [_make_search_text(name) for name in self._lower]
         self._inside: dict[str, dict[str, None]] = {}
         for name in self._sorted:
             self._enter(name)
@@ -62,7 +62,7 @@ class Names:
         if len(parts) >= _ROLE:
             for role in ROLES:
                 with_role = ".".join((*parts[:_ROLE], role, *parts[_ROLE:]))
-                found.update(dict.fromkeys(map(_without_role, self._inside.get(with_role, ()))))
+                found.update(dict.fromkeys(map(_drop_role, self._inside.get(with_role, ()))))
         return list(found)
 
     def beginning(self, word: str) -> list[str]:
@@ -77,13 +77,13 @@ class Names:
         level, lower = self.inside(around), last.lower()
         found = dict.fromkeys((*self.beginning(word), *(self.inside(word) if word else ())))
         found.update(dict.fromkeys(name for name in level if lower in name[len(around) :].lower()))
-        if len(lower) >= SHORTEST and len(found) < MOST:
+        if len(lower) >= SHORTEST and len(found) < MOST_NAMES:
             found.update(dict.fromkeys(self._having(word.lower())))
         if not found and last:
             by_last = {name[len(around) + bool(around) :]: name for name in level}
             found = dict.fromkeys(by_last[each] for each in near(last, by_last))
         found.pop(word, None)
-        return list(found)[:MOST]
+        return list(found)[:MOST_NAMES]
 
     def _having(self, word: str) -> Iterator[str]:
         """Names that have a word: one without a dot in the last part or in the operation; one with a dot anywhere, or
@@ -101,7 +101,7 @@ class Names:
 
 
 @cache
-def every_name() -> Names:
+def read_field_names() -> FieldNames:
     """The names of this program; takes a third of a second, once."""
     catalogs = {protocol: registry.by_name(protocol).catalog for protocol in registry.names()}
     known = [(protocol, catalog) for protocol, catalog in catalogs.items() if catalog is not None]
@@ -110,15 +110,15 @@ def every_name() -> Names:
     aliases = {name for _, catalog in known for name in catalog.aliases()}
     shared = shared_names()
     first = [*FIELDS, *shared, *registry.names(), *others]
-    return Names((field.name for field in every()), first, {*NAMES, *shared, *shorts}, aliases)
+    return FieldNames((field.name for field in every()), first, {*NAMES, *shared, *shorts}, aliases)
 
 
-def _said(lower: str) -> str:
+def _make_search_text(lower: str) -> str:
     """What a name says of its own: its last part, and behind it the operation."""
     parts = lower.split(".")
     return f"{parts[-1]} {parts[1] if len(parts) > _ROLE else ''}"
 
 
-def _without_role(name: str) -> str:
+def _drop_role(name: str) -> str:
     parts = name.split(".")
     return ".".join((*parts[:_ROLE], *parts[_ROLE + 1 :]))

@@ -20,17 +20,17 @@ from analyzer.render.amounts import count, rate, size
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from analyzer.render.sparkline import narrowed, sparkline
-from tui.model.figures import NOTHING, figure_columns, names, shown
-from tui.model.leads import NOTHING_NOW, Lead, Opens, Shows, To, condition_of
-from tui.model.table import Table
-from tui.model.views import Heads, Item, Said, State, Tabled
+from tui.model.figures import NOTHING, format_key, make_metric_columns, make_name_column
+from tui.model.leads import NOTHING_NOW, FilterLead, Lead, MessageLead, ViewLead, make_label_filters
+from tui.model.table import SortableTable
+from tui.model.views import TableView, TextView, ViewHeads, ViewLine, ViewState
 
-OLDEST, TITLE, BESIDE = 3, 16, 34
+OLDEST_REQUESTS, TITLE_WIDTH, BESIDE_WIDTH = 3, 16, 34
 """Requests that are named, cells of the words that a line begins with, and of those behind what is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class OverviewFacts:
     """What is said of all messages. over_time: how many in each `interval` (ns). waiting: who waited longest."""
 
     total: Figures
@@ -42,111 +42,114 @@ class Facts:
     waiting: Sequence[Waiting]
 
     @classmethod
-    def of(cls, study: Study) -> Facts:
+    def of(cls, study: Study) -> OverviewFacts:
         """Of the rows of a study."""
         rows: Ints = unanswered(study.reader.session, study.rows)
         over_time = [group.figures.messages for group in study.by("time").groups]
         groups = study.by("protocol", "operation").groups
         parts = (study.total, study.first, study.last, study.intervals.length, over_time, groups)
-        return cls(*parts, longest(study.reader.session, rows, OLDEST))
+        return cls(*parts, longest(study.reader.session, rows, OLDEST_REQUESTS))
 
 
-class Overview(Said):
+class OverviewView(TextView):
     """See the module. others: for each other view that has anything, its name and what is most in it."""
 
-    def __init__(self, name: str, facts: Facts, others: Sequence[tuple[str, str]], rate_name: str) -> None:
+    def __init__(self, name: str, facts: OverviewFacts, others: Sequence[tuple[str, str]], rate_name: str) -> None:
         super().__init__(name, "")
         self._facts, self._others, self._rate = facts, others, rate_name
-        self._table = _operations(facts.groups)
+        self._table = _make_operation_table(facts.groups)
 
-    def lines(self, width: int, state: State) -> Sequence[Item]:
+    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
         if not self._facts.total.messages:
-            return [Item((("warning", " there is no message to count"),))]
-        found = [*self._amounts(width), *self._troubles(), Item(())]
-        return [*found, *self._of_table(width), Item(()), *self._of_others()]
+            return [ViewLine((("warning", " there is no message to count"),))]
+        found = [*self._amounts(width), *self._troubles(), ViewLine(())]
+        return [*found, *self._of_table(width), ViewLine(()), *self._of_others()]
 
-    def head(self, width: int, state: State) -> Heads:
+    def head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
         return ()
 
-    def _amounts(self, width: int) -> Iterator[Item]:
+    def _amounts(self, width: int) -> Iterator[ViewLine]:
         facts, total = self._facts, self._facts.total
         if facts.first is None or facts.last is None:
             return
         first, last = (iso_time(time)[:19].replace("T", " ") for time in (facts.first, facts.last))
-        yield _item("time", f"{first} to {last[11:] if last[:10] == first[:10] else last} UTC")
+        yield _make_item("time", f"{first} to {last[11:] if last[:10] == first[:10] else last} UTC")
         how_fast = "" if total.rate is None else f", {rate(total.rate)} messages/s"
-        yield _item("took", f"{duration(facts.last - facts.first)}{how_fast}")
+        yield _make_item("took", f"{duration(facts.last - facts.first)}{how_fast}")
         kinds = ("requests", "answers", "oneway", "push", "raw")
         parts = [f"{getattr(total, kind):,} {kind}" for kind in kinds if getattr(total, kind)]
-        yield _item("messages", f"{total.messages:,}, {size(total.bytes)}: {', '.join(parts)}")
-        drawn = narrowed(facts.over_time, max(width - TITLE - BESIDE, 10))
+        yield _make_item("messages", f"{total.messages:,}, {size(total.bytes)}: {', '.join(parts)}")
+        drawn = narrowed(facts.over_time, max(width - TITLE_WIDTH - BESIDE_WIDTH, 10))
         each = facts.interval * -(-len(facts.over_time) // len(drawn))
         text = f"  each {duration(each)}, {max(drawn):,} at most"
-        spark: Line = (*_title("over time"), ("name", sparkline(drawn)), ("dim", text))
-        yield Item(spark, Opens(self._rate), "over time")
+        spark: Line = (*_make_title("over time"), ("name", sparkline(drawn)), ("dim", text))
+        yield ViewLine(spark, ViewLead(self._rate), "over time")
 
-    def _troubles(self) -> Iterator[Item]:
+    def _troubles(self) -> Iterator[ViewLine]:
         """What failed and what was never answered; that there is none, if so."""
         total = self._facts.total
         if total.errors is None:
-            yield _item("errors", "being looked for ...", style="dim")
+            yield _make_item("errors", "being looked for ...", style="dim")
         elif total.errors:
             share = "" if total.error_rate is None else f", {100 * total.error_rate:.3g} % of the answers"
-            lead = Shows(f"error and not {NOTHING_NOW}" if total.empty else "error")
-            yield _item("errors", f"{total.errors:,}{share}", lead, "error")
+            lead = FilterLead(f"error and not {NOTHING_NOW}" if total.empty else "error")
+            yield _make_item("errors", f"{total.errors:,}{share}", lead, "error")
         else:
-            yield _item("errors", "none")
+            yield _make_item("errors", "none")
         if total.empty:
             text = f"{total.empty:,} answers say that there is nothing now, which is no error"
-            yield _item("nothing yet", text, Shows(NOTHING_NOW))
+            yield _make_item("nothing yet", text, FilterLead(NOTHING_NOW))
         if total.unanswered:
-            lead = Shows("role == request and not partner")
-            yield _item("never answered", f"{total.unanswered:,} requests", lead, "warning")
+            lead = FilterLead("role == request and not partner")
+            yield _make_item("never answered", f"{total.unanswered:,} requests", lead, "warning")
             for each in self._facts.waiting:
                 text = f"No. {each.row + 1} had waited {duration(each.waited)} when its connection was last heard of"
-                yield Item((*_title(""), ("value", text)), To(each.row), ("waiting", each.row))
+                yield ViewLine((*_make_title(""), ("value", text)), MessageLead(each.row), ("waiting", each.row))
         else:
-            yield _item("never answered", "none")
+            yield _make_item("never answered", "none")
         if total.orphans:
-            lead = Shows("role == response and not partner")
-            yield _item("no request seen", f"of {total.orphans:,} answers", lead, "warning")
+            lead = FilterLead("role == response and not partner")
+            yield _make_item("no request seen", f"of {total.orphans:,} answers", lead, "warning")
 
-    def _of_table(self, width: int) -> Iterator[Item]:
-        state = State()
+    def _of_table(self, width: int) -> Iterator[ViewLine]:
+        state = ViewState()
         head = "".join(title for title, _ in self._table.head(width - 1, state))
-        yield Item((("head", f" {head}"),))
+        yield ViewLine((("head", f" {head}"),))
         for item in self._table.lines(width - 1, state):
             yield item._replace(line=(("", " "), *item.line))
 
-    def _of_others(self) -> Iterator[Item]:
+    def _of_others(self) -> Iterator[ViewLine]:
         for name, most in self._others:
-            yield Item((*_title(name.lower()), ("value", most)), Opens(name), name)
+            yield ViewLine((*_make_title(name.lower()), ("value", most)), ViewLead(name), name)
 
 
-def _title(text: str) -> Line:
-    return (("dim", f" {text:<{TITLE - 1}}"),)
+def _make_title(text: str) -> Line:
+    return (("dim", f" {text:<{TITLE_WIDTH - 1}}"),)
 
 
-def _item(title: str, text: str, lead: Lead | None = None, style: str = "value") -> Item:
-    return Item((*_title(title), (style, text)), lead, title)
+def _make_item(title: str, text: str, lead: Lead | None = None, style: str = "value") -> ViewLine:
+    return ViewLine((*_make_title(title), (style, text)), lead, title)
 
 
-def _operations(groups: Sequence[Group]) -> Tabled:
+def _make_operation_table(groups: Sequence[Group]) -> TableView:
     """Each operation of each protocol."""
     labels = [(group.key[0], group.key[1]) for group in groups]
-    condition = condition_of(labels)
+    condition = make_label_filters(labels)
     operations = [
         operation or ("raw" if group.figures.raw == group.figures.messages else NOTHING)
         for group, (_, operation) in zip(groups, labels, strict=True)
     ]
-    columns = [names(operations, "operation"), names([protocol for protocol, _ in labels], "protocol", rank=2)]
-    table = Table([*columns, *figure_columns(groups)], [group.figures.messages for group in groups])
-    return Tabled("", table, labels, lambda row: Shows(condition(labels[row])))
+    columns = [
+        make_name_column(operations, "operation"),
+        make_name_column([protocol for protocol, _ in labels], "protocol", rank=2),
+    ]
+    table = SortableTable([*columns, *make_metric_columns(groups)], [group.figures.messages for group in groups])
+    return TableView("", table, labels, lambda row: FilterLead(condition(labels[row])))
 
 
-def most_of(groups: Sequence[Group], place: int) -> str:
+def summarise_groups(groups: Sequence[Group], place: int) -> str:
     """How many there are, and the first few by name; place: of the name in a key."""
-    few = [f"{shown(group.key[place])} {count(group.figures.messages)}" for group in groups[:4]]
+    few = [f"{format_key(group.key[place])} {count(group.figures.messages)}" for group in groups[:4]]
     return safe_text(f"{len(groups):,}: {', '.join(few)}", 300)

@@ -9,7 +9,7 @@ from analyzer.decode.masking import Span
 from analyzer.insight.frames import Frame, Lost
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
-from tui.model.accordion import Accordion, Spot
+from tui.model.accordion import FoldLine, FoldList
 from tui.model.hexrows import HexRows
 from tui.model.leads import Lead
 
@@ -18,7 +18,7 @@ HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Fl
 COLUMNS = 80
 """Cells that the bytes of a frame take: sixteen to a line."""
 
-KEPT = 256
+KEPT_FRAMES = 256
 """Frames whose bytes are kept."""
 
 _CLOCK = slice(11, -4)
@@ -35,14 +35,14 @@ class PacketLines:
         self._arrow = ("name", "> ") if from_client else ("text", "< ")
         self._bytes: dict[int, tuple[HexRows, Span | None]] = {}
         self._wished: set[int] = set()
-        self.accordion = Accordion(1 + len(frames) + len(lost))
+        self.accordion = FoldList(1 + len(frames) + len(lost))
 
     def head(self, head: int) -> Line:
         """See Contents."""
         if not head:
             return HEAD
         if head > len(self.frames):
-            return _lost(self._lost[head - 1 - len(self.frames)])
+            return _make_lost_line(self._lost[head - 1 - len(self.frames)])
         frame = self.frames[head - 1]
         later = duration(frame.time - self.frames[head - 2].time) if head > 1 else ""
         tcp = frame.tcp
@@ -53,7 +53,7 @@ class PacketLines:
             ("", f"{time} {later:>7} {frame.original:>6,} {flags:<11} "),
             self._arrow,
             ("value", f"{frame.length:,} bytes at {frame.offset:,}"),
-            *(("warning", f"  {said}") for said in _said(frame)),
+            *(("warning", f"  {said}") for said in _list_remarks(frame)),
             ("dim", "" if tcp is None else f"  seq {tcp.seq}  ack {tcp.ack}"),
         )
 
@@ -70,8 +70,8 @@ class PacketLines:
         """The bytes of a frame are there; how many more lines there are now."""
         rows = HexRows.fitting(data, masks, COLUMNS)
         self._wished.discard(place)
-        self._bytes[place] = rows, _own(self.frames[place])
-        if len(self._bytes) > KEPT:
+        self._bytes[place] = rows, _find_own_bytes(self.frames[place])
+        if len(self._bytes) > KEPT_FRAMES:
             del self._bytes[next(iter(self._bytes))]
         return 0 if self.accordion.height(place + 1) is None else self.accordion.unfold(place + 1, rows.lines)
 
@@ -84,7 +84,7 @@ class PacketLines:
         found = self._bytes_of(head - 1)
         return (("dim", "reading ..."),) if found is None else found[0].line(at, found[1])
 
-    def lead(self, spot: Spot) -> Lead | None:
+    def lead(self, spot: FoldLine) -> Lead | None:
         """See Contents: Enter unfolds."""
         return None
 
@@ -97,14 +97,14 @@ class PacketLines:
         return found
 
 
-def _own(frame: Frame) -> Span | None:
+def _find_own_bytes(frame: Frame) -> Span | None:
     """The bytes of the frame that are of the message, where others are beside them."""
     if frame.tcp is None or frame.length >= frame.tcp.payload or frame.own is None:
         return None
     return frame.own, frame.own + frame.length
 
 
-def _said(frame: Frame) -> list[str]:
+def _list_remarks(frame: Frame) -> list[str]:
     said = ["retransmission"] if frame.again else []
     if frame.captured < frame.original:
         said.append(f"cut: {frame.captured:,} of {frame.original:,} bytes were captured")
@@ -113,6 +113,6 @@ def _said(frame: Frame) -> list[str]:
     return said
 
 
-def _lost(lost: Lost) -> Line:
+def _make_lost_line(lost: Lost) -> Line:
     why = "were cut off when it was captured" if lost.cut else "are missing: no packet in the capture has them"
     return (("error", f"{'-':>9} {lost.length:,} bytes at {lost.offset:,} {why}"),)

@@ -14,64 +14,73 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from analyzer.errors import UserError
-from tui.model.completion import NOTHING, Known, Offers, State, Verdict, filter_verdict, offers, other_verdict
-from tui.model.names import Names, every_name
-from tui.model.seen import Seen
+from tui.model.completion import (
+    NO_COMPLETIONS,
+    Completions,
+    CompletionSources,
+    TextState,
+    TextVerdict,
+    complete,
+    judge_filter,
+    judge_text,
+)
+from tui.model.names import FieldNames, read_field_names
+from tui.model.seen import SampledValue
 
 _BEGUN = re.compile(r"""(?:0[xX][0-9A-Fa-f\s:.-]*|"[^"]*|'[^']*)?""")
 """What may become bytes: digits of which one is missing, an open quote."""
 
-Sample = Callable[[str], Sequence[Seen]]
+ValueSampler = Callable[[str], Sequence[SampledValue]]
 
 
-class Look(NamedTuple):
+class InputAdvice(NamedTuple):
     """What there is to say of a text with a cursor in it."""
 
     text: str
     cursor: int
-    verdict: Verdict
-    offers: Offers
+    verdict: TextVerdict
+    offers: Completions
 
 
-class Prompter:
+class InputAdvisor:
     """Of the line for a filter. sample: reads the values of a field."""
 
-    def __init__(self, history: Earlier, named: Mapping[str, str], sample: Sample) -> None:
+    def __init__(self, history: InputHistory, named: Mapping[str, str], sample: ValueSampler) -> None:
         self.history = history
         self._named, self._sample = named, sample
-        self._names: Names | None = None
-        self._values: dict[str, Sequence[Seen]] = {}
+        self._names: FieldNames | None = None
+        self._values: dict[str, Sequence[SampledValue]] = {}
 
     @property
-    def known(self) -> Known:
+    def known(self) -> CompletionSources:
         """What has been read by now."""
-        return Known(self._names, self._named, self._values)
+        return CompletionSources(self._names, self._named, self._values)
 
-    def look(self, text: str, cursor: int) -> Look:
+    def look(self, text: str, cursor: int) -> InputAdvice:
         """Looks at a text."""
         known = self.known
-        return Look(text, cursor, filter_verdict(text, known), offers(text, cursor, known))
+        return InputAdvice(text, cursor, judge_filter(text, known), complete(text, cursor, known))
 
     def read_names(self) -> None:
         """Reads the names of fields."""
-        self._names = every_name()
+        self._names = read_field_names()
 
     def read_values(self, field: str) -> None:
         """Reads the values of a field; there are none where the capture cannot be read any more."""
-        values: Sequence[Seen] = ()
+        values: Sequence[SampledValue] = ()
         with suppress(UserError):
             values = self._sample(field)
         self._values = {**self._values, field: values}
 
 
-class FindPrompter(Prompter):
+class SearchAdvisor(InputAdvisor):
     """Of the line for a search. sign: what stands before a filter; read: reads anything else, or raises UserError."""
 
     def __init__(
         self,
-        history: Earlier,
+        history: InputHistory,
         named: Mapping[str, str],
-        sample: Sample,
+        sample: ValueSampler,
         *,
         sign: str,
         read: Callable[[str], object],
@@ -79,28 +88,32 @@ class FindPrompter(Prompter):
         super().__init__(history, named, sample)
         self._sign, self._read = sign, read
 
-    def look(self, text: str, cursor: int) -> Look:
+    def look(self, text: str, cursor: int) -> InputAdvice:
         """See Prompter."""
         before = len(self._sign)
         if text.startswith(self._sign) and cursor >= before:
             found = super().look(text[before:], cursor - before)
-            verdict = found.verdict if text[before:].strip() else Verdict(State.BEGUN, "a filter, as in the filter bar")
-            return Look(text, cursor, verdict.moved(before), found.offers.moved(before))
-        verdict = other_verdict(lambda: self._read(text))
-        if verdict.state is State.WRONG and _BEGUN.fullmatch(text):
-            verdict = Verdict(State.BEGUN, verdict.why)
-        return Look(text, cursor, verdict, NOTHING)
+            verdict = (
+                found.verdict
+                if text[before:].strip()
+                else TextVerdict(TextState.BEGUN, "a filter, as in the filter bar")
+            )
+            return InputAdvice(text, cursor, verdict.moved(before), found.offers.moved(before))
+        verdict = judge_text(lambda: self._read(text))
+        if verdict.state is TextState.WRONG and _BEGUN.fullmatch(text):
+            verdict = TextVerdict(TextState.BEGUN, verdict.why)
+        return InputAdvice(text, cursor, verdict, NO_COMPLETIONS)
 
 
-MOST = 200
+MOST_ENTRIES = 200
 """Entries that are kept."""
 
 
-class Earlier:
+class InputHistory:
     """The entries of one kind of line."""
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
-        self.entries = list(dict.fromkeys(entry for entry in entries if entry.strip()))[:MOST]
+        self.entries = list(dict.fromkeys(entry for entry in entries if entry.strip()))[:MOST_ENTRIES]
         self._at = -1
         self._typed = ""
 
@@ -108,7 +121,7 @@ class Earlier:
         """Something was typed and taken; it is the newest now, wherever it was before."""
         self.begin()
         if text.strip():
-            self.entries = [text, *(entry for entry in self.entries if entry != text)][:MOST]
+            self.entries = [text, *(entry for entry in self.entries if entry != text)][:MOST_ENTRIES]
 
     def begin(self) -> None:
         """A line is opened: nothing has been gone back to."""

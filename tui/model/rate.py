@@ -10,11 +10,11 @@ from analyzer.insight.statistics import Statistics, Study
 from analyzer.render.amounts import counted, rate, size
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
-from tui.model.charts import Chart, axis
-from tui.model.figures import clocks, figure_columns, names
-from tui.model.leads import Lead, Shows, time_within
-from tui.model.table import Column, Table
-from tui.model.views import Heads, Item, Lines, Said, State, Tabled
+from tui.model.charts import Chart, draw_axis
+from tui.model.figures import format_clocks, make_metric_columns, make_name_column
+from tui.model.leads import FilterLead, Lead, write_time_range
+from tui.model.table import SortableTable, TableColumn
+from tui.model.views import TableLines, TableView, TextView, ViewHeads, ViewLine, ViewState
 
 SCALES = (60, 240, 960)
 """Intervals at most, as one looks closer."""
@@ -23,41 +23,41 @@ TALLEST = 8
 """Lines of the columns of a chart."""
 
 
-class Rate(Said):
+class RateView(TextView):
     """The same messages over intervals of several lengths, the shortest last."""
 
-    def __init__(self, name: str, scales: Sequence[Scale]) -> None:
+    def __init__(self, name: str, scales: Sequence[RateScale]) -> None:
         super().__init__(name, "")
         self._scales = scales
         self.zooms = len(scales) - 1
 
-    def _scale(self, state: State) -> Scale:
+    def _scale(self, state: ViewState) -> RateScale:
         return self._scales[min(state.zoom, self.zooms)]
 
-    def head(self, width: int, state: State) -> Heads:
+    def head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
         return self._scale(state).table.head(width, state)
 
-    def lines(self, width: int, state: State) -> Sequence[Item]:
+    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
         return self._scale(state).table.lines(width, state)
 
-    def place(self, key: Hashable, lines: Sequence[Item]) -> int | None:
+    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """See View: the interval in which a time is."""
-        if not isinstance(key, int) or not isinstance(lines, Lines):
+        if not isinstance(key, int) or not isinstance(lines, TableLines):
             return None
-        return max(bisect_right(lines.view.keys, key, key=_number) - 1, 0)
+        return max(bisect_right(lines.view.keys, key, key=_as_number) - 1, 0)
 
-    def above(self, width: int, height: int, state: State, key: Hashable) -> Sequence[Line]:
+    def above(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
         """See View: a chart of messages, one of bytes, and the time."""
         return self._scale(state).charts(width, height, key)
 
-    def key_at(self, cell: int, width: int, state: State) -> Hashable:
+    def key_at(self, cell: int, width: int, state: ViewState) -> Hashable:
         """See View."""
         return self._scale(state).begin_at(cell, width)
 
 
-class Scale:
+class RateScale:
     """Messages over intervals of one length."""
 
     def __init__(self, found: Statistics) -> None:
@@ -68,19 +68,19 @@ class Scale:
         sizes = [group.figures.bytes * SECOND / length for group in groups]
         rates = [group.figures.rate or 0.0 for group in groups]
         digits = next((digits for digits in (0, 3, 6) if length * 10**digits % SECOND == 0), 9)
-        self._clocks = clocks([*self._begins, self._begins[-1] + length], digits)
-        self._charts = (Chart("messages/s", rates, rate), Chart("bytes/s", sizes, _speed, "text"))
-        figures = figure_columns(groups)
-        bytes_a_second = Column("bytes/s", sizes, _speed, rank=6)
-        columns = [names(self._clocks[:-1], "time (UTC)"), *figures, bytes_a_second]
+        self._clocks = format_clocks([*self._begins, self._begins[-1] + length], digits)
+        self._charts = (Chart("messages/s", rates, rate), Chart("bytes/s", sizes, _format_speed, "text"))
+        figures = make_metric_columns(groups)
+        bytes_a_second = TableColumn("bytes/s", sizes, _format_speed, rank=6)
+        columns = [make_name_column(self._clocks[:-1], "time (UTC)"), *figures, bytes_a_second]
         self._messages = [group.figures.messages for group in groups]
-        table = Table(columns, self._messages)
+        table = SortableTable(columns, self._messages)
         said = f"{counted(len(groups), 'interval')} of {duration(length)}; + and - make them shorter and longer"
-        self.table = Tabled("", table, self._begins, self._lead, said)
+        self.table = TableView("", table, self._begins, self._lead, said)
 
     def _lead(self, row: int) -> Lead | None:
         begin = self._begins[row]
-        return Shows(time_within(begin, begin + self._length)) if self._messages[row] else None
+        return FilterLead(write_time_range(begin, begin + self._length)) if self._messages[row] else None
 
     def charts(self, width: int, height: int, key: Hashable) -> list[Line]:
         """As many and as tall as there is room for in half of `height`."""
@@ -94,7 +94,7 @@ class Scale:
         cells = drawn[0].cells(width, beside)
         ends = self._clocks[0], self._clocks[-1]
         said = "" if selected is None else self._clocks[selected]
-        return [*found, *axis(cells, beside, ends, selected, said)]
+        return [*found, *draw_axis(cells, beside, ends, selected, said)]
 
     def begin_at(self, cell: int, width: int) -> int | None:
         """The time for which a cell of the charts stands."""
@@ -103,20 +103,20 @@ class Scale:
         return self._begins[cells.part(cell - beside)[0]] if 0 <= cell - beside < cells.count else None
 
 
-def rate_view(name: str, study: Study) -> Rate:
+def make_rate_view(name: str, study: Study) -> RateView:
     """How much was said when, at all scales that differ."""
     found: list[Statistics] = []
     for most in SCALES:
         scale = study.in_intervals(most)
         if not found or scale.intervals.length < (found[-1].interval or 0):
             found.append(scale.by("time"))
-    return Rate(name, [Scale(each) for each in found])
+    return RateView(name, [RateScale(each) for each in found])
 
 
-def _number(key: Hashable) -> int:
+def _as_number(key: Hashable) -> int:
     assert isinstance(key, int)
     return key
 
 
-def _speed(number: float) -> str:
+def _format_speed(number: float) -> str:
     return size(round(number))

@@ -11,7 +11,7 @@ from analyzer.columns.arrays import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class PageScope:
     """So many rows and streams are there. kept: the rows that a filter keeps, rising; None without one.
 
     ended: nothing comes any more, and the filter has asked all. filter: its text. ignored: rows that the user wants to

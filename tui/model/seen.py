@@ -26,7 +26,7 @@ from analyzer.query.filter.literals import of_bytes, quoted
 from analyzer.session import Analysis
 from dissectors.wire.embedded import Embedded, holds_secret
 
-PATIENCE = 0.3
+SAMPLE_SECONDS = 0.3
 """Seconds that a sample may take."""
 
 AROUND, FIRST, PORTION = 512, 4096, 512
@@ -35,21 +35,21 @@ AROUND, FIRST, PORTION = 512, 4096, 512
 COLUMN = 1 << 18
 """Rows of which the index is asked."""
 
-MOST, LONGEST = 300, 300
+MOST_SAMPLES, LONGEST_VALUE = 300, 300
 """Different values that are offered, and characters or bytes of one that is."""
 
 _BARE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_:/@+*%#$;?-]|\.(?!\.))*")
 _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
-class Seen(NamedTuple):
+class SampledValue(NamedTuple):
     """A value as a filter has it, and how many times it was met."""
 
     text: str
     times: int
 
 
-def seen(session: Analysis, name: str, rows: int, around: int, begin: int = 0) -> list[Seen]:
+def sample_values(session: Analysis, name: str, rows: int, around: int, begin: int = 0) -> list[SampledValue]:
     """The values of a field that is called so, the most frequent first; of the first `rows` rows from `begin` on, those
     around a row among them; none of a field that nobody knows, or whose values no filter compares by name.
     """
@@ -61,14 +61,14 @@ def seen(session: Analysis, name: str, rows: int, around: int, begin: int = 0) -
         return []
     reading = Reading(Rows(session, streaming=True), [field])
     there = range(begin, rows)
-    counted = _of_index(reading, field, there)
+    counted = _count_in_index(reading, field, there)
     if counted is None:
-        counted = _of_messages(reading, field, there, around)
-    written = [(_written(value, field), times) for value, times in counted.most_common(2 * MOST)]
-    return [Seen(text, times) for text, times in written if text is not None][:MOST]
+        counted = _count_in_messages(reading, field, there, around)
+    written = [(_write_value(value, field), times) for value, times in counted.most_common(2 * MOST_SAMPLES)]
+    return [SampledValue(text, times) for text, times in written if text is not None][:MOST_SAMPLES]
 
 
-def _of_index(reading: Reading, field: FieldPath, there: range) -> Counter[object] | None:
+def _count_in_index(reading: Reading, field: FieldPath, there: range) -> Counter[object] | None:
     """None where the index does not tell."""
     asked = np.array(there[:COLUMN], np.int64)
     columns = reading.columns(field, asked[reading.may_have(field, asked)]) if field.is_cheap else None
@@ -87,12 +87,12 @@ def _of_index(reading: Reading, field: FieldPath, there: range) -> Counter[objec
     return found
 
 
-def _of_messages(reading: Reading, field: FieldPath, there: range, around: int) -> Counter[object]:
+def _count_in_messages(reading: Reading, field: FieldPath, there: range, around: int) -> Counter[object]:
     found: Counter[object] = Counter()
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + SAMPLE_SECONDS
     asked = np.arange(there.start, there.stop)
     having = asked[reading.may_have(field, asked)]
-    for portion in _portions(having, around):
+    for portion in _split_rows(having, around):
         values = reading.of(field, portion).values
         reading.forget()
         found.update(value.data if isinstance(value, Embedded) else value for value in values if _is_offered(value))
@@ -101,7 +101,7 @@ def _of_messages(reading: Reading, field: FieldPath, there: range, around: int) 
     return found
 
 
-def _portions(rows: Ints, around: int) -> Iterator[Ints]:
+def _split_rows(rows: Ints, around: int) -> Iterator[Ints]:
     """The rows a few at a time: the first ones, those around the cursor, then every n-th."""
     middle = int(np.searchsorted(rows, around))
     for begin, end in ((0, FIRST), (max(middle - AROUND // 2, FIRST), middle + AROUND // 2)):
@@ -114,13 +114,13 @@ def _portions(rows: Ints, around: int) -> Iterator[Ints]:
 def _is_offered(value: object) -> bool:
     """Whether it is a value that fits into a line: secrets, structures and what is long are not."""
     if isinstance(value, Embedded):
-        return len(value.data) <= LONGEST and not holds_secret(value)
+        return len(value.data) <= LONGEST_VALUE and not holds_secret(value)
     if isinstance(value, str | bytes):
-        return len(value) <= LONGEST
+        return len(value) <= LONGEST_VALUE
     return isinstance(value, bool | int | float | Error)
 
 
-def _written(value: object, field: FieldPath) -> str | None:
+def _write_value(value: object, field: FieldPath) -> str | None:
     """A value as a filter has it behind an operator."""
     if isinstance(value, Error):
         return value.name or str(value.code)
@@ -129,20 +129,20 @@ def _written(value: object, field: FieldPath) -> str | None:
     if isinstance(value, bytes):
         return of_bytes(value)
     if isinstance(value, str):
-        return _word(value, field)
-    return _number(value, field) if isinstance(value, int | float) else None
+        return _write_word(value, field)
+    return _write_number(value, field) if isinstance(value, int | float) else None
 
 
-def _number(value: float, field: FieldPath) -> str | None:
+def _write_number(value: float, field: FieldPath) -> str | None:
     names, label = names_of(field.label), field.label
     said = label(value) if names and label is not None and isinstance(value, int) else None
     if said is not None and names is not None and said in names:
-        return _word(said, field)
+        return _write_word(said, field)
     text = repr(value)
     return text if _DECIMAL.fullmatch(text) else None
 
 
-def _word(text: str, field: FieldPath) -> str:
+def _write_word(text: str, field: FieldPath) -> str:
     """Bare where that reads as the same text: where the field may be a number or bytes, a bare word may be, too."""
     bare = field.kind in (Kind.TEXT, Kind.NUMBER, Kind.ADDRESS) and _BARE.fullmatch(text)
     return text if bare or (field.kind is Kind.ADDRESS and ":" in text) else quoted(text)

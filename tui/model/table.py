@@ -15,20 +15,20 @@ from rich.cells import cell_len, set_cell_size
 
 from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.render.lines import Line
-from tui.model.charts import bar
+from tui.model.charts import draw_bar
 
-LONGEST, SHORT, SHORTEST = 100, 32, 8
+LONGEST_NAME, SHORT_NAME, SHORTEST_NAME = 100, 32, 8
 """Cells of a name where there is room, before columns are left out, and at last."""
 
 GAP = 2
-BAR, BARS = 10, 40
+LEAST_BAR, MOST_BAR = 10, 40
 """Cells of bars: fewer say nothing, more are no clearer."""
 
 DOWN, UP = "▼", "▲"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """values: one for each row, None for nothing; left: a name, which begins where others begin; others are figures.
 
     rank: where there is not room for all, columns of a low rank come before others, and those of rank 0 always.
@@ -44,11 +44,11 @@ class Column:
     def text(self, row: int) -> str:
         """A cell."""
         value = self.values[row]
-        return "" if value is None else safe_text(self.show(value), LONGEST)
+        return "" if value is None else safe_text(self.show(value), LONGEST_NAME)
 
 
 @dataclass(slots=True)
-class Order:
+class TableOrder:
     """How a table is seen. by: the title of the column that it is sorted by, None: as it is made.
 
     turned: the other way round; words: what must all be in the names of a row.
@@ -60,7 +60,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class TableFit:
     """The columns that fit, how wide each is, and how much room there is for bars."""
 
     columns: tuple[int, ...]
@@ -69,10 +69,10 @@ class Fit:
 
 
 @dataclass(slots=True)
-class Table:
+class SortableTable:
     """Columns of equal lengths, each with a title of its own. bars: what bars at the right stand for, for each row."""
 
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     bars: Sequence[float] | None = None
     _natural: list[int] = field(init=False)
     _most: float = field(init=False)
@@ -80,14 +80,14 @@ class Table:
 
     def __post_init__(self) -> None:
         names = {column.title: [column.text(row) for row in range(len(self))] for column in self.columns if column.left}
-        self._natural = [_widest(column, names.get(column.title)) for column in self.columns]
+        self._natural = [_measure_column(column, names.get(column.title)) for column in self.columns]
         self._most = max(self.bars or (), default=0)
         self._searched = [" ".join(each).lower() for each in zip(*names.values(), strict=True)]
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
 
-    def ordered(self, order: Order) -> Sequence[int]:
+    def ordered(self, order: TableOrder) -> Sequence[int]:
         """The rows that are seen, in their order: names rise, figures fall; what has no value stands at the end."""
         rows: Sequence[int] = range(len(self))
         if order.words:
@@ -100,20 +100,20 @@ class Table:
         there.sort(key=column.values.__getitem__, reverse=column.left is order.turned)
         return there + [row for row in rows if column.values[row] is None]
 
-    def fitted(self, width: int) -> Fit:
+    def fitted(self, width: int) -> TableFit:
         """What fits into `width` cells."""
         kept, widths = list(range(len(self.columns))), list(self._natural)
-        self._shorten(kept, widths, width, SHORT)
+        self._shorten(kept, widths, width, SHORT_NAME)
         kept = self._chosen(kept, widths, width)
-        self._shorten(kept, widths, width, SHORTEST)
-        left = width - _needed(kept, widths) - GAP
-        room = min(left, BARS) if self.bars is not None and left >= BAR else 0
-        return Fit(tuple(kept), tuple(widths[place] for place in kept), room)
+        self._shorten(kept, widths, width, SHORTEST_NAME)
+        left = width - _count_cells(kept, widths) - GAP
+        room = min(left, MOST_BAR) if self.bars is not None and left >= LEAST_BAR else 0
+        return TableFit(tuple(kept), tuple(widths[place] for place in kept), room)
 
     def _shorten(self, kept: Sequence[int], widths: list[int], width: int, least: int) -> None:
         """Takes from the names, the widest first, what is too much."""
         names = [place for place in kept if self.columns[place].left]
-        for _ in range(_needed(kept, widths) - width):
+        for _ in range(_count_cells(kept, widths) - width):
             widest = max(names, key=widths.__getitem__, default=None)
             if widest is None or widths[widest] <= least:
                 return
@@ -124,42 +124,42 @@ class Table:
         kept = [place for place in there if not self.columns[place].rank]
         for rank in sorted({self.columns[place].rank for place in there} - {0}):
             more = sorted([*kept, *(place for place in there if self.columns[place].rank == rank)])
-            if _needed(more, widths) <= width:
+            if _count_cells(more, widths) <= width:
                 kept = more
         return kept
 
-    def head(self, fit: Fit, order: Order) -> list[tuple[str, str]]:
+    def head(self, fit: TableFit, order: TableOrder) -> list[tuple[str, str]]:
         """The titles in their places, and what they are alone; a sign is behind that which sorts."""
         found = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
             sign = (DOWN if column.left is order.turned else UP) if column.title == order.by else " "
-            found.append((_placed(column.title, width, left=column.left) + sign + " " * (GAP - 1), column.title))
+            found.append((_pad(column.title, width, left=column.left) + sign + " " * (GAP - 1), column.title))
         return found
 
-    def line(self, fit: Fit, row: int) -> Line:
+    def line(self, fit: TableFit, row: int) -> Line:
         """One row."""
         spans: list[tuple[str, str]] = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
-            text = _placed(column.text(row), width, left=column.left)
+            text = _pad(column.text(row), width, left=column.left)
             spans.append((column.style, f"{' ' * GAP if spans else ''}{text}"))
         if fit.bar and self.bars is not None:
-            spans.append(("name", " " * GAP + bar(self.bars[row], self._most, fit.bar)))
+            spans.append(("name", " " * GAP + draw_bar(self.bars[row], self._most, fit.bar)))
         return tuple(spans)
 
 
-def _widest(column: Column, names: Sequence[str] | None) -> int:
+def _measure_column(column: TableColumn, names: Sequence[str] | None) -> int:
     """Cells of the widest text; figures are many, but few different ones."""
     texts = {column.show(value) for value in {*column.values} - {None}} if names is None else {*names}
     return max(map(cell_len, {column.title, *texts}))
 
 
-def _needed(kept: Sequence[int], widths: Sequence[int]) -> int:
+def _count_cells(kept: Sequence[int], widths: Sequence[int]) -> int:
     return sum(widths[place] for place in kept) + GAP * (len(kept) - 1)
 
 
-def _placed(text: str, width: int, *, left: bool) -> str:
+def _pad(text: str, width: int, *, left: bool) -> str:
     """A text in exactly `width` cells."""
     cells = cell_len(text)
     if cells > width:

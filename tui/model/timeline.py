@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from tui.model.by_stream import ByStream, Slots
+from tui.model.by_stream import StreamGroups, StreamSlots
 
-FLAT = "flat"
+FLAT_KEY = "flat"
 """The name under which is remembered that the list is a flat timeline."""
 
 
-class Place(NamedTuple):
+class ListPlace(NamedTuple):
     """What a line shows: a row of a stream, or with `row` None the stream itself."""
 
     stream: int
@@ -44,9 +44,9 @@ class Timeline:
         self.first = 0
         """Rows before it have left."""
         self._stream_of = stream_of
-        self._slots = Slots()
+        self._slots = StreamSlots()
         self._left: Ints = np.zeros(0, np.int64)
-        self._all = self._grouped = ByStream()
+        self._all = self._grouped = StreamGroups()
         self._open: Bools = np.zeros(0, bool)
         self._sizes: Ints = np.zeros(0, np.int64)
         self._ends: Ints = np.zeros(0, np.int64)
@@ -111,7 +111,7 @@ class Timeline:
         self.kept = rows
         self._grouped = self._all
         if rows is not None:
-            self._grouped = ByStream()
+            self._grouped = StreamGroups()
             self._grouped.grow(self._slots.places(self._stream_of(rows)).astype(np.int32), len(self._slots))
         self._recount()
 
@@ -167,12 +167,12 @@ class Timeline:
         self._open[:] = opened
         self._recount()
 
-    def window(self, first: int, count: int) -> list[Place]:
+    def window(self, first: int, count: int) -> list[ListPlace]:
         """The places of `count` lines from `first`, fewer at the ends."""
         lines = np.arange(max(first, 0), min(first + count, self.lines))
         if self.flat:
             rows = self.first + lines if self.kept is None else self.kept[lines]
-            return list(map(Place, self._stream_of(rows).tolist(), rows.tolist()))
+            return list(map(ListPlace, self._stream_of(rows).tolist(), rows.tolist()))
         place = np.searchsorted(self._ends, lines, "right")
         rank = lines - (self._ends[place] - self._sizes[place]) - 1
         row = np.full(len(lines), -1)
@@ -181,14 +181,14 @@ class Timeline:
             picked = self._grouped.picked(place[inside], rank[inside])
             row[inside] = picked if self.kept is None else self.kept[picked]
         streams = self._slots.numbers(place).tolist()
-        return [Place(s, None if r < 0 else r) for s, r in zip(streams, row.tolist(), strict=True)]
+        return [ListPlace(s, None if r < 0 else r) for s, r in zip(streams, row.tolist(), strict=True)]
 
-    def at(self, line: int) -> Place | None:
+    def at(self, line: int) -> ListPlace | None:
         """What a line shows; None outside."""
         found = self.window(line, 1)
         return found[0] if line >= 0 and found else None
 
-    def near(self, place: Place) -> Place | None:
+    def near(self, place: ListPlace) -> ListPlace | None:
         """The place itself if it is shown, else the next one of its kind, else the one before; None while there is
         nothing.
         """
@@ -200,17 +200,17 @@ class Timeline:
         if not count:
             return self._near_stream(place.stream) if self.kept is None and not self.flat else None
         row = self._row(max(min(self._rank(place.row), count - 1), 0))
-        return Place(int(self._stream_of(np.array([row]))[0]), row)
+        return ListPlace(int(self._stream_of(np.array([row]))[0]), row)
 
-    def _near_stream(self, stream: int) -> Place | None:
+    def _near_stream(self, stream: int) -> ListPlace | None:
         """A stream that has a line: this one, else the next, else the one before."""
         there = np.flatnonzero(self._sizes)
         if not len(there):
             return None
         at = min(int(np.searchsorted(there, self._slots.near(stream))), len(there) - 1)
-        return Place(self._slots.number(int(there[at])))
+        return ListPlace(self._slots.number(int(there[at])))
 
-    def line_of(self, place: Place) -> int:
+    def line_of(self, place: ListPlace) -> int:
         """The line of a place that is shown; of a row that is folded away, its stream's; in the flat view of a stream,
         its first row's.
         """

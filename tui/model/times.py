@@ -31,23 +31,23 @@ _ALL_DECIMALS, _SECOND = 9, 10**9
 _ISO = len("2026-11-21T10:00:00")
 
 
-TIME_FORMAT = "time-format"
+TIME_FORMAT_KEY = "time-format"
 """The name under which the format is remembered."""
 
 
-def first_form(configured: TimeFormat | None, remembered: str) -> TimeFormat | None:
+def choose_format(configured: TimeFormat | None, remembered: str) -> TimeFormat | None:
     """The format to begin with: the configuration's, else the last one; None for the clock."""
     return configured or next((form for form in TIME_FORMATS if form == remembered), None)
 
 
-class Width(NamedTuple):
+class TimeWidth(NamedTuple):
     """Cells of the column, and decimals of the seconds in it; 0 cells hide it."""
 
     cells: int
     decimals: int
 
 
-class Times:
+class RowTimes:
     """Of the thread that paints. form: None for the clock. `references`: rows, rising."""
 
     def __init__(self, session: Session, form: TimeFormat | None = None) -> None:
@@ -78,18 +78,18 @@ class Times:
         del self.references[: max(bisect_left(self.references, before) - 1, 0)]
         self._times = {row: self._times[row] for row in self.references}
 
-    def width(self, room: int, rows: int) -> Width:
+    def width(self, room: int, rows: int) -> TimeWidth:
         """What fits where the list has `room` cells and `rows` rows have been announced."""
         if room < LEAST:
-            return Width(0, 0)
+            return TimeWidth(0, 0)
         room -= DATE * (self.form == "iso")
         decimals = next((decimals for least, decimals in ROOMS if room >= least), 0)
         if self.form in (None, "iso"):
-            return Width(_ISO + bool(decimals) + decimals - (0 if self.form else DATE), decimals)
+            return TimeWidth(_ISO + bool(decimals) + decimals - (0 if self.form else DATE), decimals)
         whole = 10 if self.form == "epoch" else max(3, len(str(self._lasts(rows) // _SECOND)))
-        return Width(whole + 1 + decimals + (self.form == "delta"), decimals)
+        return TimeWidth(whole + 1 + decimals + (self.form == "delta"), decimals)
 
-    def texts(self, rows: Ints, told: Sequence[str], before: Ints, width: Width) -> list[str]:
+    def texts(self, rows: Ints, told: Sequence[str], before: Ints, width: TimeWidth) -> list[str]:
         """The times of rows, of which `told` are those in ISO 8601, in `width`. before: the row that is shown before
         each, -1 for none.
         """

@@ -15,13 +15,13 @@ from typing import NamedTuple, Protocol, overload
 
 from analyzer.render.lines import Line
 from tui.model.leads import Lead
-from tui.model.table import Fit, Order, Table
+from tui.model.table import SortableTable, TableFit, TableOrder
 
-Heads = Sequence[tuple[str, str]]
+ViewHeads = Sequence[tuple[str, str]]
 """Titles of columns in their places, and what they are alone; nothing for what is no column."""
 
 
-class Item(NamedTuple):
+class ViewLine(NamedTuple):
     """A line. folds: whether something is unfolded beneath it, or would be."""
 
     line: Line
@@ -31,14 +31,14 @@ class Item(NamedTuple):
 
 
 @dataclass(slots=True)
-class State:
+class ViewState:
     """How the user sees a view.
 
     opened: keys of what is unfolded; None until he has folded or unfolded anything. zoom: how often he has looked
     closer.
     """
 
-    order: Order = field(default_factory=Order)
+    order: TableOrder = field(default_factory=TableOrder)
     opened: frozenset[Hashable] | None = None
     zoom: int = 0
 
@@ -59,23 +59,23 @@ class View(Protocol):
     opened: frozenset[Hashable]
     zooms: int
 
-    def head(self, width: int, state: State) -> Heads:
+    def head(self, width: int, state: ViewState) -> ViewHeads:
         """What stands above the lines."""
 
-    def lines(self, width: int, state: State) -> Sequence[Item]:
+    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """The lines for a width in cells."""
 
-    def place(self, key: Hashable, lines: Sequence[Item]) -> int | None:
+    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """Which of its lines has a key, or is nearest."""
 
-    def above(self, width: int, height: int, state: State, key: Hashable) -> Sequence[Line]:
+    def above(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
         """What stands above the head; `key` is that of the selected line, `height` the lines that there is room for."""
 
-    def key_at(self, cell: int, width: int, state: State) -> Hashable:
+    def key_at(self, cell: int, width: int, state: ViewState) -> Hashable:
         """The key of the line that a cell of what stands above stands for; None for none."""
 
 
-class Said:
+class TextView:
     """A view of one line, and the beginning of others."""
 
     def __init__(self, name: str, said: str) -> None:
@@ -85,36 +85,36 @@ class Said:
         self.opened: frozenset[Hashable] = frozenset()
         self.zooms = 0
 
-    def head(self, width: int, state: State) -> Heads:
+    def head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
         return ()
 
-    def lines(self, width: int, state: State) -> Sequence[Item]:
+    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
-        return [Item((("dim", f" {self.said}"),))]
+        return [ViewLine((("dim", f" {self.said}"),))]
 
-    def place(self, key: Hashable, lines: Sequence[Item]) -> int | None:
+    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """See View."""
         return next((place for place, item in enumerate(lines) if item.key == key), None)
 
-    def above(self, width: int, height: int, state: State, key: Hashable) -> Sequence[Line]:
+    def above(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
         """See View."""
         return ()
 
-    def key_at(self, cell: int, width: int, state: State) -> Hashable:
+    def key_at(self, cell: int, width: int, state: ViewState) -> Hashable:
         """See View."""
         return None
 
 
-OFTEN = 0.1
+PROGRESS_INTERVAL = 0.1
 """Seconds between two words about how far it has come."""
 
 
-class Stopped(Exception):
+class Cancellation(Exception):
     """Nobody wants the work any more."""
 
 
-class Work:
+class ViewWork:
     """What those who do it are told, and tell. say: how far it has come. what: what is being looked for."""
 
     def __init__(self, say: Callable[[str], None], what: str = "") -> None:
@@ -134,24 +134,24 @@ class Work:
     def check(self) -> None:
         """Raises Stopped if nobody wants it any more."""
         if self._stopped.is_set():
-            raise Stopped
+            raise Cancellation
 
     def looked(self, done: int, total: int) -> None:
         """Says that so many messages of `total` have been examined. Raises Stopped as check() does."""
         self.check()
         now = time.monotonic()
-        if now > self._said + OFTEN:
+        if now > self._said + PROGRESS_INTERVAL:
             self._said = now
             self._say(f"{self.what}: {done:,} of {total:,} examined")
 
 
-class Tabled(Said):
+class TableView(TextView):
     """A table. keys: of its rows; lead: what such a row leads to. said: a line behind them."""
 
     def __init__(
         self,
         name: str,
-        table: Table,
+        table: SortableTable,
         keys: Sequence[Hashable],
         lead: Callable[[int], Lead | None],
         said: str = "",
@@ -160,29 +160,29 @@ class Tabled(Said):
         self.table, self.keys, self.lead = table, keys, lead
         self.sorts = True
 
-    def head(self, width: int, state: State) -> Heads:
+    def head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
         return self.table.head(self.table.fitted(width), state.order)
 
-    def lines(self, width: int, state: State) -> Sequence[Item]:
+    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
         rows, said = self.table.ordered(state.order), self.said
         if state.order.words:
             said = f"{len(rows):,} of {len(self.table):,} have {' '.join(state.order.words)}; / narrows, Esc shows all"
         fit = self.table.fitted(width)
-        return Lines(self, fit, rows, [Item((("dim", said),))] if said else [])
+        return TableLines(self, fit, rows, [ViewLine((("dim", said),))] if said else [])
 
-    def place(self, key: Hashable, lines: Sequence[Item]) -> int | None:
+    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """See View."""
-        if key is None or not isinstance(lines, Lines):
+        if key is None or not isinstance(lines, TableLines):
             return None
         return next((place for place, row in enumerate(lines.rows) if self.keys[row] == key), None)
 
 
-class Lines(Sequence[Item]):
+class TableLines(Sequence[ViewLine]):
     """An item for each of the rows that are seen, made when it is asked for, and some behind them."""
 
-    def __init__(self, view: Tabled, fit: Fit, rows: Sequence[int], behind: Sequence[Item]) -> None:
+    def __init__(self, view: TableView, fit: TableFit, rows: Sequence[int], behind: Sequence[ViewLine]) -> None:
         self.view, self.rows, self.behind = view, rows, behind
         self._fit = fit
 
@@ -190,13 +190,13 @@ class Lines(Sequence[Item]):
         return len(self.rows) + len(self.behind)
 
     @overload
-    def __getitem__(self, place: int) -> Item: ...
+    def __getitem__(self, place: int) -> ViewLine: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Item]: ...
-    def __getitem__(self, place: int | slice) -> Item | list[Item]:
+    def __getitem__(self, place: slice) -> list[ViewLine]: ...
+    def __getitem__(self, place: int | slice) -> ViewLine | list[ViewLine]:
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         if place >= len(self.rows):
             return self.behind[place - len(self.rows)]
         row, view = self.rows[place], self.view
-        return Item(view.table.line(self._fit, row), view.lead(row), view.keys[row])
+        return ViewLine(view.table.line(self._fit, row), view.lead(row), view.keys[row])

@@ -20,17 +20,17 @@ from textual.widgets import Input
 
 from analyzer.errors import UserError
 from analyzer.query.filter.errors import FilterError, Span
-from tui.crash_guard import Fenced
-from tui.screens.text_line import BarLine, TextLine, Underlined
+from tui.crash_guard import CrashGuard
+from tui.screens.text_line import BarLine, ErrorHighlighter, TextLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
+from tui.widgets.bar import Bar, BarPart
 
-LONGEST = 12
+MOST_DIGITS = 12
 
 _Answer = TypeVar("_Answer")
 
 
-class Asking(Fenced, ModalScreen[_Answer]):
+class InputDialog(CrashGuard, ModalScreen[_Answer]):
     """Has an Input; what is typed before that is there is typed into it. Escape gives None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "back", show=False)]
@@ -48,7 +48,7 @@ class Asking(Fenced, ModalScreen[_Answer]):
         self.dismiss(None)
 
 
-class AskNumber(Asking[int]):
+class NumberDialog(InputDialog[int]):
     """Gives the number that was typed; None when nothing was."""
 
     DEFAULT_CSS = """
@@ -62,14 +62,14 @@ class AskNumber(Asking[int]):
 
     def compose(self) -> ComposeResult:
         """See Textual."""
-        yield TextLine(placeholder=f"message 1 to {self._rows}", allowed=r"[0-9]*", most=LONGEST)
+        yield TextLine(placeholder=f"message 1 to {self._rows}", allowed=r"[0-9]*", most=MOST_DIGITS)
 
     @on(Input.Submitted)
     def _submit(self, message: Input.Submitted) -> None:
         self.dismiss(int(message.value) if message.value.isdecimal() else None)
 
 
-class Question(NamedTuple, Generic[_Answer]):
+class LineQuestion(NamedTuple, Generic[_Answer]):
     """name: what is asked for. hint: what the line says while nothing is wrong. text: what stands there at first.
 
     read: makes an answer of what was typed. Raises UserError, which is said; the place of a FilterError is underlined.
@@ -81,7 +81,7 @@ class Question(NamedTuple, Generic[_Answer]):
     read: Callable[[str], _Answer]
 
 
-class AskLine(Asking[tuple[_Answer]]):
+class LineDialog(InputDialog[tuple[_Answer]]):
     """A line at the foot of the screen; gives the answer alone in a tuple, None when it was left."""
 
     DEFAULT_CSS = """
@@ -91,11 +91,11 @@ class AskLine(Asking[tuple[_Answer]]):
     AskLine Input:focus { border: none; }
     """
 
-    def __init__(self, palette: Palette, question: Question[_Answer]) -> None:
+    def __init__(self, palette: Palette, question: LineQuestion[_Answer]) -> None:
         super().__init__()
         self.palette, self.question = palette, question
         self.said = Bar(palette, "bar", id="said")
-        self.underlined = Underlined(palette)
+        self.underlined = ErrorHighlighter(palette)
         self.line = BarLine(question.text, self.underlined)
 
     def compose(self) -> ComposeResult:
@@ -112,12 +112,12 @@ class AskLine(Asking[tuple[_Answer]]):
     def say_hint(self, beside: str = "") -> None:
         """What is asked for stands above the line; at the right what there is room for."""
         question = self.question
-        self.say([Part("bar-title", f" {question.name}  "), Part("bar-dim", question.hint)], beside)
+        self.say([BarPart("bar-title", f" {question.name}  "), BarPart("bar-dim", question.hint)], beside)
 
-    def say(self, parts: Sequence[Part], beside: str) -> None:
+    def say(self, parts: Sequence[BarPart], beside: str) -> None:
         """Something stands above the line; what is beside it at the right only if both are seen whole."""
         room = self.size.width - cell_len(beside) - sum(cell_len(part.text) for part in parts)
-        self.said.say(parts, [Part("bar-dim", beside)] if beside and room >= 0 else ())
+        self.said.say(parts, [BarPart("bar-dim", beside)] if beside and room >= 0 else ())
 
     @on(Input.Changed)
     def _change(self) -> None:
@@ -133,7 +133,7 @@ class AskLine(Asking[tuple[_Answer]]):
         try:
             answer = self.question.read(message.value)
         except FilterError as error:
-            self.refuse(error.why, _span_in(message.value, error))
+            self.refuse(error.why, _find_span(message.value, error))
         except UserError as error:
             self.refuse(str(error), None)
         else:
@@ -142,7 +142,7 @@ class AskLine(Asking[tuple[_Answer]]):
 
     def refuse(self, why: str, wrong: Span | None) -> None:
         """The text is wrong."""
-        self.say([Part("bar-error", f" {why}")], "")
+        self.say([BarPart("bar-error", f" {why}")], "")
         self.underlined.wrong = wrong
         if wrong is not None:
             self.line.cursor_position = wrong.stop
@@ -152,7 +152,7 @@ class AskLine(Asking[tuple[_Answer]]):
         """The text is right, and the line closes."""
 
 
-def _span_in(typed: str, error: FilterError) -> Span | None:
+def _find_span(typed: str, error: FilterError) -> Span | None:
     """The place in what was typed, of which the filter is the end."""
     if not typed.endswith(error.text):
         return None
@@ -160,17 +160,17 @@ def _span_in(typed: str, error: FilterError) -> Span | None:
     return Span(before + error.span.start, before + error.span.stop)
 
 
-TITLE = " narrow to: "
+NARROW_TITLE = " narrow to: "
 
 
-class Narrow(Asking[None]):
+class NarrowDialog(InputDialog[None]):
     """Tells each text that stands in the line; Enter leaves it so, Escape leaves nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
     DEFAULT_CSS = f"""
     Narrow {{ background: transparent; }}
     Narrow Horizontal {{ dock: bottom; height: 1; }}
-    Narrow Bar {{ width: {len(TITLE)}; }}
+    Narrow Bar {{ width: {len(NARROW_TITLE)}; }}
     Narrow Input {{ border: none; height: 1; width: 1fr; padding: 0; background: $surface; }}
     Narrow Input:focus {{ border: none; }}
     """
@@ -188,7 +188,7 @@ class Narrow(Asking[None]):
 
     def on_mount(self) -> None:
         """Says what it is for."""
-        self._said.say([Part("bar-title", TITLE)])
+        self._said.say([BarPart("bar-title", NARROW_TITLE)])
 
     @on(Input.Changed)
     def _change(self, message: Input.Changed) -> None:

@@ -13,12 +13,12 @@ from analyzer.columns.text import safe_text
 from analyzer.render.amounts import counted
 from dissectors.field import Field, Source
 from tui.inputs import CaptureStatus
-from tui.keys import Where, footer
+from tui.keys import KeyPlace, list_footer_keys
 from tui.loader import Growth
-from tui.model.detail import Detail, Note, field_path, place_of
-from tui.model.memory import own_bytes
+from tui.model.detail import MessageDetail, TreeNote, find_range, join_path
+from tui.model.memory import measure_memory
 from tui.theme import Palette
-from tui.widgets.bar import BLANK, Bar, Part
+from tui.widgets.bar import BLANK, Bar, BarPart
 from tui.widgets.hexview import HexPane
 from tui.widgets.pane import Pane
 from tui.widgets.timeline import TimelinePane
@@ -26,7 +26,7 @@ from tui.widgets.tree import TreePane
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class TitleCounts:
     """What the title counts, and how reading stands."""
 
     rows: int = 0
@@ -42,7 +42,7 @@ class Counts:
         """Whether more may come."""
         return self.state == "reading"
 
-    def grown(self, growth: Growth) -> Counts:
+    def grown(self, growth: Growth) -> TitleCounts:
         """As announced."""
         rows, streams, packets, findings, percent, *_ = growth
         return replace(
@@ -52,15 +52,17 @@ class Counts:
             packets=packets,
             findings=findings,
             percent=percent,
-            memory=own_bytes(),
+            memory=measure_memory(),
         )
 
-    def ended(self, error: Exception | None) -> Counts:
+    def ended(self, error: Exception | None) -> TitleCounts:
         """Reading has ended."""
-        return replace(self, state="broken off" if error is not None else "complete", percent=None, memory=own_bytes())
+        return replace(
+            self, state="broken off" if error is not None else "complete", percent=None, memory=measure_memory()
+        )
 
 
-STAYS = 4.0
+MESSAGE_SECONDS = 4.0
 """Seconds that a sentence stays in the status line while messages are selected as they come."""
 
 GAUGE = 12
@@ -71,7 +73,7 @@ LONGEST_FILTER = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
+class ActiveFilter:
     """The filter in force: how many messages it keeps so far; how far it has come, None where it has asked all."""
 
     text: str
@@ -79,77 +81,81 @@ class Filtered:
     percent: int | None
 
 
-BEHIND = 1.0
+LEAST_LAG = 1.0
 """Seconds from which on it is said that reading is behind a live capture."""
 
 
-def wire_parts(wire: CaptureStatus) -> list[Part]:
+def make_capture_parts(wire: CaptureStatus) -> list[BarPart]:
     """How a live capture stands: what was lost, what waits, whether more comes."""
     parts = []
     if wire.dropped:
-        parts.append(Part("bar-error", f" {wire.dropped:,} dropped "))
-    if wire.lag > BEHIND:
-        parts.append(Part("bar-warning", f" {wire.lag:,.0f} s behind, {counted(wire.backlog, 'packet')} "))
+        parts.append(BarPart("bar-error", f" {wire.dropped:,} dropped "))
+    if wire.lag > LEAST_LAG:
+        parts.append(BarPart("bar-warning", f" {wire.lag:,.0f} s behind, {counted(wire.backlog, 'packet')} "))
     if wire.waiting:
-        parts.append(Part("bar-warning", f" {wire.waiting:,} more wait "))
+        parts.append(BarPart("bar-warning", f" {wire.waiting:,} more wait "))
     styles = {"capturing": "bar-key", "stopped": "bar-dim"}
-    return [*parts, Part(styles.get(wire.state, "bar-warning"), f" {wire.state} ")]
+    return [*parts, BarPart(styles.get(wire.state, "bar-warning"), f" {wire.state} ")]
 
 
-def title_parts(
-    title: str, counts: Counts, filtered: Filtered | None = None, wire: CaptureStatus | None = None
-) -> tuple[list[Part], list[Part]]:
+def make_title(
+    title: str, counts: TitleCounts, filtered: ActiveFilter | None = None, wire: CaptureStatus | None = None
+) -> tuple[list[BarPart], list[BarPart]]:
     """The first line: what is open, the filter, how much there is, whether more is to come."""
     packets = max(counts.packets, wire.captured) if wire is not None else counts.packets
     many = [("message", counts.rows), ("stream", counts.streams), ("packet", packets)]
-    right = [Part("bar-error" if counts.state == "broken off" else "bar-dim", f" {counts.state} ")]
+    right = [BarPart("bar-error" if counts.state == "broken off" else "bar-dim", f" {counts.state} ")]
     if wire is not None and counts.state != "broken off":
-        right = wire_parts(wire)
+        right = make_capture_parts(wire)
     if counts.percent is not None:
-        right += [Part("bar-key", gauge(counts.percent)), Part("bar-dim", f" {counts.percent} % ")]
+        right += [BarPart("bar-key", draw_gauge(counts.percent)), BarPart("bar-dim", f" {counts.percent} % ")]
     if counts.findings:
-        right.insert(0, Part("bar-warning", f" {counted(counts.findings, 'remark')} "))
-    left = [Part("bar-title", f" {title}")]
+        right.insert(0, BarPart("bar-warning", f" {counted(counts.findings, 'remark')} "))
+    left = [BarPart("bar-title", f" {title}")]
     if filtered is not None:
         said = safe_text(filtered.text, LONGEST_FILTER)
-        left += [Part("bar-dim", "   filter: "), Part("bar-key", said), Part("bar", f", {filtered.kept:,}")]
-        left += [Part("bar-dim", " of "), Part("bar", f"{counts.rows:,}")]
+        left += [BarPart("bar-dim", "   filter: "), BarPart("bar-key", said), BarPart("bar", f", {filtered.kept:,}")]
+        left += [BarPart("bar-dim", " of "), BarPart("bar", f"{counts.rows:,}")]
         del many[0]
         if filtered.percent is not None:
-            right.insert(0, Part("bar-warning", f" filtering {filtered.percent} % "))
+            right.insert(0, BarPart("bar-warning", f" filtering {filtered.percent} % "))
     for noun, number in many:
         said, _, nouns = counted(number, noun).partition(" ")
-        left += [Part("bar-dim", "   "), Part("bar", said), Part("bar-dim", f" {nouns}")]
+        left += [BarPart("bar-dim", "   "), BarPart("bar", said), BarPart("bar-dim", f" {nouns}")]
     if counts.memory is not None:
-        left += [Part("bar-dim", "   "), Part("bar", f"{counts.memory / 1e6:,.0f} MB"), Part("bar-dim", " of memory")]
+        left += [
+            BarPart("bar-dim", "   "),
+            BarPart("bar", f"{counts.memory / 1e6:,.0f} MB"),
+            BarPart("bar-dim", " of memory"),
+        ]
     return left, right
 
 
-def gauge(percent: int) -> str:
+def draw_gauge(percent: int) -> str:
     """How far something has come, in GAUGE cells."""
     full = percent * GAUGE // 100
     return "━" * full + "╌" * (GAUGE - full)
 
 
-def head_parts(said: str, *, focused: bool) -> list[Part]:
+def make_head(said: str, *, focused: bool) -> list[BarPart]:
     """The line above a pane; a mark, not only a colour, says which one has the focus."""
     base = "head-on" if focused else "head"
-    return [Part(base, "▌" if focused else " "), Part(base, said)]
+    return [BarPart(base, "▌" if focused else " "), BarPart(base, said)]
 
 
-def tab_parts(sources: Sequence[Source], shown: int, *, focused: bool) -> list[Part]:
+def make_tabs(sources: Sequence[Source], shown: int, *, focused: bool) -> list[BarPart]:
     """The tabs above the bytes: one for each source."""
     base = "head-on" if focused else "head"
-    parts = [Part(base, "▌" if focused else " ")]
+    parts = [BarPart(base, "▌" if focused else " ")]
     for place, source in enumerate(sources):
         name = f"[{source.name}]" if place == shown and len(sources) > 1 else f" {source.name} "
-        parts.append(Part("tab-on" if place == shown else "tab", name, str(place)))
+        parts.append(BarPart("tab-on" if place == shown else "tab", name, str(place)))
     if sources:
-        parts.append(Part(base, f" {counted(sources[shown].length, 'byte')}"))
+        parts.append(BarPart(base, f" {counted(sources[shown].length, 'byte')}"))
     return parts
 
 
-def status_parts(path: Sequence[Field | Note], source: str | None, at: int | None) -> list[Part]:
+def make_status(path: Sequence[Field | TreeNote], source: str | None, at: int | None) -> list[BarPart]:
     """The selected field: where it stands in the tree and in the bytes. `at`: the byte under the cursor."""
     if not path:
         return []
@@ -157,23 +163,23 @@ def status_parts(path: Sequence[Field | Note], source: str | None, at: int | Non
     parts = [BLANK]
     if isinstance(what, Field):
         names = [node.spec.name for node in path if isinstance(node, Field)]
-        parts += [Part("bar-title", field_path(names)), BLANK, Part("bar-dim", what.spec.type)]
-    place = place_of(what)
+        parts += [BarPart("bar-title", join_path(names)), BLANK, BarPart("bar-dim", what.spec.type)]
+    place = find_range(what)
     if place is not None:
         inside = f" of {source}" if source else ""
-        parts.append(Part("bar", f"  {counted(place.length, 'byte')} at {place.offset:,}{inside}"))
+        parts.append(BarPart("bar", f"  {counted(place.length, 'byte')} at {place.offset:,}{inside}"))
     if at is not None:
-        parts.append(Part("bar-dim", f"  byte {at:,} (0x{at:x})"))
+        parts.append(BarPart("bar-dim", f"  byte {at:,} (0x{at:x})"))
     return parts
 
 
-def keys_parts(where: Where) -> list[Part]:
+def make_keys(where: KeyPlace) -> list[BarPart]:
     """The keys that matter now; each can be clicked."""
-    parts = [Part("bar", " ")]
-    for key in footer(where):
+    parts = [BarPart("bar", " ")]
+    for key in list_footer_keys(where):
         parts += [
-            Part("bar-key", key.shown.split(",")[0], key.action),
-            Part("bar-dim", f" {key.short}", key.action),
+            BarPart("bar-key", key.shown.split(",")[0], key.action),
+            BarPart("bar-dim", f" {key.short}", key.action),
             BLANK,
         ]
     return parts
@@ -188,7 +194,7 @@ SCROLLS = {True: " ▼ newest ", False: " G: newest ", None: ""}
 """At the right of the list's head: whether it stays at the end as messages come in."""
 
 
-class Bars:
+class StatusBars:
     """The bars around the three panes, by name in `widgets`; the panes by the names that keys have for them.
 
     counts: what the title counts. Of the thread that paints.
@@ -197,8 +203,8 @@ class Bars:
     def __init__(self, palette: Palette, title: str, timeline: TimelinePane, tree: TreePane, hex_pane: HexPane) -> None:
         self.widgets = {name: Bar(palette, base, id=name) for name, base in BARS.items()}
         self.timeline, self.tree, self.hex = timeline, tree, hex_pane
-        self.panes: dict[Where, Pane] = {"list": timeline, "tree": tree, "hex": hex_pane}
-        self.counts = Counts()
+        self.panes: dict[KeyPlace, Pane] = {"list": timeline, "tree": tree, "hex": hex_pane}
+        self.counts = TitleCounts()
         self._title = title
         self._problem: str | None = None
         self._stays = 0.0
@@ -209,7 +215,7 @@ class Bars:
         return next((pane for pane in self.panes.values() if pane.has_focus), self.timeline)
 
     @property
-    def focused_name(self) -> Where:
+    def focused_name(self) -> KeyPlace:
         """Its name."""
         pane = self.focused
         return next(name for name, each in self.panes.items() if each is pane)
@@ -218,14 +224,14 @@ class Bars:
         """A sentence in the status line, until something else is selected; for a while, where messages are selected as
         they come.
         """
-        self._show_status([Part("bar", " "), Part(style, text)])
+        self._show_status([BarPart("bar", " "), BarPart(style, text)])
         follows = self.timeline.following and self.counts.is_reading
-        self._stays = time.monotonic() + STAYS if text and follows else 0.0
+        self._stays = time.monotonic() + MESSAGE_SECONDS if text and follows else 0.0
 
     def warn(self, text: str) -> None:
         """A warning that stays for a while, whatever is selected meanwhile."""
         self.say(text, "bar-warning")
-        self._stays = time.monotonic() + STAYS
+        self._stays = time.monotonic() + MESSAGE_SECONDS
 
     def take_problem(self, problem: str | None) -> bool:
         """Why a live capture ended: stands in the status line when nothing else is said there. Whether it is new."""
@@ -234,43 +240,43 @@ class Bars:
             self._problem, self._stays = problem, 0.0
         return is_new
 
-    def _show_status(self, parts: Sequence[Part]) -> None:
+    def _show_status(self, parts: Sequence[BarPart]) -> None:
         """At the right stands how many rows are marked."""
         said = self.timeline.said.marks.said
-        self.widgets["status"].say(parts, [Part("bar-title", f"{said} ")] if said else ())
+        self.widgets["status"].say(parts, [BarPart("bar-title", f"{said} ")] if said else ())
 
-    def say_title(self, filtered: Filtered | None, wire: CaptureStatus | None) -> None:
+    def say_title(self, filtered: ActiveFilter | None, wire: CaptureStatus | None) -> None:
         """What is open, the filter in force, how much there is; how a live capture stands."""
-        self.widgets["title"].say(*title_parts(self._title, self.counts, filtered, wire))
+        self.widgets["title"].say(*make_title(self._title, self.counts, filtered, wire))
 
     def say_heads(
-        self, detail: Detail | None, shown: str, source: int, *, zoomed: bool, scrolls: bool | None = None
+        self, detail: MessageDetail | None, shown: str, source: int, *, zoomed: bool, scrolls: bool | None = None
     ) -> None:
         """The columns of the list, the message in the tree, the sources of the bytes, of which one is shown; zoomed:
         that the pane with the focus stands alone; scrolls: whether the list stays at its end, None where it has one.
         """
         focused = {name: pane.has_focus for name, pane in self.panes.items()}
         sources = () if detail is None else detail.tree.sources
-        heads: dict[Where, list[Part]] = {
-            "list": head_parts(self.timeline.columns.head()[self.timeline.left :], focused=focused["list"]),
-            "tree": head_parts(shown, focused=focused["tree"]),
-            "hex": tab_parts(sources, source, focused=focused["hex"]),
+        heads: dict[KeyPlace, list[BarPart]] = {
+            "list": make_head(self.timeline.columns.head()[self.timeline.left :], focused=focused["list"]),
+            "tree": make_head(shown, focused=focused["tree"]),
+            "hex": make_tabs(sources, source, focused=focused["hex"]),
         }
         for name, parts in heads.items():
             base = "head-on" if focused[name] else "head"
             beside = ZOOMED if zoomed and focused[name] else SCROLLS[scrolls] if name == "list" else ""
-            self.widgets[f"{name}-head"].say(parts, [Part(base, beside)] if beside else (), base)
+            self.widgets[f"{name}-head"].say(parts, [BarPart(base, beside)] if beside else (), base)
 
-    def say_status(self, detail: Detail | None, source: int) -> None:
+    def say_status(self, detail: MessageDetail | None, source: int) -> None:
         """Where the selected field stands, unless the list has the focus: it says all itself."""
         if time.monotonic() < self._stays:
             return
         path = () if self.timeline.has_focus or detail is None else self.tree.path()
         name = detail.tree.sources[source].name if detail is not None and source else None
         at = self.hex.at if self.hex.has_focus and self.hex.count else None
-        problem = [Part("bar-error", f" {safe_text(self._problem)}")] if self._problem else []
-        self._show_status(problem or status_parts(path, name, at))
+        problem = [BarPart("bar-error", f" {safe_text(self._problem)}")] if self._problem else []
+        self._show_status(problem or make_status(path, name, at))
 
     def say_keys(self) -> None:
         """The keys that matter in the pane that has the focus."""
-        self.widgets["keys"].say(keys_parts(self.focused_name))
+        self.widgets["keys"].say(make_keys(self.focused_name))

@@ -18,16 +18,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
-from tui.crash_guard import Fenced
+from tui.crash_guard import CrashGuard
 from tui.screens.text_line import TextLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
+from tui.widgets.bar import Bar, BarPart
 from tui.widgets.cutting import Spans
 from tui.widgets.pane import Pane
 
 _Value = TypeVar("_Value")
 
-MOST = 18
+MOST_CHOICES = 18
 """Choices that are seen at once."""
 
 AROUND = 4
@@ -73,15 +73,15 @@ class ChoicePane(Pane):
         self.screen.choose()
 
 
-class Chooser(Fenced, ModalScreen[tuple[_Value]]):
+class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
     """Gives the value that was chosen alone in a tuple; Escape gives None. at: the choice selected first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", show=False),
         Binding("down,ctrl+n", "move(1)", show=False, priority=True),
         Binding("up,ctrl+p", "move(-1)", show=False, priority=True),
-        Binding("pagedown", f"move({MOST - 1})", show=False, priority=True),
-        Binding("pageup", f"move({1 - MOST})", show=False, priority=True),
+        Binding("pagedown", f"move({MOST_CHOICES - 1})", show=False, priority=True),
+        Binding("pageup", f"move({1 - MOST_CHOICES})", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     Chooser { align: center middle; }
@@ -97,7 +97,7 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
         self._said = Bar(palette, "bar", id="said")
         self._title = title
         self.pane = ChoicePane(palette, id="choices")
-        self.pane.styles.height = max(1, min(len(choices), MOST))
+        self.pane.styles.height = max(1, min(len(choices), MOST_CHOICES))
 
     def compose(self) -> ComposeResult:
         """See Textual."""
@@ -108,7 +108,7 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
 
     def on_mount(self) -> None:
         """Shows all."""
-        self._said.say([Part("bar-title", f" {self._title}")])
+        self._said.say([BarPart("bar-title", f" {self._title}")])
         self._show(self._at)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -118,7 +118,7 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
         words = message.value.lower().split()
-        self._left = [each for each in self._choices if all(word in _searched(each) for word in words)]
+        self._left = [each for each in self._choices if all(word in _make_search_text(each) for word in words)]
         self._show(0)
 
     def _show(self, at: int) -> None:
@@ -139,14 +139,14 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
         self.dismiss(None)
 
 
-def _searched(choice: Choice[_Value]) -> str:
+def _make_search_text(choice: Choice[_Value]) -> str:
     return f"{plain(choice.shown)} {choice.beside}".lower()
 
 
 Act = Callable[[], object]
 
 
-class Sure(Chooser[Act]):
+class ConfirmDialog(Chooser[Act]):
     """Gives what is to be done. choices: what there is to do, for people, and the act; the first is what was wanted.
 
     keys: Textual's names of those that choose the first, with commas.

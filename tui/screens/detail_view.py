@@ -18,14 +18,14 @@ from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field, Tree
 from dissectors.lesson import Standing
-from tui.background import Background
+from tui.background import BackgroundWorker
 from tui.model.cells import LONG
-from tui.model.detail import Detail, Note, Place, field_path, fields_at, place_of, stream_notes
-from tui.model.timeline import Place as ListPlace
-from tui.screens.bars import Bars
+from tui.model.detail import ByteRange, MessageDetail, TreeNote, find_fields, find_range, join_path, make_stream_notes
+from tui.model.timeline import ListPlace as ListPlace
+from tui.screens.bars import StatusBars
 from tui.search_worker import SearchWorker
 
-LEFT = "is not there any more: the oldest messages leave (--memory, --ring)"
+EVICTED = "is not there any more: the oldest messages leave (--memory, --ring)"
 
 
 class DetailView:
@@ -39,18 +39,18 @@ class DetailView:
     def __init__(
         self,
         session: Session,
-        read: Callable[[int, Standing | None], Detail],
-        background: Background,
-        bars: Bars,
+        read: Callable[[int, Standing | None], MessageDetail],
+        background: BackgroundWorker,
+        bars: StatusBars,
         search: SearchWorker,
         say_heads: Callable[[], None],
     ) -> None:
-        self.detail: Detail | None = None
+        self.detail: MessageDetail | None = None
         self.head, self.source = "", 0
         self._session, self._read, self._background, self._search = session, read, background, search
         self._bars, self._say_heads = bars, say_heads
         self._timeline, self._tree, self._hex = bars.timeline, bars.tree, bars.hex
-        self._aim: tuple[int, Callable[[Tree], Place | None]] | None = None
+        self._aim: tuple[int, Callable[[Tree], ByteRange | None]] | None = None
 
     def say_status(self) -> None:
         """The status line speaks of what is selected now."""
@@ -65,7 +65,7 @@ class DetailView:
             self.show_nothing()
         elif place.row is None:
             cells = self._timeline.stream_cells(place.stream)
-            self._show(None, f"stream {place.stream}", stream_notes(self._session, cells), ())
+            self._show(None, f"stream {place.stream}", make_stream_notes(self._session, cells), ())
         else:
             self._look_at(place.row)
 
@@ -73,13 +73,13 @@ class DetailView:
         """Decodes a row and shows it: at once; when it is long, or not alone, as soon as another thread has done so."""
         session, read = self._session, self._read
         if row in self._timeline.ignored:
-            self._show(None, f"message {row + 1}", (Note((("dim", "ignored: d takes it in again"),)),), ())
+            self._show(None, f"message {row + 1}", (TreeNote((("dim", "ignored: d takes it in again"),)),), ())
             return
         length = session.rows.cell("length", row)
         if length < LONG and portion_of(session, row) is None:
             self._show_detail(read(row, None))
         else:
-            self._show(None, f"message {row + 1}", (Note((("dim", f"decoding {length:,} bytes ..."),)),), ())
+            self._show(None, f"message {row + 1}", (TreeNote((("dim", f"decoding {length:,} bytes ..."),)),), ())
             self._background.ask("detail", lambda: read(row, None), self._take)
         self._background.ask("session", lambda: standing_of(session, row), partial(self._take_standing, row))
 
@@ -102,7 +102,7 @@ class DetailView:
         place = self._timeline.selected
         return place is not None and place.row == row
 
-    def _take(self, detail: Detail) -> None:
+    def _take(self, detail: MessageDetail) -> None:
         shown = self.detail
         if not self._is_selected(detail.row):
             return
@@ -112,7 +112,7 @@ class DetailView:
             # Only the first line of the tree is selected while nobody is in it: nobody is thrown off his place.
             self._show_detail(detail)
 
-    def _show_detail(self, detail: Detail) -> None:
+    def _show_detail(self, detail: MessageDetail) -> None:
         self._show(detail, plain(detail.title), detail.notes, detail.tree.fields)
         self.point()
 
@@ -128,7 +128,7 @@ class DetailView:
         if where is not None:
             path, place = where
             self._reveal(path, place)
-            said += f": {field_path([node.spec.name for node in path])}"
+            said += f": {join_path([node.spec.name for node in path])}"
         self._bars.say(said)
 
     def _point_at_aim(self) -> None:
@@ -138,15 +138,17 @@ class DetailView:
             return
         place = aim[1](detail.tree)
         if place is not None:
-            self._reveal(fields_at(detail.tree, place.source, place.offset), place)
+            self._reveal(find_fields(detail.tree, place.source, place.offset), place)
 
-    def _reveal(self, path: Sequence[Field], place: Place) -> None:
+    def _reveal(self, path: Sequence[Field], place: ByteRange) -> None:
         """Selects the last field of a path, and marks bytes."""
         self._tree.reveal(path)
         self.turn_to(place.source)
         self._hex.mark((place.offset, place.offset + place.length), jump=True)
 
-    def _show(self, detail: Detail | None, head: str, notes: Sequence[Note], fields: Sequence[Field]) -> None:
+    def _show(
+        self, detail: MessageDetail | None, head: str, notes: Sequence[TreeNote], fields: Sequence[Field]
+    ) -> None:
         self.detail, self.head = detail, head
         self._tree.show(notes, fields)
         self.turn_to(0)
@@ -168,9 +170,9 @@ class DetailView:
                 self.detail = replace(detail, partner=partner)
                 self._timeline.show_partner(partner)
 
-    def select_field(self, path: Sequence[Field | Note]) -> None:
+    def select_field(self, path: Sequence[Field | TreeNote]) -> None:
         """Another line of the tree is selected, the last of a path: its bytes are marked."""
-        place = place_of(path[-1]) if path else None
+        place = find_range(path[-1]) if path else None
         if place is None:
             self._hex.mark(None, jump=False)
         else:
@@ -182,10 +184,10 @@ class DetailView:
         """The cursor has come to another byte: the innermost field around it is selected."""
         if self.detail is None:
             return
-        path = fields_at(self.detail.tree, self.source, offset)
+        path = find_fields(self.detail.tree, self.source, offset)
         if path:
             self._tree.reveal(path)
-            place = place_of(path[-1])
+            place = find_range(path[-1])
             if place is not None and place.source == self.source:
                 self._hex.mark((place.offset, place.offset + place.length), jump=False)
         self.say_status()
@@ -213,13 +215,13 @@ class DetailView:
     def select_row(self, row: int, what: str = "") -> None:
         """Selects a row of those that were announced, or says why that cannot be."""
         if row < self._timeline.timeline.first:
-            self._bars.say(f"{what}message {row + 1} {LEFT}", "bar-warning")
+            self._bars.say(f"{what}message {row + 1} {EVICTED}", "bar-warning")
         elif self._timeline.timeline.shows(row):
             self._timeline.select_row(row)
         else:
             self._bars.say(f"the filter hides {what}message {row + 1}: an empty filter (/) shows all", "bar-warning")
 
-    def select_at(self, row: int, where: Callable[[Tree], Place | None]) -> None:
+    def select_at(self, row: int, where: Callable[[Tree], ByteRange | None]) -> None:
         """Selects a row and, when it is decoded, the field at a place in it, if there is one; see select_row."""
         self._search.found, self._aim = None, (row, where)
         if self._is_selected(row):

@@ -20,14 +20,14 @@ from textual.message import Message
 
 from analyzer.columns.text import safe_text
 from analyzer.query.filter.errors import Span
-from tui.background import Background
-from tui.model.completion import NOTHING, Offer, Offers, State, Verdict, about_field
-from tui.model.prompting import Look, Prompter
-from tui.screens.ask import AskLine, Question
+from tui.background import BackgroundWorker
+from tui.model.completion import NO_COMPLETIONS, Completion, Completions, TextState, TextVerdict, describe_field
+from tui.model.prompting import InputAdvice, InputAdvisor
+from tui.screens.ask import LineDialog, LineQuestion
 from tui.screens.chooser import Choice, Chooser
 from tui.screens.text_line import BarLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
+from tui.widgets.bar import Bar, BarPart
 from tui.widgets.cutting import Spans
 from tui.widgets.pane import Pane
 
@@ -37,7 +37,7 @@ FOOT = 2
 HELP = " Tab: go on, Up: back"
 ENTER = " Enter applies it, Esc leaves "
 
-_STYLES = {State.WHOLE: "text", State.BEGUN: "dim", State.WRONG: "error"}
+_STYLES = {TextState.WHOLE: "text", TextState.BEGUN: "dim", TextState.WRONG: "error"}
 
 _Answer = TypeVar("_Answer")
 
@@ -50,7 +50,7 @@ LEAST = 16
 """Cells that are left for what an offer is."""
 
 
-class OffersPane(Pane):
+class CompletionPane(Pane):
     """Some offers; the cursor is on none of them until one is taken."""
 
     class Taken(Message):
@@ -64,7 +64,7 @@ class OffersPane(Pane):
         super().__init__(palette, id=id)
         self.styles_of = {**palette.styles, "": palette.styles["bar"]}
         self.can_focus = False
-        self.offers: Sequence[Offer] = ()
+        self.offers: Sequence[Completion] = ()
         self.display = False
 
     @property
@@ -77,7 +77,7 @@ class OffersPane(Pane):
         """It looks so."""
         return True
 
-    def show(self, offers: Sequence[Offer], room: int) -> None:
+    def show(self, offers: Sequence[Completion], room: int) -> None:
         """Shows others, none of them taken; `room` lines are left for them."""
         height = min(len(offers), MOST, max(room, 0))
         if height != (self.styles.height.value if self.display and self.styles.height else 0):
@@ -95,7 +95,7 @@ class OffersPane(Pane):
     def spans(self, line: int) -> Spans:
         """See Pane."""
         offer = self.offers[line]
-        about = about_field(offer.text) if offer.about is None else offer.about
+        about = describe_field(offer.text) if offer.about is None else offer.about
         spans = [("bar", TAKEN if line == self.cursor else FREE)]
         spans.append(("bar-key" if offer.about is None else "bar-title", offer.text))
         room = self.inner.width - len(FREE) - cell_len(safe_text(offer.text, WIDEST)) - len(GAP)
@@ -106,7 +106,7 @@ class OffersPane(Pane):
         self.post_message(self.Taken(line))
 
 
-class FilterBar(AskLine[_Answer]):
+class FilterBar(LineDialog[_Answer]):
     """A line at the foot of the screen with somebody who helps; see AskLine."""
 
     DEFAULT_CSS = """
@@ -116,19 +116,19 @@ class FilterBar(AskLine[_Answer]):
     FilterBar Input { width: 1fr; padding: 0 1 0 0; }
     """
 
-    def __init__(self, palette: Palette, question: Question[_Answer], prompter: Prompter) -> None:
+    def __init__(self, palette: Palette, question: LineQuestion[_Answer], prompter: InputAdvisor) -> None:
         super().__init__(palette, question)
         self.prompter = prompter
         self.sign = Bar(palette, "", id="sign")
-        self.pane = OffersPane(palette, id="offers")
-        self.seen: Look | None = None
+        self.pane = CompletionPane(palette, id="offers")
+        self.seen: InputAdvice | None = None
         """What was said last of a text, if nothing has been learned since."""
-        self._looker, self._reader = (Background(self.call_later) for _ in range(2))
+        self._looker, self._reader = (BackgroundWorker(self.call_later) for _ in range(2))
         self._asked: tuple[str, int] | None = None
         self._wants_offers = False
         self._owed = 0
         """What Tab was pressed for before there were names."""
-        self._turning: Offers | None = None
+        self._turning: Completions | None = None
         """What Tab goes round in; the text is one of these offers while it does."""
 
     def compose(self) -> ComposeResult:
@@ -190,9 +190,9 @@ class FilterBar(AskLine[_Answer]):
         self._wants_offers, self._owed = False, 0
         self._look()
         if not self.line.selection.is_empty:
-            self._show_offers(NOTHING)
+            self._show_offers(NO_COMPLETIONS)
 
-    def _take_look(self, look: Look) -> None:
+    def _take_look(self, look: InputAdvice) -> None:
         line, prompter = self.line, self.prompter
         if (look.text, look.cursor) != (line.value, line.cursor_position):
             return
@@ -210,21 +210,21 @@ class FilterBar(AskLine[_Answer]):
         """See AskLine."""
         super().say_hint(beside)
 
-    def _say_verdict(self, verdict: Verdict) -> None:
+    def _say_verdict(self, verdict: TextVerdict) -> None:
         """Sign, colour and words for what stands there."""
         state = verdict.state
         if verdict.why:
-            self.say([Part("bar-error" if state is State.WRONG else "bar-dim", f" {verdict.why}")], ENTER)
+            self.say([BarPart("bar-error" if state is TextState.WRONG else "bar-dim", f" {verdict.why}")], ENTER)
         else:
             self.say_hint()
-        self.sign.say([Part(_STYLES[state], f"{state.value} ")])
-        self.underlined.style = self.palette.styles["text"] if state is State.WHOLE else Style.null()
+        self.sign.say([BarPart(_STYLES[state], f"{state.value} ")])
+        self.underlined.style = self.palette.styles["text"] if state is TextState.WHOLE else Style.null()
         self.underlined.wrong = verdict.where
         self.line.refresh()
 
     def refuse(self, why: str, wrong: Span | None) -> None:
         """See AskLine."""
-        self._say_verdict(Verdict(State.WRONG, why, wrong))
+        self._say_verdict(TextVerdict(TextState.WRONG, why, wrong))
         super().refuse(why, wrong)
 
     def taken(self, text: str) -> None:
@@ -233,7 +233,7 @@ class FilterBar(AskLine[_Answer]):
 
     # Ways to go on.
 
-    def _show_offers(self, offers: Offers) -> None:
+    def _show_offers(self, offers: Completions) -> None:
         is_wanted = self.line.selection.is_empty and (self._wants_offers or not offers.asked_for)
         self.pane.show(offers.items if is_wanted else (), self.size.height - FOOT - 1)
 
@@ -276,7 +276,7 @@ class FilterBar(AskLine[_Answer]):
             self._show_offers(look.offers)
             self._take(look.offers, 0 if by > 0 else len(look.offers.items) - 1)
 
-    def _current(self) -> Look | None:
+    def _current(self) -> InputAdvice | None:
         """What there is to say of the text as it is: who types faster than a thread looks waits for it here. None while
         names are being read."""
         look, line, prompter = self.seen, self.line, self.prompter
@@ -286,22 +286,22 @@ class FilterBar(AskLine[_Answer]):
             look = self.seen = prompter.look(line.value, line.cursor_position)
         return look
 
-    @on(OffersPane.Taken)
-    def _take_clicked(self, message: OffersPane.Taken) -> None:
+    @on(CompletionPane.Taken)
+    def _take_clicked(self, message: CompletionPane.Taken) -> None:
         look = self._current()
         offers = self._turning or (None if look is None else look.offers)
         if offers is not None and self.pane.offers == offers.items:
             self._take(offers, message.place)
             self._turning = None
-            self._show_offers(NOTHING)
+            self._show_offers(NO_COMPLETIONS)
 
-    def _take(self, offers: Offers, place: int) -> None:
+    def _take(self, offers: Completions, place: int) -> None:
         text, word = self.line.value, offers.items[place].text
         self._turning = offers._replace(end=offers.begin + len(word)) if len(offers.items) > 1 else None
         self.line.put(text[: offers.begin] + word + text[offers.end :], offers.begin + len(word))
         self.pane.take(place)
 
-    def _is_taken(self, turning: Offers) -> bool:
+    def _is_taken(self, turning: Completions) -> bool:
         """Whether the text is still as Tab has left it."""
         line = self.line
         return line.cursor_position == turning.end and any(

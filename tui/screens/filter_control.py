@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui.filter_worker import FilterWorker
-from tui.screens.bars import Bars, Filtered
-from tui.screens.prompts import Prompts
+from tui.screens.bars import ActiveFilter, StatusBars
+from tui.screens.prompts import InputPrompts
 from tui.search_worker import SearchWorker
 from tui.widgets.timeline import TimelinePane
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
-HINT = "Enter applies it, Esc leaves; empty: all messages"
+FILTER_HINT = "Enter applies it, Esc leaves; empty: all messages"
 
 
 class FilterControl:
@@ -32,8 +32,8 @@ class FilterControl:
         worker: FilterWorker,
         search: SearchWorker,
         timeline: TimelinePane,
-        bars: Bars,
-        prompts: Prompts,
+        bars: StatusBars,
+        prompts: InputPrompts,
         show_soon: Callable[[bool], object],
     ) -> None:
         self.worker = worker
@@ -41,12 +41,12 @@ class FilterControl:
         self._show_soon = worker.changed = show_soon
 
     @property
-    def in_force(self) -> Filtered | None:
+    def in_force(self) -> ActiveFilter | None:
         """What there is to say of the filter in force."""
         filtering = self.worker.filtering
         if filtering is None:
             return None
-        return Filtered(filtering.filter.text, len(filtering.kept), filtering.percent if filtering.left else None)
+        return ActiveFilter(filtering.filter.text, len(filtering.kept), filtering.percent if filtering.left else None)
 
     def begin(self, wanted: Filter) -> None:
         """Puts the first filter in force, before there are rows."""
@@ -91,12 +91,12 @@ class FilterControl:
     def ask(self) -> None:
         """Asks for another filter; nothing stands for none."""
         from analyzer.query.filter import compiled
-        from tui.model.prompting import Prompter
-        from tui.screens.ask import Question
+        from tui.model.prompting import InputAdvisor
+        from tui.screens.ask import LineQuestion
 
         def read(text: str) -> Filter | None:
             return compiled(text, self._prompts.named) if text.strip() else None
 
         filtering = self.worker.filtering
-        question = Question("filter", HINT, "" if filtering is None else filtering.filter.text, read)
-        self._prompts.ask(question, "filters", Prompter, self.apply)
+        question = LineQuestion("filter", FILTER_HINT, "" if filtering is None else filtering.filter.text, read)
+        self._prompts.ask(question, "filters", InputAdvisor, self.apply)

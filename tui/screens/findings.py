@@ -14,36 +14,36 @@ from typing import TYPE_CHECKING
 from analyzer.insight.checkup import Found, of_rows
 from analyzer.session import Session
 from dissectors.finding import Severity
-from tui.model.findings import Findings, Tally
-from tui.model.scope import Scope
-from tui.model.views import Stopped, Work
+from tui.model.findings import FindingList, FindingTally
+from tui.model.scope import PageScope
+from tui.model.views import Cancellation, ViewWork
 from tui.screens.folding import FoldingPage
 from tui.theme import Palette
-from tui.widgets.bar import Part
+from tui.widgets.bar import BarPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PORTION = (16_384, 4 << 20)
+PORTION_LIMITS = (16_384, 4 << 20)
 """Rows, and bytes of their messages, that are examined before what was found is shown."""
 
-Portion = tuple[Tally, int]
+ScanPortion = tuple[FindingTally, int]
 """What was found since the last portion; so many rows have been looked at by now."""
 
 
-class Examination:
+class FindingScan:
     """Looks at all rows of a scope, for a thread of its own.
 
     post: gets what was found since the last time, and how many rows have been looked at by now.
     """
 
-    def __init__(self, session: Session, scope: Scope, post: Callable[[Portion], object]) -> None:
+    def __init__(self, session: Session, scope: PageScope, post: Callable[[ScanPortion], object]) -> None:
         self.scope = scope
-        self.work = Work(lambda said: None)
+        self.work = ViewWork(lambda said: None)
         self._session, self._post = session, post
-        self._tally = Tally()
+        self._tally = FindingTally()
 
-    def run(self) -> Portion | None:
+    def run(self) -> ScanPortion | None:
         """Posts what it finds, and gives what it finds last; None where nobody wants it any more."""
         scope = self.scope
         if scope.ended and scope.kept is None:
@@ -52,36 +52,36 @@ class Examination:
             self._tell(0)
         mask = scope.mask()
         try:
-            for found in of_rows(self._session, scope.rows, self._tell, PORTION):
+            for found in of_rows(self._session, scope.rows, self._tell, PORTION_LIMITS):
                 row = -1 if found.row is None else found.row - scope.first
                 if row >= 0 and (mask is None or mask[row]):
                     self._tally.add(found)
-        except Stopped:
+        except Cancellation:
             return None
         return self._tally, scope.rows
 
     def _tell(self, rows: int) -> None:
         self.work.check()
-        tally, self._tally = self._tally, Tally()
+        tally, self._tally = self._tally, FindingTally()
         self._post((tally, rows))
 
 
 class FindingsPage(FoldingPage):
     """The page. scope: what there is when it is made, or made anew."""
 
-    def __init__(self, palette: Palette, session: Session, scope: Callable[[], Scope]) -> None:
+    def __init__(self, palette: Palette, session: Session, scope: Callable[[], PageScope]) -> None:
         super().__init__(palette, "Findings")
         self._session, self._scope = session, scope
-        self._examination: Examination | None = None
-        self._findings = Findings(session)
+        self._examination: FindingScan | None = None
+        self._findings = FindingList(session)
         self._rows = 0
 
     def begin(self) -> None:
         """See FoldingPage."""
         self.stop()
-        self._findings, self._rows = Findings(self._session), 0
+        self._findings, self._rows = FindingList(self._session), 0
         self.pane.say("working ...")
-        self._examination = examination = Examination(
+        self._examination = examination = FindingScan(
             self._session,
             self._scope(),
             lambda portion: self._worker.post(lambda: self._take(examination, portion)),
@@ -98,7 +98,7 @@ class FindingsPage(FoldingPage):
         """Nobody wants the rest any more."""
         self.stop()
 
-    def _take(self, examination: Examination, portion: Portion | None) -> None:
+    def _take(self, examination: FindingScan, portion: ScanPortion | None) -> None:
         if examination is not self._examination or portion is None:
             return
         tally, self._rows = portion
@@ -121,13 +121,13 @@ class FindingsPage(FoldingPage):
         assert self._examination is not None
         scope, counts = self._examination.scope, self._findings.tally.by_severity()
         ended = self._rows >= scope.rows
-        parts = [Part(_STYLES[severity], f"  {counted(count, severity)}") for severity, count in counts.items()]
+        parts = [BarPart(_STYLES[severity], f"  {format_count(count, severity)}") for severity, count in counts.items()]
         if ended:
             done = f"   {'' if counts else 'nothing to say '}in {scope.many:,} messages"
         else:
             share = max(self._rows - scope.first, 0) / max(scope.many, 1)
             done = f"   {int(100 * share)} % of {scope.many:,} messages examined"
-        self.say_title(*parts, Part("bar-dim", done + (f" ({scope.said})" if scope.said else "")))
+        self.say_title(*parts, BarPart("bar-dim", done + (f" ({scope.said})" if scope.said else "")))
         if ended and not counts:
             self.pane.say("nothing to say")
 
@@ -135,6 +135,6 @@ class FindingsPage(FoldingPage):
 _STYLES = {Severity.NOTE: "bar", Severity.WARNING: "bar-warning", Severity.ERROR: "bar-error"}
 
 
-def counted(count: int, severity: Severity) -> str:
+def format_count(count: int, severity: Severity) -> str:
     """`1 error`, `2,000 warnings`."""
     return f"{count:,} {severity.name.lower()}{'' if count == 1 else 's'}"

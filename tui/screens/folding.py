@@ -19,21 +19,21 @@ from textual.strip import Strip
 
 from analyzer.render.lines import Line
 from tui import keys
-from tui.model.accordion import Accordion, Spot
+from tui.model.accordion import FoldLine, FoldList
 from tui.model.leads import Lead
-from tui.screens.page import Entry, Page, PagePane
+from tui.screens.page import Page, PageLine, PagePane
 from tui.theme import Palette
-from tui.widgets.bar import Part
+from tui.widgets.bar import BarPart
 from tui.widgets.cutting import Spans
 
 OPEN, FOLDED, PLAIN = "▾ ", "▸ ", "  "
 
 
-class Contents(Protocol):
+class FoldContents(Protocol):
     """What a page shows, for the thread that paints."""
 
     @property
-    def accordion(self) -> Accordion:
+    def accordion(self) -> FoldList:
         """Where each line is."""
 
     def head(self, head: int) -> Line:
@@ -51,24 +51,24 @@ class Contents(Protocol):
     def fold(self, head: int) -> int:
         """Folds it; how many fewer lines there are."""
 
-    def lead(self, spot: Spot) -> Lead | None:
+    def lead(self, spot: FoldLine) -> Lead | None:
         """Where Enter on a line leads."""
 
 
 class FoldingPane(PagePane):
     """Shows Contents, or while there are none, what a page shows before its lines are there."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("folding")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("folding")
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.contents: Contents | None = None
+        self.contents: FoldContents | None = None
         self._all = False
         self._kept_folded: set[int] = set()
 
     def say(self, text: str) -> None:
         """Shows a sentence, and no contents."""
-        self.contents, self.entries = None, (Entry((("dim", text),)),)
+        self.contents, self.entries = None, (PageLine((("dim", text),)),)
         self.recount()
 
     @property
@@ -88,7 +88,7 @@ class FoldingPane(PagePane):
         mark = OPEN if unfolded else FOLDED if contents.unfolds(head) else PLAIN
         return (("dim", mark), *contents.head(head))
 
-    def show(self, contents: Contents, at: int = 0) -> None:
+    def show(self, contents: FoldContents, at: int = 0) -> None:
         """Shows others, with the cursor on a head."""
         self.contents, self._all = contents, False
         self._kept_folded.clear()
@@ -97,16 +97,16 @@ class FoldingPane(PagePane):
         self.place_cursor(contents.accordion.line_of(at) if self.count else 0)
 
     @property
-    def spot(self) -> Spot | None:
+    def spot(self) -> FoldLine | None:
         """What the cursor is on."""
         return None if self.contents is None or not self.count else self.contents.accordion.at(self.cursor)
 
     @property
-    def top_spot(self) -> Spot | None:
+    def top_spot(self) -> FoldLine | None:
         """What the first line seen shows."""
         return None if self.contents is None or not self.count else self.contents.accordion.at(self.top)
 
-    def changed(self, spot: Spot | None, top: Spot | None) -> None:
+    def changed(self, spot: FoldLine | None, top: FoldLine | None) -> None:
         """There are other lines: `spot` is selected, and `top` is the first line seen, where that can be."""
         if self.contents is not None:
             accordion = self.contents.accordion
@@ -129,7 +129,7 @@ class FoldingPane(PagePane):
             self._unfold_seen(self.contents)
         return super().made(size)
 
-    def _unfold_seen(self, contents: Contents) -> None:
+    def _unfold_seen(self, contents: FoldContents) -> None:
         line = self.top
         while line < min(self.top + self.inner.height, self.count):
             head = contents.accordion.at(line).head
@@ -197,7 +197,7 @@ class FoldingPane(PagePane):
         if column < len(PLAIN) and self.spot is not None and not self.spot.beneath:
             self.turn()
 
-    def _turn(self, spot: Spot, *, unfold: bool) -> None:
+    def _turn(self, spot: FoldLine, *, unfold: bool) -> None:
         """Unfolds or folds the head of a spot, which is selected then."""
         contents = self.contents
         if contents is None:
@@ -253,7 +253,7 @@ class FoldingPane(PagePane):
             self._kept_folded.clear()
             for head in reversed(contents.accordion.unfolded):
                 contents.fold(head)
-            self.changed(Spot(spot.head, 0), None)
+            self.changed(FoldLine(spot.head, 0), None)
 
 
 class FoldingPage(Page):
@@ -282,9 +282,9 @@ class FoldingPage(Page):
             self._has_begun = True
             self.begin()
 
-    def say_title(self, *more: Part) -> None:
+    def say_title(self, *more: BarPart) -> None:
         """What stands behind the page's name in its first line."""
-        self._head.say([Part("bar-title", f" {self.heading}"), *more])
+        self._head.say([BarPart("bar-title", f" {self.heading}"), *more])
 
     def enter(self) -> None:
         """See Page."""

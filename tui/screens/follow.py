@@ -12,13 +12,13 @@ from analyzer.decode.jsonable import Limits
 from analyzer.decode.name_resolver import Lore
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.session import Session
-from tui.model.dialogue import Decoded, Dialogue
-from tui.model.scope import Scope
+from tui.model.dialogue import DecodedMessage, Dialogue
+from tui.model.scope import PageScope
 from tui.screens.folding import FoldingPage
 from tui.theme import Palette
-from tui.widgets.bar import Part
+from tui.widgets.bar import BarPart
 
-SIDES = {None: "", FROM_CLIENT: ", what the client said", FROM_SERVER: ", what the server said"}
+SIDE_TITLES = {None: "", FROM_CLIENT: ", what the client said", FROM_SERVER: ", what the server said"}
 """Whose messages are shown, in the order in which a key turns them over."""
 
 
@@ -40,7 +40,7 @@ class FollowPage(FoldingPage):
         session: Session,
         stream: int,
         row: int | None,
-        scope: Callable[[], Scope],
+        scope: Callable[[], PageScope],
         limits: Limits,
         lore: Lore,
     ) -> None:
@@ -66,7 +66,7 @@ class FollowPage(FoldingPage):
         else:
             self.pane.say("no message")
         limits = f"   ({scope.said_of_all})" if scope.said_of_all else ""
-        self.say_title(Part("bar", f"  {len(rows):,} messages{SIDES[self._side]}"), Part("bar-dim", limits))
+        self.say_title(BarPart("bar", f"  {len(rows):,} messages{SIDE_TITLES[self._side]}"), BarPart("bar-dim", limits))
 
     def _wish(self, row: int) -> None:
         dialogue = self._dialogue
@@ -74,11 +74,11 @@ class FollowPage(FoldingPage):
         work = partial(dialogue.decoded, row)
         self._worker.ask(f"row {row}", work, lambda decoded: self._take(dialogue, row, decoded))
 
-    def _take(self, dialogue: Dialogue, row: int, decoded: Decoded) -> None:
+    def _take(self, dialogue: Dialogue, row: int, decoded: DecodedMessage) -> None:
         if dialogue is self._dialogue:
             self.pane.grown(*dialogue.put(row, decoded))
 
     def _action_one_side(self) -> None:
-        sides = list(SIDES)
+        sides = list(SIDE_TITLES)
         self._side = sides[(sides.index(self._side) + 1) % len(sides)]
         self.begin()

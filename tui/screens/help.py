@@ -17,12 +17,12 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
-from tui.crash_guard import Fenced
-from tui.keys import KEYS, TITLES, Key
-from tui.model.colouring import Rule
+from tui.crash_guard import CrashGuard
+from tui.keys import KEYS, TITLES, KeyBinding
+from tui.model.colouring import CompiledRule
 from tui.screens.text_line import TextLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
+from tui.widgets.bar import Bar, BarPart
 from tui.widgets.cutting import Spans
 from tui.widgets.listing import SIGN_HELP
 from tui.widgets.pane import Pane
@@ -35,7 +35,7 @@ class HelpPane(Pane):
 
     DEFAULT_CSS = "HelpPane { height: 1fr; }"
 
-    def __init__(self, palette: Palette, said: Sequence[Said], *, id: str) -> None:
+    def __init__(self, palette: Palette, said: Sequence[HelpLine], *, id: str) -> None:
         super().__init__(palette, id=id)
         self.said = said
 
@@ -49,12 +49,12 @@ class HelpPane(Pane):
         return self.said[line].line
 
     @property
-    def key(self) -> Key | None:
+    def key(self) -> KeyBinding | None:
         """What the selected line is about."""
         return self.said[self.cursor].key if self.count else None
 
 
-class Help(Fenced, ModalScreen[Key]):
+class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
     """Opens above the panes and gives the key whose line was chosen; Escape, q and ? lead back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,9 +76,9 @@ class Help(Fenced, ModalScreen[Key]):
     Help.-searching Input { display: block; }
     """
 
-    def __init__(self, palette: Palette, rules: Sequence[Rule] = ()) -> None:
+    def __init__(self, palette: Palette, rules: Sequence[CompiledRule] = ()) -> None:
         super().__init__()
-        self._said = help_lines(SIGN_HELP, rules)
+        self._said = make_help_lines(SIGN_HELP, rules)
         self.pane = HelpPane(palette, self._said, id="help")
         self._hint = Bar(palette, "bar", id="hint")
 
@@ -91,7 +91,9 @@ class Help(Fenced, ModalScreen[Key]):
 
     def on_mount(self) -> None:
         """Says the keys of this page."""
-        parts = [each for key, text in HINT for each in (Part("bar-key", f" {key}"), Part("bar-dim", f" {text}  "))]
+        parts = [
+            each for key, text in HINT for each in (BarPart("bar-key", f" {key}"), BarPart("bar-dim", f" {text}  "))
+        ]
         self._hint.say(parts)
 
     def _action_search(self) -> None:
@@ -100,7 +102,7 @@ class Help(Fenced, ModalScreen[Key]):
 
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
-        self.pane.said = fitting(self._said, message.value)
+        self.pane.said = filter_lines(self._said, message.value)
         self.pane.cursor = 0
         self.pane.recount()
 
@@ -156,51 +158,55 @@ NOTES = (
 )
 
 
-class Said(NamedTuple):
+class HelpLine(NamedTuple):
     """A line of the help. title: of what it stands below; key: what Enter on it does."""
 
     line: Line
     title: str = ""
-    key: Key | None = None
+    key: KeyBinding | None = None
 
 
-def help_lines(signs: Sequence[tuple[str, str]], rules: Sequence[Rule]) -> list[Said]:
+def make_help_lines(signs: Sequence[tuple[str, str]], rules: Sequence[CompiledRule]) -> list[HelpLine]:
     """All that is to be said. signs: of the list; rules: the colour rules in force."""
-    said: list[Said] = []
+    said: list[HelpLine] = []
     for where, title in TITLES.items():
-        said += _part(title, ((_line(key.shown, key.help), key) for key in KEYS if key.where == where and key.keys))
-    said += _part("Commands without a key", ((_line("", key.help), key) for key in KEYS if not key.keys))
-    said += _part("Signs in the list", _lines(signs))
-    said += _part("Mouse", _lines(MOUSE))
-    said += _part("Colour rules in force", ((_rule(rule), None) for rule in rules))
+        said += _make_section(
+            title, ((_make_line(key.shown, key.help), key) for key in KEYS if key.where == where and key.keys)
+        )
+    said += _make_section("Commands without a key", ((_make_line("", key.help), key) for key in KEYS if not key.keys))
+    said += _make_section("Signs in the list", _make_lines(signs))
+    said += _make_section("Mouse", _make_lines(MOUSE))
+    said += _make_section("Colour rules in force", ((_make_rule_line(rule), None) for rule in rules))
     filters = [((("name", f"  {text:<{FILTER_WIDTH}}"), ("", f"  {about}")), None) for text, about in FILTERS]
-    return said + _part("Filters (/)", [*filters, *((((("", f"  {note}"),)), None) for note in NOTES)])
+    return said + _make_section("Filters (/)", [*filters, *((((("", f"  {note}"),)), None) for note in NOTES)])
 
 
-def fitting(said: Sequence[Said], words: str) -> list[Said]:
+def filter_lines(said: Sequence[HelpLine], words: str) -> list[HelpLine]:
     """The lines that have all of the words; all lines without words."""
     wanted = words.lower().split()
     if not wanted:
         return list(said)
-    return [each for each in said if each.line and all(word in _searched(each) for word in wanted)]
+    return [each for each in said if each.line and all(word in _make_search_text(each) for word in wanted)]
 
 
-def _searched(said: Said) -> str:
+def _make_search_text(said: HelpLine) -> str:
     return f"{said.title} {plain(said.line)}".lower() if said.title else ""
 
 
-def _part(title: str, lines: Iterator[tuple[Line, Key | None]] | Sequence[tuple[Line, Key | None]]) -> list[Said]:
-    found = [Said(line, title, key) for line, key in lines]
-    return [Said((("title", title),)), *found, Said(())] if found else []
+def _make_section(
+    title: str, lines: Iterator[tuple[Line, KeyBinding | None]] | Sequence[tuple[Line, KeyBinding | None]]
+) -> list[HelpLine]:
+    found = [HelpLine(line, title, key) for line, key in lines]
+    return [HelpLine((("title", title),)), *found, HelpLine(())] if found else []
 
 
-def _lines(table: Sequence[tuple[str, str]]) -> Iterator[tuple[Line, Key | None]]:
-    return ((_line(sign, text), None) for sign, text in table)
+def _make_lines(table: Sequence[tuple[str, str]]) -> Iterator[tuple[Line, KeyBinding | None]]:
+    return ((_make_line(sign, text), None) for sign, text in table)
 
 
-def _line(keys: str, text: str) -> Line:
+def _make_line(keys: str, text: str) -> Line:
     return (("name", f"  {keys:<{KEY_WIDTH}}"), ("", text))
 
 
-def _rule(rule: Rule) -> Line:
+def _make_rule_line(rule: CompiledRule) -> Line:
     return ((rule.style, f"  {rule.sign} {rule.name:<{KEY_WIDTH - 2}}"), ("", rule.filter.text))

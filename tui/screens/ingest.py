@@ -19,13 +19,13 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from tui.inputs import CaptureStatus, LiveCapture
-from tui.loader import End, Growth, Loader
-from tui.screens.bars import Bars
+from tui.loader import Growth, Loader, ReadingEnd
+from tui.screens.bars import StatusBars
 from tui.screens.detail_view import DetailView
 from tui.screens.filter_control import FilterControl
 from tui.screens.name_learning import NameLearning
 
-MOMENT = 0.1
+FIRST_ROWS_TIMEOUT = 0.1
 """Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
 
 PAUSE, SHORT_PAUSE, FEW = 0.1, 0.03, 500
@@ -50,7 +50,7 @@ class Ingest:
         filters: FilterControl,
         names: NameLearning,
         view: DetailView,
-        bars: Bars,
+        bars: StatusBars,
         say_heads: Callable[[], None],
         *,
         follows: bool,
@@ -118,7 +118,7 @@ class Ingest:
 
     def begin(self) -> Growth | None:
         """Begins to read; the first rows, if they come in a moment."""
-        return self._loader.begin(MOMENT)
+        return self._loader.begin(FIRST_ROWS_TIMEOUT)
 
     def go_on(self) -> None:
         """Reads on."""
@@ -128,9 +128,11 @@ class Ingest:
         """Ends reading; waits that many seconds for it at most."""
         self._loader.stop(patience)
 
-    def _tell(self, told: Growth | End) -> None:
+    def _tell(self, told: Growth | ReadingEnd) -> None:
         """See Loader.go_on; in its thread."""
-        self._screen.call_later(partial(self._end, told.error) if isinstance(told, End) else partial(self._grow, told))
+        self._screen.call_later(
+            partial(self._end, told.error) if isinstance(told, ReadingEnd) else partial(self._grow, told)
+        )
 
     def _grow(self, growth: Growth) -> None:
         self._announced = growth

@@ -21,29 +21,29 @@ from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
 from dissectors.lesson import Standing
 from tui import keys
-from tui.background import Background
-from tui.crash_guard import Fenced
-from tui.filter_worker import FilterWorker, Readers
+from tui.background import BackgroundWorker
+from tui.crash_guard import CrashGuard
+from tui.filter_worker import FilterWorker, RowReaders
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.model.detail import Detail, read_detail
-from tui.model.timeline import FLAT
-from tui.model.timeline import Place as ListPlace
-from tui.model.times import TIME_FORMAT, first_form
-from tui.remembered import Remembered
-from tui.screens.bars import Bars
+from tui.model.detail import MessageDetail, read_detail
+from tui.model.timeline import FLAT_KEY
+from tui.model.timeline import ListPlace as ListPlace
+from tui.model.times import TIME_FORMAT_KEY, choose_format
+from tui.remembered import SavedState
+from tui.screens.bars import StatusBars
 from tui.screens.detail_view import DetailView
 from tui.screens.filter_control import FilterControl
 from tui.screens.ingest import Ingest
 from tui.screens.name_learning import NameLearning
-from tui.screens.prompts import Prompts
+from tui.screens.prompts import InputPrompts
 from tui.screens.search_control import SearchControl
 from tui.search_worker import SearchWorker
 from tui.theme import Palette
 from tui.widgets.bar import Bar
-from tui.widgets.desk import Desk
+from tui.widgets.desk import PaneArea
 from tui.widgets.hexview import HexPane
-from tui.widgets.lines import COLUMNS
+from tui.widgets.lines import COLUMNS_KEY
 from tui.widgets.pane import Pane
 from tui.widgets.timeline import TimelinePane
 from tui.widgets.tree import TreePane
@@ -53,20 +53,20 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
-LOOK = 1.0
+STATUS_INTERVAL = 1.0
 """Seconds between two looks at a live capture."""
 
-AT_ONCE = 4
+MOST_LONG_BODIES = 4
 """Long messages that are decoded for the list before it is painted again."""
 
 
-class MainScreen(Fenced, Screen[None]):
+class MainScreen(CrashGuard, Screen[None]):
     """List, tree and bytes of one session.
 
     named: filters that a filter may refer to. background: the thread for what takes longer than a key may.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("screen")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("screen")
     AUTO_FOCUS = ""
     BLANK = True
 
@@ -75,7 +75,7 @@ class MainScreen(Fenced, Screen[None]):
         session: Session,
         opened: StartOptions,
         palette: Palette,
-        remembered: Remembered,
+        remembered: SavedState,
         loader: Loader,
         live: LiveCapture | None = None,
     ) -> None:
@@ -85,21 +85,21 @@ class MainScreen(Fenced, Screen[None]):
         self.lore, self._wanted = Lore(session), opened.wanted
         self.when_gone: Callable[[], object] = lambda: None
         """Called when this screen has no more to do."""
-        self.background, self._asker = Background(self.call_later), Background(self.call_later)
+        self.background, self._asker = BackgroundWorker(self.call_later), BackgroundWorker(self.call_later)
         self.timeline = TimelinePane(palette, session, following=opened.following, id="list", lore=self.lore)
-        self.timeline.timeline.flat = opened.following or remembered.get(FLAT, False)
+        self.timeline.timeline.flat = opened.following or remembered.get(FLAT_KEY, False)
         self.tree_pane, self.hex_pane = TreePane(palette, opened.limits, id="tree"), HexPane(palette, id="hex")
-        self.bars = Bars(palette, opened.title, self.timeline, self.tree_pane, self.hex_pane)
-        self.desk = Desk(
+        self.bars = StatusBars(palette, opened.title, self.timeline, self.tree_pane, self.hex_pane)
+        self.desk = PaneArea(
             palette,
             {"list": self.timeline, "tree": self.tree_pane, "hex": self.hex_pane},
             self.bars.widgets,
             remembered,
         )
-        readers = Readers(session)
+        readers = RowReaders(session)
         filters = FilterWorker(session, readers, self._asker)
         search = SearchWorker(session, readers, self._asker)
-        prompts = Prompts(self, session, palette, self.timeline, remembered, self.named)
+        prompts = InputPrompts(self, session, palette, self.timeline, remembered, self.named)
         self.filter = FilterControl(
             filters, search, self.timeline, self.bars, prompts, lambda now: self.ingest.show_soon(now=now)
         )
@@ -125,9 +125,9 @@ class MainScreen(Fenced, Screen[None]):
     def on_mount(self) -> None:
         """Begins to read; what is there in a moment is painted with the first screen."""
         self.set_focus(self.desk.focus_first, scroll_visible=False)
-        self.timeline.said.times.form = first_form(self.config.time_format, self.remembered.get(TIME_FORMAT, ""))
-        if self.remembered.get(COLUMNS, []):
-            self.action_do("columns.begin")
+        self.timeline.said.times.form = choose_format(self.config.time_format, self.remembered.get(TIME_FORMAT_KEY, ""))
+        if self.remembered.get(COLUMNS_KEY, []):
+            self.action_do("columns.restore_columns")
         growth = self.ingest.begin()
         self._asker.start()
         if self._wanted is not None:
@@ -136,11 +136,11 @@ class MainScreen(Fenced, Screen[None]):
         self.on_descendant_focus()
         self.background.start()
         if self.ingest.live is not None:
-            self.set_interval(LOOK, self.ingest.say_title)
+            self.set_interval(STATUS_INTERVAL, self.ingest.say_title)
         self.call_after_refresh(self.ingest.go_on)
-        self.call_after_refresh(self.action_do, "colouring.begin")
+        self.call_after_refresh(self.action_do, "colouring.load_rules")
 
-    def _read(self, row: int, standing: Standing | None) -> Detail:
+    def _read(self, row: int, standing: Standing | None) -> MessageDetail:
         """All that is shown of a message; any thread may ask."""
         return read_detail(self.session, row, self.limits, self.lore, standing)
 
@@ -178,7 +178,7 @@ class MainScreen(Fenced, Screen[None]):
         self.view.say_status()
 
     @on(Resize)
-    @on(Desk.Rearranged)
+    @on(PaneArea.Rearranged)
     def _say_heads_soon(self) -> None:
         """Other columns fit into the list, or another pane is zoomed."""
         self.call_after_refresh(self.say_heads)
@@ -202,7 +202,7 @@ class MainScreen(Fenced, Screen[None]):
 
     @on(TimelinePane.Wanting)
     def _decode_for_list(self, message: TimelinePane.Wanting) -> None:
-        cells, rows = self.timeline.cells, message.rows[:AT_ONCE]
+        cells, rows = self.timeline.cells, message.rows[:MOST_LONG_BODIES]
         self.background.ask("list", lambda: cells.decode(rows), self.timeline.keep)
 
     @on(TimelinePane.Wants)
@@ -238,7 +238,7 @@ class MainScreen(Fenced, Screen[None]):
 
     @on(Pane.MenuWanted)
     def _open_menu(self) -> None:
-        self.action_do("menu.show")
+        self.action_do("menu.open_menu")
 
     @on(Bar.Clicked, "#keys")
     async def _press(self, message: Bar.Clicked) -> None:
@@ -288,22 +288,22 @@ class MainScreen(Fenced, Screen[None]):
         """Goes where the line of a page leads that the user has chosen; nowhere if he has left it."""
         if lead is None:
             return
-        from tui.model.leads import Shows, To, ToPlace
+        from tui.model.leads import FilterLead, MessageLead, PlaceLead
 
         self.say("")
         match lead:
-            case To(row):
+            case MessageLead(row):
                 self.view.select_row(row)
-            case ToPlace(row, where):
+            case PlaceLead(row, where):
                 self.view.select_at(row, where)
-            case Shows(condition):
+            case FilterLead(condition):
                 from analyzer.query.filter import compiled
 
                 self.filter.apply(compiled(condition, self.named))
 
     def _action_view(self) -> None:
         self.timeline.switch()
-        self.remembered.keep(FLAT, self.timeline.timeline.flat)
+        self.remembered.keep(FLAT_KEY, self.timeline.timeline.flat)
         self.say_heads()
 
     def _action_quit(self) -> None:
@@ -314,4 +314,4 @@ class MainScreen(Fenced, Screen[None]):
         if self.ingest.live is None:
             self.app.exit()
         else:
-            self.action_do("capturing.leave")
+            self.action_do("capturing.quit_program")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.resolved_names import TOPIC
-from tui.background import Background
+from tui.background import BackgroundWorker
 from tui.screens.detail_view import DetailView
 from tui.widgets.timeline import TimelinePane
 
-MESSAGES, ROWS = 500, 100_000
+MOST_MESSAGES, MOST_ROWS = 500, 100_000
 """Messages that teach names, and rows among which they are looked for, that are read before others get their turn."""
 
 
 class NameLearning:
     """The list and what is shown of a message say the names that have been learned."""
 
-    def __init__(self, lore: Lore, background: Background, timeline: TimelinePane, view: DetailView) -> None:
+    def __init__(self, lore: Lore, background: BackgroundWorker, timeline: TimelinePane, view: DetailView) -> None:
         self._lore, self._background, self._timeline, self._view = lore, background, timeline, view
 
     @property
@@ -26,9 +26,9 @@ class NameLearning:
     def learn(self) -> None:
         """Learns from the next rows, as far as there are any."""
         lore = self._lore
-        rows = min(self._timeline.timeline.rows, lore.read + ROWS)
+        rows = min(self._timeline.timeline.rows, lore.read + MOST_ROWS)
         if lore.read < rows:
-            self._background.ask("names", lambda: lore.learn(rows, MESSAGES), self._take)
+            self._background.ask("names", lambda: lore.learn(rows, MOST_MESSAGES), self._take)
 
     def _take(self, kinds: set[str]) -> None:
         """Names have been learned, of these kinds."""

@@ -10,10 +10,10 @@ from analyzer.insight.frames import Frame, Lost, frame_bytes, frames_of, lost_in
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from tui.model.packets import PacketLines
-from tui.model.scope import Scope
+from tui.model.scope import PageScope
 from tui.screens.folding import FoldingPage
 from tui.theme import Palette
-from tui.widgets.bar import Part
+from tui.widgets.bar import BarPart
 
 
 class PacketsPage(FoldingPage):
@@ -22,7 +22,7 @@ class PacketsPage(FoldingPage):
     HINTS = (("Enter", "its bytes"), ("= -", "all, none"), ("r", "anew"), ("Esc", "back"))
 
     def __init__(
-        self, palette: Palette, session: Session, row: int, scope: Callable[[], Scope], *, show_secrets: bool
+        self, palette: Palette, session: Session, row: int, scope: Callable[[], PageScope], *, show_secrets: bool
     ) -> None:
         super().__init__(palette, f"Packets of message {row + 1}")
         self._session, self._row, self._scope, self._show_secrets = session, row, scope, show_secrets
@@ -44,13 +44,13 @@ class PacketsPage(FoldingPage):
             len({each.number for each in some}) for some in (frames, [each for each in frames if each.again])
         )
         missing = sum(each.length for each in lost)
-        parts = [Part("bar", f"  {packets:,} packet{'' if packets == 1 else 's'}")]
+        parts = [BarPart("bar", f"  {packets:,} packet{'' if packets == 1 else 's'}")]
         if again:
-            parts.append(Part("bar-warning", f"  {again:,} retransmitted"))
+            parts.append(BarPart("bar-warning", f"  {again:,} retransmitted"))
         if missing:
-            parts.append(Part("bar-error", f"  {missing:,} bytes missing"))
+            parts.append(BarPart("bar-error", f"  {missing:,} bytes missing"))
         if not self._scope().ended:
-            parts.append(Part("bar-dim", "   (so far)"))
+            parts.append(BarPart("bar-dim", "   (so far)"))
         self.say_title(*parts)
 
     def _wish(self, place: int) -> None:

@@ -16,23 +16,23 @@ from textual.screen import Screen
 
 from analyzer.errors import UserError
 from analyzer.render.lines import Line
-from tui.background import Background
-from tui.crash_guard import Fenced
+from tui.background import BackgroundWorker
+from tui.crash_guard import CrashGuard
 from tui.model.leads import Lead
 from tui.theme import Palette
-from tui.widgets.bar import BLANK, Bar, Part
+from tui.widgets.bar import BLANK, Bar, BarPart
 from tui.widgets.cutting import Spans
 from tui.widgets.pane import Pane
 
 
-class Entry(NamedTuple):
+class PageLine(NamedTuple):
     """A line of a page, and where Enter on it leads."""
 
     line: Line
     lead: Lead | None = None
 
 
-Make = Callable[[int], Sequence[Entry]]
+LineMaker = Callable[[int], Sequence[PageLine]]
 """Makes a page's lines for a width in cells; in a thread of its own. Raises UserError, which is shown."""
 
 
@@ -43,7 +43,7 @@ class PagePane(Pane):
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.entries: Sequence[Entry] = (Entry((("dim", "working ..."),)),)
+        self.entries: Sequence[PageLine] = (PageLine((("dim", "working ..."),)),)
 
     @property
     def count(self) -> int:
@@ -60,7 +60,7 @@ class PagePane(Pane):
             self.screen.enter()
 
 
-class Page(Fenced, Screen[Lead]):
+class Page(CrashGuard, Screen[Lead]):
     """Shows what `make` makes, anew whenever the width changes. Gives where a line leads, None when it was left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,12 +71,12 @@ class Page(Fenced, Screen[Lead]):
     AUTO_FOCUS = "#page"
     HINTS: ClassVar[Sequence[tuple[str, str]]] = (("Enter", "go there"), ("Esc", "back"))
 
-    def __init__(self, palette: Palette, title: str, make: Make) -> None:
+    def __init__(self, palette: Palette, title: str, make: LineMaker) -> None:
         super().__init__()
         self.palette = palette
         self._make = make
         self.page = PagePane(palette, id="page")
-        self._worker = Background(self.call_later)
+        self._worker = BackgroundWorker(self.call_later)
         self._head = Bar(palette, "bar", id="page-title")
         self._foot = Bar(palette, "bar", id="page-keys")
         self.heading = title
@@ -89,9 +89,9 @@ class Page(Fenced, Screen[Lead]):
 
     def on_mount(self) -> None:
         """Begins to work."""
-        self._head.say([Part("bar-title", f" {self.heading}")])
-        hints = [(Part("bar-key", key), Part("bar-dim", f" {text}"), BLANK) for key, text in self.HINTS]
-        self._foot.say([Part("bar", " "), *(part for parts in hints for part in parts)])
+        self._head.say([BarPart("bar-title", f" {self.heading}")])
+        hints = [(BarPart("bar-key", key), BarPart("bar-dim", f" {text}"), BLANK) for key, text in self.HINTS]
+        self._foot.say([BarPart("bar", " "), *(part for parts in hints for part in parts)])
         self._worker.start()
 
     def on_unmount(self) -> None:
@@ -106,15 +106,15 @@ class Page(Fenced, Screen[Lead]):
         """Has the lines made anew."""
         width, make = self.page.inner.width, self._make
 
-        def work() -> Sequence[Entry]:
+        def work() -> Sequence[PageLine]:
             try:
                 return make(width)
             except UserError as error:
-                return [Entry((("error", str(error)),))]
+                return [PageLine((("error", str(error)),))]
 
         self._worker.ask("page", work, self._show)
 
-    def _show(self, entries: Sequence[Entry]) -> None:
+    def _show(self, entries: Sequence[PageLine]) -> None:
         self.page.entries = entries
         self.page.recount()
 

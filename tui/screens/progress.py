@@ -17,11 +17,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from analyzer.errors import UserError
-from tui.background import Background
-from tui.crash_guard import Fenced
-from tui.model.views import Stopped
+from tui.background import BackgroundWorker
+from tui.crash_guard import CrashGuard
+from tui.model.views import Cancellation
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
+from tui.widgets.bar import Bar, BarPart
 
 PATIENCE = 5.0
 """Seconds that the program's end waits for work to undo what it has begun."""
@@ -30,7 +30,7 @@ WIDTH = 40
 """Cells of the bar."""
 
 
-class Watch:
+class ProgressWatch:
     """What the work tells. Of the thread that works, but for `stop`."""
 
     def __init__(self, show: Callable[[int | None], object]) -> None:
@@ -41,7 +41,7 @@ class Watch:
     def told(self, done: int | None) -> None:
         """So many rows are done, None where that cannot be said. Raises Stopped."""
         if self._stopped.is_set():
-            raise Stopped
+            raise Cancellation
         self._show(done)
 
     def stop(self) -> None:
@@ -49,7 +49,7 @@ class Watch:
         self._stopped.set()
 
 
-class Progress(Fenced, ModalScreen[tuple[str, bool]]):
+class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
     """Has `work` done, which is called with a Watch and gives a sentence; gives it, and whether it is a bad one.
 
     rows: how many it will have done at its end.
@@ -65,12 +65,12 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
     Progress Vertical { background: $surface; }
     """
 
-    def __init__(self, palette: Palette, title: str, rows: int, work: Callable[[Watch], str]) -> None:
+    def __init__(self, palette: Palette, title: str, rows: int, work: Callable[[ProgressWatch], str]) -> None:
         super().__init__()
         self._title, self._rows, self._work = title, rows, work
         self._said = [Bar(palette, "bar", id=name) for name in ("what", "far", "hint")]
-        self._worker = Background(self.call_later)
-        self._watch = Watch(lambda done: self._worker.post(partial(self._show, done)))
+        self._worker = BackgroundWorker(self.call_later)
+        self._watch = ProgressWatch(lambda done: self._worker.post(partial(self._show, done)))
 
     def compose(self) -> ComposeResult:
         """See Textual."""
@@ -80,8 +80,8 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
     def on_mount(self) -> None:
         """Begins."""
         what, _, hint = self._said
-        what.say([Part("bar-title", f" {self._title}")])
-        hint.say([Part("bar-key", " Esc"), Part("bar-dim", " stops it: nothing is left behind")])
+        what.say([BarPart("bar-title", f" {self._title}")])
+        hint.say([BarPart("bar-key", " Esc"), BarPart("bar-dim", " stops it: nothing is left behind")])
         self._show(None)
         self._worker.start()
         self._worker.ask("work", self._whole, self._finish)
@@ -90,7 +90,7 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
         """Does the work: a sentence, and whether it is a bad one; or a defect."""
         try:
             return self._work(self._watch), False
-        except Stopped:
+        except Cancellation:
             return "stopped: nothing was written", True
         except UserError as error:
             return str(error), True
@@ -111,12 +111,12 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
     def _show(self, done: int | None) -> None:
         far = self._said[1]
         if done is None:
-            far.say([Part("bar-dim", " working ...")])
+            far.say([BarPart("bar-dim", " working ...")])
             return
         share = done / max(self._rows, 1)
         full = int(share * WIDTH)
         bar = "█" * full + "·" * (WIDTH - full)
-        far.say([Part("bar", f" {bar} "), Part("bar-dim", f"{int(100 * share)} %")])
+        far.say([BarPart("bar", f" {bar} "), BarPart("bar-dim", f"{int(100 * share)} %")])
 
     def _finish(self, end: tuple[str, bool] | Exception) -> None:
         if isinstance(end, Exception):
@@ -126,4 +126,4 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
 
     def _action_stop(self) -> None:
         self._watch.stop()
-        self._said[2].say([Part("bar-warning", " stopping ...")])
+        self._said[2].say([BarPart("bar-warning", " stopping ...")])

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, TypeVar
 from textual.screen import Screen
 
 from analyzer.session import Session
-from tui.remembered import Remembered
+from tui.remembered import SavedState
 from tui.theme import Palette
 from tui.widgets.timeline import TimelinePane
 
 if TYPE_CHECKING:
-    from tui.model.prompting import Earlier, Prompter, Sample
-    from tui.model.seen import Seen
-    from tui.screens.ask import Question
+    from tui.model.prompting import InputAdvisor, InputHistory, ValueSampler
+    from tui.model.seen import SampledValue
+    from tui.screens.ask import LineQuestion
 
-    MakePrompter = Callable[[Earlier, Mapping[str, str], Sample], Prompter]
+    MakePrompter = Callable[[InputHistory, Mapping[str, str], ValueSampler], InputAdvisor]
 
 _Answer = TypeVar("_Answer")
 
 
-class Prompts:
+class InputPrompts:
     """Of a screen. timeline: values of fields are read around its cursor. named: filters that a filter may refer to."""
 
     def __init__(
@@ -31,16 +31,16 @@ class Prompts:
         session: Session,
         palette: Palette,
         timeline: TimelinePane,
-        remembered: Remembered,
+        remembered: SavedState,
         named: Mapping[str, str],
     ) -> None:
         self.named = named
         self._screen, self._session, self._palette = screen, session, palette
         self._timeline, self._remembered = timeline, remembered
-        self._histories: dict[str, Earlier] = {}
+        self._histories: dict[str, InputHistory] = {}
 
     def ask(
-        self, question: Question[_Answer], kind: str, make: MakePrompter, then: Callable[[_Answer], object]
+        self, question: LineQuestion[_Answer], kind: str, make: MakePrompter, then: Callable[[_Answer], object]
     ) -> None:
         """Opens a line; `then` gets the answer, if there is one. kind: the name under which earlier ones are kept."""
         from tui.screens.filter_bar import FilterBar  # stock widgets: only who asks pays for them
@@ -55,18 +55,18 @@ class Prompts:
         prompter = make(history, self.named, self._sample())
         self._screen.app.push_screen(FilterBar(self._palette, question, prompter), answered)
 
-    def _history(self, kind: str) -> Earlier:
+    def _history(self, kind: str) -> InputHistory:
         """What was typed into a line earlier, in this run and before."""
-        from tui.model.prompting import Earlier
+        from tui.model.prompting import InputHistory
 
         if kind not in self._histories:
-            self._histories[kind] = Earlier(self._remembered.get(kind, list[str]()))
+            self._histories[kind] = InputHistory(self._remembered.get(kind, list[str]()))
         return self._histories[kind]
 
-    def _sample(self) -> Callable[[str], Sequence[Seen]]:
+    def _sample(self) -> Callable[[str], Sequence[SampledValue]]:
         """Reads the values of a field by its name, as they are by now; for another thread."""
-        from tui.model.seen import seen
+        from tui.model.seen import sample_values
 
         listed, around = self._timeline.timeline, self._timeline.around
         rows, first = listed.rows, listed.first
-        return lambda name: seen(self._session, name, rows, around, first)
+        return lambda name: sample_values(self._session, name, rows, around, first)

@@ -9,16 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.filter_worker import FilterWorker
-from tui.screens.bars import Bars
+from tui.screens.bars import StatusBars
 from tui.screens.detail_view import DetailView
-from tui.screens.prompts import Prompts
-from tui.search_worker import FILTER, Found, SearchWorker, sought_by
+from tui.screens.prompts import InputPrompts
+from tui.search_worker import FILTER_SIGN, SearchResult, SearchWorker, parse_search
 from tui.widgets.timeline import TimelinePane
 
 if TYPE_CHECKING:
     from analyzer.query.search import Sought
 
-HINT = 'a text; 0x00ff or "text": bytes; =FILTER: what fulfils it'
+SEARCH_HINT = 'a text; 0x00ff or "text": bytes; =FILTER: what fulfils it'
 
 
 class SearchControl:
@@ -30,8 +30,8 @@ class SearchControl:
         filters: FilterWorker,
         timeline: TimelinePane,
         view: DetailView,
-        bars: Bars,
-        prompts: Prompts,
+        bars: StatusBars,
+        prompts: InputPrompts,
     ) -> None:
         self._worker, self._filters, self._timeline = worker, filters, timeline
         self._view, self._bars, self._prompts = view, bars, prompts
@@ -39,14 +39,14 @@ class SearchControl:
 
     def ask(self) -> None:
         """Asks what is sought, and searches for it."""
-        from tui.model.prompting import FindPrompter
-        from tui.screens.ask import Question
+        from tui.model.prompting import SearchAdvisor
+        from tui.screens.ask import LineQuestion
 
         def read(words: str) -> tuple[str, Sought]:
-            return words, sought_by(words, self._prompts.named)
+            return words, parse_search(words, self._prompts.named)
 
-        question = Question("find", HINT, self._worker.words, read)
-        self._prompts.ask(question, "sought", partial(FindPrompter, sign=FILTER, read=read), self._begin)
+        question = LineQuestion("find", SEARCH_HINT, self._worker.words, read)
+        self._prompts.ask(question, "sought", partial(SearchAdvisor, sign=FILTER_SIGN, read=read), self._begin)
 
     def _begin(self, aim: tuple[str, Sought]) -> None:
         self._worker.aim(*aim)
@@ -79,7 +79,7 @@ class SearchControl:
     def _say_progress(self, percent: int) -> None:
         self._bars.say(f"searching for {self._worker.words}: {percent} %, Esc stops it")
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: SearchResult) -> None:
         listed = self._timeline
         if found.row is None or not listed.timeline.shows(found.row):
             which = "no message" if self._filters.filtering is None else "no message that the filter keeps"

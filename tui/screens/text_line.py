@@ -20,28 +20,28 @@ from textual.widgets import Input
 
 from analyzer.columns.text import safe_text
 from analyzer.query.filter.errors import Span
-from tui.crash_guard import Fenced
+from tui.crash_guard import CrashGuard
 from tui.theme import Palette
 
 UNSAFE = "\N{REPLACEMENT CHARACTER}"
 
 
-def shown(plain: str) -> str:
+def make_safe(plain: str) -> str:
     """A text as it is shown, of the same length."""
-    return plain if plain.isascii() and plain.isprintable() else "".join(map(_shown, plain))
+    return plain if plain.isascii() and plain.isprintable() else "".join(map(_replace_unsafe, plain))
 
 
-def _shown(character: str) -> str:
+def _replace_unsafe(character: str) -> str:
     return character if safe_text(character) == character else UNSAFE
 
 
-class _Safe(Highlighter):
+class _SafeHighlighter(Highlighter):
     def highlight(self, text: Text) -> None:
         """See rich."""
-        text.plain = shown(text.plain)
+        text.plain = make_safe(text.plain)
 
 
-class TextLine(Fenced, Input):
+class TextLine(CrashGuard, Input):
     """`text` stands in it, not selected. allowed: what may, as a regular expression; most: characters, 0: any."""
 
     def __init__(
@@ -56,7 +56,7 @@ class TextLine(Fenced, Input):
         super().__init__(
             text,
             placeholder,
-            highlighter=highlighter or _Safe(),
+            highlighter=highlighter or _SafeHighlighter(),
             restrict=allowed,
             max_length=most,
             select_on_focus=False,
@@ -68,7 +68,7 @@ LONGEST_LINE = 10_000
 _BREAKS = re.compile(r"[\t\r\n]+")
 
 
-class Underlined(Highlighter):
+class ErrorHighlighter(Highlighter):
     """Shows a text in a style, with what is wrong in it underlined; `wrong` is nothing where nothing is."""
 
     def __init__(self, palette: Palette) -> None:
@@ -81,7 +81,7 @@ class Underlined(Highlighter):
         """See rich. A line is asked for several times a key, and may be long."""
         plain = text.plain
         if self._safe[0] != plain:
-            self._safe = plain, shown(plain)
+            self._safe = plain, make_safe(plain)
         text.plain = self._safe[1]
         text.stylize(self.style)
         if self.wrong is not None:
@@ -102,7 +102,7 @@ class BarLine(TextLine):
     class Moved(Message):
         """The cursor stands elsewhere, or what is selected is something else."""
 
-    def __init__(self, text: str, underlined: Underlined) -> None:
+    def __init__(self, text: str, underlined: ErrorHighlighter) -> None:
         super().__init__(text, highlighter=underlined, most=LONGEST_LINE)
         self.underlined = underlined
 

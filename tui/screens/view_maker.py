@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from tui.background import Background
-from tui.model.scope import Scope
-from tui.model.views import Said, Stopped, View, Work
+from tui.background import BackgroundWorker
+from tui.model.scope import PageScope
+from tui.model.views import Cancellation, TextView, View, ViewWork
 
-MakeViews = Callable[[Scope, Work], Iterator[Sequence[View]]]
+MakeViews = Callable[[PageScope, ViewWork], Iterator[Sequence[View]]]
 """Makes views of what is in a scope, each time more of them. Raises views.Stopped."""
 
 
@@ -20,13 +20,13 @@ class ViewMaker:
     """
 
     def __init__(
-        self, worker: Background, names: Sequence[str], ask_scope: Callable[[], Scope], make: MakeViews
+        self, worker: BackgroundWorker, names: Sequence[str], ask_scope: Callable[[], PageScope], make: MakeViews
     ) -> None:
-        self.views: Sequence[View] = [Said(name, "working ...") for name in names]
+        self.views: Sequence[View] = [TextView(name, "working ...") for name in names]
         self.changed: Callable[[], object] = lambda: None
         self.scope, self.count, self.progress, self.is_whole = ask_scope(), 0, "", False
         self._worker, self._ask_scope, self._make_views = worker, ask_scope, make
-        self._work: Work | None = None
+        self._work: ViewWork | None = None
 
     @property
     def has_begun(self) -> bool:
@@ -39,7 +39,7 @@ class ViewMaker:
         self.scope, self.progress, self.is_whole = self._ask_scope(), "working ...", False
         mask = self.scope.mask()
         self.count = self.scope.many if mask is None else int(mask.sum())
-        self._work = work = Work(lambda text: self._worker.post(partial(self._say_progress, work, text)))
+        self._work = work = ViewWork(lambda text: self._worker.post(partial(self._say_progress, work, text)))
         self._worker.ask("views", partial(self._make, self.scope, work), partial(self._take, work, whole=True))
         self.changed()
 
@@ -48,23 +48,23 @@ class ViewMaker:
         if self._work is not None:
             self._work.stop()
 
-    def _make(self, scope: Scope, work: Work) -> Sequence[View] | None:
+    def _make(self, scope: PageScope, work: ViewWork) -> Sequence[View] | None:
         """Makes all views, in the worker's thread; None where nobody wants them any more."""
         views: Sequence[View] = ()
         try:
             for views in self._make_views(scope, work):
                 work.check()
                 self._worker.post(partial(self._take, work, views))
-        except Stopped:
+        except Cancellation:
             return None
         return views
 
-    def _say_progress(self, work: Work, text: str) -> None:
+    def _say_progress(self, work: ViewWork, text: str) -> None:
         if work is self._work and not self.is_whole:
             self.progress = text
             self.changed()
 
-    def _take(self, work: Work, views: Sequence[View] | None, *, whole: bool = False) -> None:
+    def _take(self, work: ViewWork, views: Sequence[View] | None, *, whole: bool = False) -> None:
         if work is self._work and views is not None:
             self.views = views
             if whole:

@@ -17,14 +17,14 @@ from textual.binding import Binding, BindingType
 from analyzer.columns.text import safe_text
 from analyzer.render.amounts import counted
 from tui import keys
-from tui.model.leads import Opens, Shows, both
-from tui.model.scope import Scope
-from tui.model.views import Item, State, View
+from tui.model.leads import FilterLead, ViewLead, combine_filters
+from tui.model.scope import PageScope
+from tui.model.views import View, ViewLine, ViewState
 from tui.screens.page import Page, PagePane
 from tui.screens.view_maker import MakeViews, ViewMaker
 from tui.theme import Palette
-from tui.widgets.above import Above
-from tui.widgets.bar import BLANK, Bar, Part
+from tui.widgets.above import ChartArea
+from tui.widgets.bar import BLANK, Bar, BarPart
 from tui.widgets.cutting import Spans
 
 FIXED = 3
@@ -36,11 +36,11 @@ DIGITS = 9
 class ViewPane(PagePane):
     """The lines of the view that is seen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("views")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("views")
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.items: Sequence[Item] = ()
+        self.items: Sequence[ViewLine] = ()
 
     @property
     def count(self) -> int:
@@ -48,7 +48,7 @@ class ViewPane(PagePane):
         return len(self.items)
 
     @property
-    def item(self) -> Item | None:
+    def item(self) -> ViewLine | None:
         """What the cursor is on."""
         return self.items[self.cursor] if self.cursor < self.count else None
 
@@ -87,16 +87,16 @@ class ViewsPage(Page):
     ]
 
     def __init__(
-        self, palette: Palette, title: str, names: Sequence[str], scope: Callable[[], Scope], make: MakeViews
+        self, palette: Palette, title: str, names: Sequence[str], scope: Callable[[], PageScope], make: MakeViews
     ) -> None:
         super().__init__(palette, title, lambda width: ())
         self.page = self.pane = ViewPane(palette, id="page")
         self.maker = ViewMaker(self._worker, names, scope, make)
         self.maker.changed = self._say_changed
         self._tabs = Bar(palette, "bar", id="page-tabs")
-        self._above = Above(palette, id="page-above")
+        self._above = ChartArea(palette, id="page-above")
         self._heads = Bar(palette, "head", id="page-heads")
-        self._states = {name: State() for name in names}
+        self._states = {name: ViewState() for name in names}
         self._selected: dict[str, Hashable] = {}
         self._at = 0
         self._seen: View | None = None
@@ -115,7 +115,7 @@ class ViewsPage(Page):
         return self.maker.views[self._at]
 
     @property
-    def state(self) -> State:
+    def state(self) -> ViewState:
         """How it is seen."""
         return self._states[self.view.name]
 
@@ -156,21 +156,21 @@ class ViewsPage(Page):
     def _say_title(self) -> None:
         maker = self.maker
         said = f", {maker.scope.said}" if maker.scope.said else ""
-        title = Part("bar-title", f" {self.heading}")
-        right = [Part("bar-warning", f" {maker.progress} ")] if maker.progress else []
-        self._head.say([title, Part("bar", f" of {counted(maker.count, 'message')}{said}")], right)
+        title = BarPart("bar-title", f" {self.heading}")
+        right = [BarPart("bar-warning", f" {maker.progress} ")] if maker.progress else []
+        self._head.say([title, BarPart("bar", f" of {counted(maker.count, 'message')}{said}")], right)
 
     def _say_tabs(self) -> None:
         parts = []
         for place, view in enumerate(self.maker.views):
             name = f"[{view.name}]" if place == self._at else f" {view.name} "
-            parts.append(Part("tab-on" if place == self._at else "tab", name, str(place)))
+            parts.append(BarPart("tab-on" if place == self._at else "tab", name, str(place)))
         self._tabs.say(parts)
 
     def _say_heads(self, width: int) -> None:
         heads = self.view.head(width, self.state)
         self._heads.display = bool(heads)
-        self._heads.say([Part("head", text, title) for text, title in heads])
+        self._heads.say([BarPart("head", text, title) for text, title in heads])
 
     def _say_keys(self) -> None:
         view = self.view
@@ -182,8 +182,10 @@ class ViewsPage(Page):
         if view.zooms:
             hints += [("+ -", "intervals", "more")]
         hints += [("r", "anew", "anew"), ("Esc", "back", "leave")]
-        parts = [(Part("bar-key", key, name), Part("bar-dim", f" {text}", name), BLANK) for key, text, name in hints]
-        self._foot.say([Part("bar", " "), *(part for each in parts for part in each)])
+        parts = [
+            (BarPart("bar-key", key, name), BarPart("bar-dim", f" {text}", name), BLANK) for key, text, name in hints
+        ]
+        self._foot.say([BarPart("bar", " "), *(part for each in parts for part in each)])
 
     # What is done to it.
 
@@ -192,10 +194,10 @@ class ViewsPage(Page):
         item = self.pane.item
         if item is None:
             return
-        if isinstance(item.lead, Opens):
+        if isinstance(item.lead, ViewLead):
             self.open([view.name for view in self.maker.views].index(item.lead.view))
-        elif isinstance(item.lead, Shows):  # a figure counts what the filter in force keeps
-            self.dismiss(Shows(both(self.maker.scope.filter or "", item.lead.condition)))
+        elif isinstance(item.lead, FilterLead):  # a figure counts what the filter in force keeps
+            self.dismiss(FilterLead(combine_filters(self.maker.scope.filter or "", item.lead.condition)))
         elif item.lead is not None:
             self.dismiss(item.lead)
         elif item.folds:
@@ -279,10 +281,10 @@ class ViewsPage(Page):
             self.remake()
 
     def _action_narrow(self) -> None:
-        from tui.screens.ask import Narrow  # a stock widget: only who narrows pays for it
+        from tui.screens.ask import NarrowDialog  # a stock widget: only who narrows pays for it
 
         if self.view.sorts:
-            self.app.push_screen(Narrow(self.palette, " ".join(self.state.order.words), self.narrow))
+            self.app.push_screen(NarrowDialog(self.palette, " ".join(self.state.order.words), self.narrow))
 
     def _action_anew(self) -> None:
         self.maker.begin()
@@ -306,8 +308,8 @@ class ViewsPage(Page):
     async def _click_key(self, message: Bar.Clicked) -> None:
         await self.run_action(message.name)
 
-    @on(Above.Picked)
-    def _pick(self, message: Above.Picked) -> None:
+    @on(ChartArea.Picked)
+    def _pick(self, message: ChartArea.Picked) -> None:
         key = self.view.key_at(message.cell, self.pane.inner.width, self.state)
         place = None if key is None else self.view.place(key, self.pane.items)
         if place is not None:

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING
 from analyzer.render import extras
 
 if TYPE_CHECKING:
-    from tui.web.server import Pages
+    from tui.web.server import PageServer
 
 HOSTS = ("127.0.0.1", "::1")
 """Where pages are served: they are for this computer."""
 
 
-def pages(words: Sequence[str], title: str, host: str, port: int, say: Callable[[str], None]) -> Pages:
+def serve_pages(words: Sequence[str], title: str, host: str, port: int, say: Callable[[str], None]) -> PageServer:
     """Pages of which each runs a command, at a port (0: a free one) that is open when this returns.
 
     words: the command. title: what it shows. host: one of HOSTS. say: takes the lines that the commands write to their
     standard error. Raises UserError where the extra is not installed or the port is not to be had.
     """
     extras.require("web", "web")
-    from tui.web.server import Pages, listen  # a third of a second that nothing else pays for
+    from tui.web.server import PageServer, open_socket  # a third of a second that nothing else pays for
 
-    return Pages(words, title, listen(host, port), say)
+    return PageServer(words, title, open_socket(host, port), say)

@@ -20,8 +20,8 @@ from aiohttp.typedefs import Handler
 
 HTTP_PORT = 80
 
-SHUT_OUT = "open the address that wireanalyze printed: the token in it is needed here\n"
-ELSEWHERE = "this is served under another name: open the address that wireanalyze printed\n"
+MISSING_TOKEN = "open the address that wireanalyze printed: the token in it is needed here\n"
+WRONG_HOST = "this is served under another name: open the address that wireanalyze printed\n"
 
 POLICY = {
     "default-src": "'none'",
@@ -37,7 +37,7 @@ POLICY = {
 }
 
 
-class Gate:
+class AccessGate:
     """Lets requests to one host and port through, or not."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -81,28 +81,28 @@ class Gate:
     @web.middleware
     async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.headers.getall(hdrs.HOST, []) != [self.host]:
-            raise web.HTTPForbidden(text=ELSEWHERE)
+            raise web.HTTPForbidden(text=WRONG_HOST)
         origins = request.headers.getall(hdrs.ORIGIN, [])
         if origins != [self.origin] and (origins or hdrs.SEC_WEBSOCKET_KEY in request.headers):
-            raise web.HTTPForbidden(text=ELSEWHERE)
+            raise web.HTTPForbidden(text=WRONG_HOST)
         token = request.query.get("token")
         if token is not None and request.path == "/" and self._admits(token):
             entered = web.HTTPSeeOther("/")
             entered.set_cookie(self._cookie, self._pass, httponly=True, samesite="Strict", path="/")
             raise entered
-        if token is not None or not _same(request.cookies.get(self._cookie, ""), self._pass):
-            raise web.HTTPForbidden(text=SHUT_OUT)
+        if token is not None or not _are_equal(request.cookies.get(self._cookie, ""), self._pass):
+            raise web.HTTPForbidden(text=MISSING_TOKEN)
         return await handler(request)
 
     def _admits(self, token: str) -> bool:
-        used = {ticket for ticket in self._tickets if _same(token, ticket)}
+        used = {ticket for ticket in self._tickets if _are_equal(token, ticket)}
         self._tickets -= used
-        return bool(used) or _same(token, self._token)
+        return bool(used) or _are_equal(token, self._token)
 
     async def _add_headers(self, _: web.Request, response: web.StreamResponse) -> None:
         response.headers.update(self._headers)
 
 
-def _same(given: str, secret: str) -> bool:
+def _are_equal(given: str, secret: str) -> bool:
     """Whether they are equal, in a time that does not tell how far they are."""
     return compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())

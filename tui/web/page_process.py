@@ -35,7 +35,7 @@ PLAIN_SCREEN = "\x1b[?1049l\x1b[?1000l\x1b[?1003l\x1b[?25l\x1b[0m\x1b[2J\x1b[H"
 """Back from the screen of the program, without mouse and cursor: only text comes now."""
 
 
-def as_screen(lines: Sequence[str]) -> bytes:
+def render_lines(lines: Sequence[str]) -> bytes:
     """Lines as a terminal takes them, on an empty screen."""
     return (PLAIN_SCREEN + "\r\n".join(safe_text(line, LONGEST) for line in lines)).encode()
 
@@ -86,14 +86,14 @@ class PageProcess(AppService):
         try:
             if await process.stdout.readuntil(GREETING):
                 while True:
-                    kind, payload = await _packet(process.stdout)
+                    kind, payload = await _read_packet(process.stdout)
                     is_shown = is_shown and await self._pass_on(kind, payload)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await process.stdout.read()
         status = await process.wait()
         await saying
         if status and self._said and not self._websocket.closed:
-            await self._pass_on(b"D", as_screen(self._said))
+            await self._pass_on(b"D", render_lines(self._said))
         await self._websocket.close()
 
     async def stop(self) -> None:
@@ -148,7 +148,7 @@ class PageProcess(AppService):
         """The program says that it ends: the page waits for what it still has to say."""
 
 
-async def _packet(stream: asyncio.StreamReader) -> tuple[bytes, bytes]:
+async def _read_packet(stream: asyncio.StreamReader) -> tuple[bytes, bytes]:
     """Kind and payload of the next one. Raises IncompleteReadError at the end."""
     head = await stream.readexactly(5)
     return head[:1], await stream.readexactly(int.from_bytes(head[1:], "big"))

@@ -12,8 +12,8 @@ from textual_serve.server import Server, to_int
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from tui.web.gate import Gate
-from tui.web.page_process import PageProcess, as_screen
+from tui.web.gate import AccessGate
+from tui.web.page_process import PageProcess, render_lines
 
 HERE = Path(__file__).parent / "page"
 
@@ -27,7 +27,7 @@ HEARTBEAT, PATIENCE = 15.0, 1.0
 """Seconds between two questions whether a page is still there, and that its last word may take."""
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """A socket that takes connections. Raises UserError where the port is not to be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -36,12 +36,12 @@ def listen(host: str, port: int) -> socket.socket:
         raise UserError(f"cannot serve at port {port} of {host}: {error.strerror}") from error
 
 
-class Pages(Server):
+class PageServer(Server):
     """Serves a command, a process for each page that is open. `run` ends with Ctrl-C or SIGTERM, and all pages then."""
 
     def __init__(self, words: Sequence[str], title: str, listening: socket.socket, say: Callable[[str], None]) -> None:
         host, port = listening.getsockname()[:2]
-        self.gate = Gate(host, port)
+        self.gate = AccessGate(host, port)
         super().__init__("", host, port, safe_text(title), self.gate.origin, templates_path=HERE)
         self._words, self._listening, self._say = words, listening, say
         self._open: dict[PageProcess, web.WebSocketResponse] = {}
@@ -63,7 +63,7 @@ class Pages(Server):
         websocket = web.WebSocketResponse(timeout=PATIENCE, heartbeat=HEARTBEAT, max_msg_size=LONGEST_MESSAGE)
         await websocket.prepare(request)
         if len(self._open) >= MOST:
-            await websocket.send_bytes(as_screen([f"{MOST} pages are open, and no more at once: close one of them"]))
+            await websocket.send_bytes(render_lines([f"{MOST} pages are open, and no more at once: close one of them"]))
             await websocket.close(code=WSCloseCode.TRY_AGAIN_LATER)
             return websocket
         process = PageProcess(self._words, websocket, self.download_manager, self._say)

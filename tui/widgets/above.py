@@ -11,11 +11,11 @@ from textual.strip import Strip
 
 from analyzer.render.lines import Line
 from tui.theme import Palette
-from tui.widgets.paint import strip
-from tui.widgets.painted import Painted
+from tui.widgets.paint import make_strip
+from tui.widgets.painted import PaintedWidget
 
 
-class Above(Painted):
+class ChartArea(PaintedWidget):
     """As high as what it says; nothing where that is nothing."""
 
     class Picked(Message):
@@ -42,7 +42,7 @@ class Above(Painted):
     def made(self, size: Size) -> list[Strip]:
         """See Painted."""
         lines = [*self._lines[: size.height], *((),) * (size.height - len(self._lines))]
-        return [strip(line, size.width, self._styles_of) for line in lines]
+        return [make_strip(line, size.width, self._styles_of) for line in lines]
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Tells where."""

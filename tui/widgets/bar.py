@@ -13,11 +13,11 @@ from textual.strip import Strip
 
 from analyzer.columns.text import safe_text
 from tui.theme import Palette
-from tui.widgets.paint import strip
-from tui.widgets.painted import Painted
+from tui.widgets.paint import make_strip
+from tui.widgets.painted import PaintedWidget
 
 
-class Part(NamedTuple):
+class BarPart(NamedTuple):
     """A piece of a bar; `name` is told when it is clicked."""
 
     style: str
@@ -25,10 +25,10 @@ class Part(NamedTuple):
     name: str = ""
 
 
-BLANK = Part("bar", "  ")
+BLANK = BarPart("bar", "  ")
 
 
-class Bar(Painted):
+class Bar(PaintedWidget):
     """`left` begins the line and is cut where `right` begins, which ends it. `base` is the style of what is empty."""
 
     DEFAULT_CSS = "Bar { height: 1; }"
@@ -49,10 +49,10 @@ class Bar(Painted):
         super().__init__(id=id)
         self._styles_of = palette.styles
         self._base = base
-        self._left: tuple[Part, ...] = ()
-        self._right: tuple[Part, ...] = ()
+        self._left: tuple[BarPart, ...] = ()
+        self._right: tuple[BarPart, ...] = ()
 
-    def say(self, left: Sequence[Part], right: Sequence[Part] = (), base: str | None = None) -> None:
+    def say(self, left: Sequence[BarPart], right: Sequence[BarPart] = (), base: str | None = None) -> None:
         """Shows something else."""
         said = (tuple(left), tuple(right), base or self._base)
         if said != (self._left, self._right, self._base):
@@ -74,8 +74,8 @@ class Bar(Painted):
         if needed >= width:
             right, needed = [], 0
         styles = {**self._styles_of, "": self._styles_of[self._base]}
-        begin = strip([(part.style, part.text) for part in self._left], width - needed, styles)
-        return Strip.join([begin, strip(right, needed, styles)]) if needed else begin
+        begin = make_strip([(part.style, part.text) for part in self._left], width - needed, styles)
+        return Strip.join([begin, make_strip(right, needed, styles)]) if needed else begin
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Tells the named part under the mouse."""

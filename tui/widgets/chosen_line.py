@@ -14,10 +14,10 @@ from analyzer.columns.text import safe_text
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
 from tui.model.cells import RowCells
-from tui.model.chosen import INFO, MOST, Chosen, Column
-from tui.model.times import REFERENCE, Width
-from tui.widgets.cutting import cut
-from tui.widgets.listing import LEAD, Look, Span, body_style, lead, operation, said_spans
+from tui.model.chosen import INFO, WIDEST_COLUMN, ListColumn, ListColumns
+from tui.model.times import REFERENCE, TimeWidth
+from tui.widgets.cutting import cut_text
+from tui.widgets.listing import SIGN_CELLS, RowContext, Span, choose_style, make_info_spans, make_signs, name_operation
 
 PENDING = "..."
 """In place of a field that has not been read yet."""
@@ -26,10 +26,10 @@ _FIGURES = frozenset({"number", "stream", "version", "length", "partner"})
 _WORDS = frozenset({"role", "protocol", "state"})
 
 
-class ChosenColumns:
+class CustomColumns:
     """The columns with the widths that they have now. See Columns of tui.widgets.listing."""
 
-    def __init__(self, chosen: Chosen, time: Width, rows: int) -> None:
+    def __init__(self, chosen: ListColumns, time: TimeWidth, rows: int) -> None:
         self._chosen, self.time = chosen, time
         self._columns = chosen.columns
         self._least = [
@@ -43,7 +43,7 @@ class ChosenColumns:
     def _measure(self) -> None:
         """Info takes what is left where it stands last, as does any text there; else it has its bound."""
         self._widths = [
-            0 if place == self._last and not column.right else MOST if column.key == INFO else max(wide, least)
+            0 if place == self._last and not column.right else WIDEST_COLUMN if column.key == INFO else max(wide, least)
             for place, (column, wide, least) in enumerate(
                 zip(self._columns, self._chosen.widths, self._least, strict=True)
             )
@@ -52,26 +52,26 @@ class ChosenColumns:
     def head(self) -> str:
         """The names of the columns, behind the mark of one cell that every head begins with."""
         cells = [
-            _placed(safe_text(column.title, MOST), width, column.right)
+            _pad(safe_text(column.title, WIDEST_COLUMN), width, column.right)
             for column, width in zip(self._columns, self._widths, strict=True)
         ]
-        return " " * (LEAD - 1) + " ".join(cells)
+        return " " * (SIGN_CELLS - 1) + " ".join(cells)
 
-    def texts(self, row: RowCells, more: Mapping[str, str], look: Look) -> list[str]:
+    def texts(self, row: RowCells, more: Mapping[str, str], look: RowContext) -> list[str]:
         """What stands in the columns, safe; of the line for people nothing, which is made of pieces."""
-        return [_text(column.key, row, more, look) for column in self._columns]
+        return [_make_text(column.key, row, more, look) for column in self._columns]
 
     def fit(self, rows: Iterable[Sequence[str]]) -> bool:
         """Makes room for these texts of rows; whether a column has become wider."""
-        wide = [max(map(_cells, column)) for column in zip(*rows, strict=True)]
+        wide = [max(map(_count_cells, column)) for column in zip(*rows, strict=True)]
         is_wider = bool(wide) and self._chosen.widen(wide)
         if is_wider:
             self._measure()
         return is_wider
 
-    def spans(self, row: RowCells, texts: Sequence[str], look: Look) -> list[Span]:
+    def spans(self, row: RowCells, texts: Sequence[str], look: RowContext) -> list[Span]:
         """One message's line."""
-        spans = [*lead(row, look)]
+        spans = [*make_signs(row, look)]
         if look.referred and not self._says_time:
             spans.append(("partner", f"{REFERENCE} "))
         style, said = "", ""
@@ -80,39 +80,39 @@ class ChosenColumns:
                 spans += [(style, said), *self._info(place, row, look)]
                 said = ""
                 continue
-            mine = _style(column, row, look)
+            mine = _choose_style(column, row, look)
             if mine != style:
                 spans.append((style, said))
                 style, said = mine, ""
-            said += _placed(text, width, column.right) + " "
+            said += _pad(text, width, column.right) + " "
         return [*spans, (style, said)]
 
-    def _info(self, place: int, row: RowCells, look: Look) -> list[Span]:
-        spans = said_spans(row, look)
+    def _info(self, place: int, row: RowCells, look: RowContext) -> list[Span]:
+        spans = make_info_spans(row, look)
         if place == self._last:
             return spans
-        text = "".join(safe_text(text, MOST + 1) for _, text in spans).rstrip()
-        return [(spans[0][0] if spans else "", _placed(text, MOST, False) + " ")]
+        text = "".join(safe_text(text, WIDEST_COLUMN + 1) for _, text in spans).rstrip()
+        return [(spans[0][0] if spans else "", _pad(text, WIDEST_COLUMN, False) + " ")]
 
 
-def _cells(text: str) -> int:
+def _count_cells(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
 
 
-def _placed(text: str, width: int, right: bool) -> str:
+def _pad(text: str, width: int, right: bool) -> str:
     """A safe text in its column; 0 for one behind which nothing is aligned."""
-    size = _cells(text)
+    size = _count_cells(text)
     if not width or size == width:
         return text
     if size > width:
-        return cut(text, width)
+        return cut_text(text, width)
     return " " * (width - size) + text if right else text + " " * (width - size)
 
 
-def _style(column: Column, row: RowCells, look: Look) -> str:
+def _choose_style(column: ListColumn, row: RowCells, look: RowContext) -> str:
     match column.key:
         case "operation":
-            return look.rule[0] if look.rule and look.rule[0] else body_style(row)
+            return look.rule[0] if look.rule and look.rule[0] else choose_style(row)
         case "error":
             return "error"
         case "number" if look.partner:
@@ -120,7 +120,7 @@ def _style(column: Column, row: RowCells, look: Look) -> str:
     return "dim" if column.right or column.key == "time" else "value"
 
 
-def _text(key: str, row: RowCells, more: Mapping[str, str], look: Look) -> str:
+def _make_text(key: str, row: RowCells, more: Mapping[str, str], look: RowContext) -> str:
     if key in _FIGURES:
         value: int | None = getattr(row, key)
         return "" if value is None else str(value)
@@ -132,14 +132,18 @@ def _text(key: str, row: RowCells, more: Mapping[str, str], look: Look) -> str:
         word: str = getattr(row, key)
         return word
     if key == "operation":
-        return f"{ARROWS[row.role]} {safe_text(operation(row), MOST)}"
+        return f"{ARROWS[row.role]} {safe_text(name_operation(row), WIDEST_COLUMN)}"
     if key in ("error", "findings"):
-        return _said(key, row)
-    return "" if key == INFO or look.ignored else safe_text(more.get(key, PENDING), MOST + 1)
+        return _make_body_text(key, row)
+    return "" if key == INFO or look.ignored else safe_text(more.get(key, PENDING), WIDEST_COLUMN + 1)
 
 
-def _said(key: str, row: RowCells) -> str:
+def _make_body_text(key: str, row: RowCells) -> str:
     said = row.said
     if said is None:
         return ""
-    return safe_text(said.error or "", MOST + 1) if key == "error" else ",".join(code for _, code in said.findings)
+    return (
+        safe_text(said.error or "", WIDEST_COLUMN + 1)
+        if key == "error"
+        else ",".join(code for _, code in said.findings)
+    )

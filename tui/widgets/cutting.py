@@ -15,7 +15,7 @@ Spans = Iterable[tuple[str, str]]
 """Style names, each with its text."""
 
 
-def fitted(spans: Spans, width: int) -> list[tuple[str, str]]:
+def fit_spans(spans: Spans, width: int) -> list[tuple[str, str]]:
     """Spans of exactly `width` cells together, blanks at their end if need be."""
     found = []
     left = width
@@ -25,7 +25,7 @@ def fitted(spans: Spans, width: int) -> list[tuple[str, str]]:
         safe = safe_text(text, left + 1)
         cells = cell_len(safe)
         if cells > left:
-            safe, cells = cut(safe, left), left
+            safe, cells = cut_text(safe, left), left
         found.append((name, safe))
         left -= cells
     if left > 0:
@@ -33,7 +33,7 @@ def fitted(spans: Spans, width: int) -> list[tuple[str, str]]:
     return found
 
 
-def cut(text: str, width: int) -> str:
+def cut_text(text: str, width: int) -> str:
     """`text` in exactly `width` cells, with an ellipsis in the last one if it is longer."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)

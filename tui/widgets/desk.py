@@ -18,12 +18,12 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.crash_guard import Fenced
-from tui.model.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES, TOO_SMALL, Arrangement, Box, Laid, Name
-from tui.remembered import Remembered
+from tui.crash_guard import CrashGuard
+from tui.model.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES, TOO_SMALL, Arrangement, Box, PaneLayout, PaneName
+from tui.remembered import SavedState
 from tui.theme import Palette
-from tui.widgets.paint import strip
-from tui.widgets.painted import Painted
+from tui.widgets.paint import make_strip
+from tui.widgets.painted import PaintedWidget
 from tui.widgets.pane import Pane
 from tui.widgets.splitter import Splitter
 
@@ -31,7 +31,7 @@ ABOVE, BELOW = ("title",), ("status", "keys")
 """Bars of the whole width over and under the panes."""
 
 
-class TooSmall(Painted):
+class TooSmallNotice(PaintedWidget):
     """The sentence in the place of everything."""
 
     def __init__(self, palette: Palette) -> None:
@@ -41,17 +41,17 @@ class TooSmall(Painted):
     def made(self, size: Size) -> list[Strip]:
         """See Painted."""
         lines = [*wrap(TOO_SMALL, max(size.width, 1)), *[""] * size.height]
-        return [strip((("bar-warning", line),), size.width, self._styles_of) for line in lines[: size.height]]
+        return [make_strip((("bar-warning", line),), size.width, self._styles_of) for line in lines[: size.height]]
 
 
-class Boxes(Layout):
+class BoxLayout(Layout):
     """Asks the desk."""
 
     name = "boxes"
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
         """See Textual's Layout."""
-        assert isinstance(parent, Desk)
+        assert isinstance(parent, PaneArea)
         regions = parent.lay(size)
         return [
             WidgetPlacement(regions[child], child.styles.offset.resolve(size, size), child.styles.margin, child)
@@ -60,7 +60,7 @@ class Boxes(Layout):
         ]
 
 
-class Desk(Fenced, Widget, inherit_bindings=False):
+class PaneArea(CrashGuard, Widget, inherit_bindings=False):
     """Holds panes and bars by name: a pane's head is `NAME-head`."""
 
     BLANK = True
@@ -70,16 +70,20 @@ class Desk(Fenced, Widget, inherit_bindings=False):
         """Panes stand elsewhere, or the zoom was turned on or off."""
 
     def __init__(
-        self, palette: Palette, panes: Mapping[Name, Pane], bars: Mapping[str, Painted], remembered: Remembered
+        self,
+        palette: Palette,
+        panes: Mapping[PaneName, Pane],
+        bars: Mapping[str, PaintedWidget],
+        remembered: SavedState,
     ) -> None:
         self._panes, self._bars = panes, bars
         self._splitters = [Splitter(palette, id=f"splitter-{number}") for number in range(len(panes) - 1)]
-        self._note = TooSmall(palette)
+        self._note = TooSmallNotice(palette)
         self._remembered = remembered
         self.arrangement = Arrangement.recalled(remembered)
-        self._focus: Name = self.arrangement.shown[0]
+        self._focus: PaneName = self.arrangement.shown[0]
         super().__init__(*bars.values(), *panes.values(), *self._splitters, self._note, id="desk")
-        self._boxes = Boxes()
+        self._boxes = BoxLayout()
 
     @property
     def layout(self) -> Layout:
@@ -94,21 +98,21 @@ class Desk(Fenced, Widget, inherit_bindings=False):
     @property
     def area(self) -> Region:
         """What the panes have of the desk."""
-        return _area(self.size)
+        return _find_area(self.size)
 
     @property
-    def laid(self) -> Laid:
+    def laid(self) -> PaneLayout:
         """Where panes and dividers stand, or will when the screen has been laid out; boxes are parts of `area`."""
         return self._laid(self.size)
 
-    def _laid(self, size: Size) -> Laid:
+    def _laid(self, size: Size) -> PaneLayout:
         if size.width < LEAST_WIDTH or size.height < LEAST_HEIGHT:
-            return Laid()
-        area = _area(size)
+            return PaneLayout()
+        area = _find_area(size)
         return self.arrangement.laid(area.width, area.height, self._focus)
 
     @property
-    def focused(self) -> Name:
+    def focused(self) -> PaneName:
         """The pane that has the focus, or had it last."""
         focused = self.screen.focused
         return next((name for name, pane in self._panes.items() if pane is focused), self._focus)
@@ -140,23 +144,23 @@ class Desk(Fenced, Widget, inherit_bindings=False):
     def lay(self, size: Size) -> dict[Widget, Region]:
         """Where everything stands on a desk of a size; what is not named is not seen."""
         regions: dict[Widget, Region] = {}
-        laid, area = self._laid(size), _area(size)
+        laid, area = self._laid(size), _find_area(size)
         if not laid.panes:
             regions[self._note] = size.region
         else:
             lines = dict(zip((*ABOVE, *BELOW), (0, size.height - 2, size.height - 1), strict=True))
             regions |= {self._bars[name]: Region(0, y, size.width, 1) for name, y in lines.items()}
-            regions |= {self._bars[f"{name}-head"]: _placed(box, area) for name, box in laid.heads.items()}
-            regions |= {self._panes[name]: _placed(box, area) for name, box in laid.panes.items()}
+            regions |= {self._bars[f"{name}-head"]: _make_region(box, area) for name, box in laid.heads.items()}
+            regions |= {self._panes[name]: _make_region(box, area) for name, box in laid.panes.items()}
             regions |= {
-                splitter: _placed(divider.box, area)
+                splitter: _make_region(divider.box, area)
                 for splitter, divider in zip(self._splitters, laid.dividers, strict=False)
             }
         dividers = [*laid.dividers, *[None] * len(self._splitters)]
         for splitter, divider in zip(self._splitters, dividers, strict=False):
             splitter.stand_for(divider)
         for child in self.children:
-            if isinstance(child, Painted):
+            if isinstance(child, PaintedWidget):
                 child.place(child in regions)
             if child not in regions and self.app.mouse_captured is child:
                 child.release_mouse()
@@ -194,9 +198,9 @@ class Desk(Fenced, Widget, inherit_bindings=False):
             splitter.let_go()
 
 
-def _area(size: Size) -> Region:
+def _find_area(size: Size) -> Region:
     return Region(0, len(ABOVE), size.width, max(size.height - len(ABOVE) - len(BELOW), 0))
 
 
-def _placed(box: Box, area: Region) -> Region:
+def _make_region(box: Box, area: Region) -> Region:
     return Region(*box).translate(area.offset)

@@ -14,14 +14,14 @@ from tui import keys
 from tui.model.hexrows import HexRows
 from tui.theme import Palette
 from tui.widgets.cutting import Spans
-from tui.widgets.paint import overlaid
+from tui.widgets.paint import overlay_strip
 from tui.widgets.pane import Pane
 
 
 class HexPane(Pane):
     """Shows HexRows; `at` is the byte under the cursor, Pane.cursor its line. `shows`: row and source, or nothing."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("hex")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("hex")
 
     class Moved(Message):
         """The cursor has come to another byte, by key or mouse."""
@@ -60,7 +60,7 @@ class HexPane(Pane):
         found = super().line(number)
         if number == self.cursor and self.count:
             first, text = (cell - self.left for cell in self.rows.columns_of(self.at % self.rows.width))
-            found = overlaid(found, ((first, first + 2), (text, text + 1)), self.styles_of["byte"])
+            found = overlay_strip(found, ((first, first + 2), (text, text + 1)), self.styles_of["byte"])
         return found
 
     def show(self, which: tuple[int, int] | None, data: bytes, masks: Sequence[Span]) -> None:

@@ -15,60 +15,60 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from analyzer.session import Session
-from tui.model.cells import Cells, RowCells
-from tui.model.marks import Marks
-from tui.model.timeline import Place
-from tui.model.times import LEAST, Times
-from tui.widgets.listing import Columns, Look, Span, covered, row_spans
+from tui.model.cells import CellReader, RowCells
+from tui.model.marks import RowMarks
+from tui.model.timeline import ListPlace
+from tui.model.times import LEAST, RowTimes
+from tui.widgets.listing import RowContext, Span, StandardColumns, cover_spans, make_row_spans
 
 if TYPE_CHECKING:
-    from tui.model.chosen import Chosen
-    from tui.model.colouring import Colouring, Rule
-    from tui.widgets.chosen_line import ChosenColumns
+    from tui.model.chosen import ListColumns
+    from tui.model.colouring import ColourRules, CompiledRule
+    from tui.widgets.chosen_line import CustomColumns
 
 
-class Line(NamedTuple):
+class ListLine(NamedTuple):
     """What a line says. over: the same for the cursor's line, where a rule's background gives way."""
 
     spans: list[Span]
     over: list[Span]
 
 
-COLUMNS = "columns"
+COLUMNS_KEY = "columns"
 """The name under which the chosen columns are remembered."""
 
-Take = Callable[[], Sequence[int]]
+ResultTaker = Callable[[], Sequence[int]]
 """Takes over what another thread has read; gives the rows that say something else now."""
 
 
-class Want(NamedTuple):
+class ReadRequest(NamedTuple):
     """Work for another thread, of which only the newest of its kind counts."""
 
     kind: str
-    work: Callable[[], Take]
+    work: Callable[[], ResultTaker]
 
 
-class Lines:
+class RowLines:
     """Of the thread that paints. covers: whether a rule's style has a background of its own."""
 
-    def __init__(self, session: Session, cells: Cells, covers: Callable[[str], bool]) -> None:
+    def __init__(self, session: Session, cells: CellReader, covers: Callable[[str], bool]) -> None:
         self.cells, self._covers = cells, covers
-        self.marks, self.times = Marks(), Times(session)
-        self.colouring: Colouring | None = None
-        self.chosen: Chosen | None = None
+        self.marks, self.times = RowMarks(), RowTimes(session)
+        self.colouring: ColourRules | None = None
+        self.chosen: ListColumns | None = None
         self.partner: int | None = None
         self.widened = False
         """Whether the columns have become wider since somebody last looked: the head has to say it."""
 
-    def columns(self, room: int, rows: int, streams: int) -> Columns | ChosenColumns:
+    def columns(self, room: int, rows: int, streams: int) -> StandardColumns | CustomColumns:
         """The columns, as they fit into `room` cells; `streams`: how many there are, if they are to be said."""
         if self.chosen is None:
-            return Columns.fitting(room, rows, self.times.width(room, rows), streams=streams)
-        from tui.widgets.chosen_line import ChosenColumns
+            return StandardColumns.fitting(room, rows, self.times.width(room, rows), streams=streams)
+        from tui.widgets.chosen_line import CustomColumns
 
-        return ChosenColumns(self.chosen, self.times.width(max(room, LEAST), rows), rows)
+        return CustomColumns(self.chosen, self.times.width(max(room, LEAST), rows), rows)
 
-    def read(self, places: Sequence[Place], columns: Columns | ChosenColumns) -> dict[int, Line]:
+    def read(self, places: Sequence[ListPlace], columns: StandardColumns | CustomColumns) -> dict[int, ListLine]:
         """The lines of the rows among places, of which the first is only what stands before them."""
         numbers = [place.row for place in places[1:] if place.row is not None]
         before = [last.row for last, place in pairwise(places) if place.row is not None]
@@ -82,7 +82,7 @@ class Lines:
         )
         rules = self._rules(numbers, rows)
         looks = [
-            Look(
+            RowContext(
                 time,
                 partner=number == self.partner,
                 marked=number in self.marks.marked,
@@ -93,16 +93,16 @@ class Lines:
             for number, time, rule in zip(numbers, times, rules, strict=True)
         ]
         made = (
-            [row_spans(row, columns, look) for row, look in zip(rows, looks, strict=True)]
-            if isinstance(columns, Columns)
+            [make_row_spans(row, columns, look) for row, look in zip(rows, looks, strict=True)]
+            if isinstance(columns, StandardColumns)
             else self._in_chosen(rows, looks, columns)
         )
         return {
-            number: Line(covered(spans, rule.style) if rule and self._covers(rule.style) else spans, spans)
+            number: ListLine(cover_spans(spans, rule.style) if rule and self._covers(rule.style) else spans, spans)
             for number, spans, rule in zip(numbers, made, rules, strict=True)
         }
 
-    def _rules(self, numbers: Sequence[int], rows: Sequence[RowCells]) -> list[Rule | None]:
+    def _rules(self, numbers: Sequence[int], rows: Sequence[RowCells]) -> list[CompiledRule | None]:
         """The colour rule of each row; an ignored one has none."""
         if self.colouring is None:
             return [None] * len(rows)
@@ -111,28 +111,30 @@ class Lines:
         found = self.colouring.rules_at(partners)
         return [found.get(number) for number in numbers]
 
-    def _painted(self, rule: Rule | None) -> tuple[str, str] | None:
+    def _painted(self, rule: CompiledRule | None) -> tuple[str, str] | None:
         """Style of the words, and sign; what covers the whole line is painted over all of it."""
         if rule is None:
             return None
         return "" if self._covers(rule.style) else rule.style, rule.sign
 
-    def _in_chosen(self, rows: Sequence[RowCells], looks: Sequence[Look], columns: ChosenColumns) -> list[list[Span]]:
+    def _in_chosen(
+        self, rows: Sequence[RowCells], looks: Sequence[RowContext], columns: CustomColumns
+    ) -> list[list[Span]]:
         assert self.chosen is not None
         more = self.chosen.texts([row.number - 1 for row in rows])
         texts = [columns.texts(row, each, look) for row, each, look in zip(rows, more, looks, strict=True)]
         self.widened |= columns.fit(texts)
         return [columns.spans(row, text, look) for row, text, look in zip(rows, texts, looks, strict=True)]
 
-    def wants(self, rows: Sequence[int]) -> list[Want]:
+    def wants(self, rows: Sequence[int]) -> list[ReadRequest]:
         """What rows, which have been read here, lack for their lines."""
-        found: list[Want] = []
+        found: list[ReadRequest] = []
         ignored = self.marks.ignored
         if (colouring := self.colouring) is not None and (asked := colouring.wanting(rows)):
-            found.append(_coloured(colouring, asked))
+            found.append(_request_rules(colouring, asked))
         chosen = self.chosen
         if chosen is not None and (asked := [row for row in chosen.wanting(rows) if row not in ignored]):
-            found.append(_read(chosen, asked))
+            found.append(_request_fields(chosen, asked))
         return found
 
     def leave(self, before: int) -> None:
@@ -154,21 +156,21 @@ class Lines:
                 each.forget()
 
 
-def _coloured(colouring: Colouring, rows: list[int]) -> Want:
+def _request_rules(colouring: ColourRules, rows: list[int]) -> ReadRequest:
     edition = colouring.edition
 
-    def work() -> Take:
+    def work() -> ResultTaker:
         held = colouring.ask(rows)
         return lambda: colouring.take(edition, rows, held)
 
-    return Want("colours", work)
+    return ReadRequest("colours", work)
 
 
-def _read(chosen: Chosen, rows: list[int]) -> Want:
+def _request_fields(chosen: ListColumns, rows: list[int]) -> ReadRequest:
     edition = chosen.edition
 
-    def work() -> Take:
+    def work() -> ResultTaker:
         found = chosen.read(rows)
         return lambda: chosen.take(edition, found)
 
-    return Want("columns", work)
+    return ReadRequest("columns", work)

@@ -16,8 +16,8 @@ from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
 from dissectors.slotted import slotted
 from tui.model.cells import RowCells, StreamCells
-from tui.model.times import REFERENCE, Width
-from tui.widgets.cutting import cut
+from tui.model.times import REFERENCE, TimeWidth
+from tui.widgets.cutting import cut_text
 
 Span = tuple[str, str]
 
@@ -39,11 +39,11 @@ SIGN_HELP = (
 
 OPERATION, SHORT_OPERATION = 24, 16
 LATENCY = 7
-LEAD = 3
+SIGN_CELLS = 3
 """Cells of signs: of the row, of partner and mark, of the colour rule where that says more than the first."""
 
 
-class Look(NamedTuple):
+class RowContext(NamedTuple):
     """What there is to say of a row beyond its cells. referred: it is a time reference. rule: style and sign of its
     colour rule.
     """
@@ -64,18 +64,18 @@ class Look(NamedTuple):
 
 
 @slotted
-class Columns:
+class StandardColumns:
     """Widths in cells; 0 hides a column."""
 
     number: int
-    time: Width
+    time: TimeWidth
     stream: int
     operation: int
     version: int
     length: int
 
     @classmethod
-    def fitting(cls, width: int, rows: int, time: Width, *, streams: int = 0) -> Columns:
+    def fitting(cls, width: int, rows: int, time: TimeWidth, *, streams: int = 0) -> StandardColumns:
         """What fits into `width` for row numbers up to `rows`; `streams`: how many there are, if their column is
         wanted.
         """
@@ -100,10 +100,10 @@ class Columns:
             ("Latency".rjust(LATENCY), True),
             ("Info", True),
         ]
-        return " " * (LEAD - 1) + " ".join(text for text, shown in cells if shown)
+        return " " * (SIGN_CELLS - 1) + " ".join(text for text, shown in cells if shown)
 
 
-def row_spans(row: RowCells, columns: Columns, look: Look) -> list[Span]:
+def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) -> list[Span]:
     """One message's line."""
     words = look.rule[0] if look.rule else ""
     number = f"{row.number:>{columns.number}} "
@@ -116,42 +116,44 @@ def row_spans(row: RowCells, columns: Columns, look: Look) -> list[Span]:
         sizes = f"{'' if row.version is None else f'v{row.version}':>{columns.version}} "
     if columns.length:
         sizes += f"{row.length:>{columns.length}} "
-    spans = [*lead(row, look)]
+    spans = [*make_signs(row, look)]
     if look.partner:
         spans += [("partner", number), ("dim", figures)]
     else:
         spans.append(("dim", number + figures))
-    spans.append((words or body_style(row), cut(safe_text(operation(row), OPERATION + 1), columns.operation) + " "))
+    spans.append(
+        (words or choose_style(row), cut_text(safe_text(name_operation(row), OPERATION + 1), columns.operation) + " ")
+    )
     latency = f"{duration(row.latency):>{LATENCY}} "
     spans += [("dim", sizes + latency)] if row.latency is None else [("dim", sizes), ("text", latency)]
     if look.referred and not columns.time.cells:
         spans.append(("partner", f"{REFERENCE} "))
-    spans += said_spans(row, look)
+    spans += make_info_spans(row, look)
     return spans
 
 
-def lead(row: RowCells, look: Look) -> Iterator[Span]:
+def make_signs(row: RowCells, look: RowContext) -> Iterator[Span]:
     """The signs before a row."""
     sign, mark = " " if look.ignored else row.sign, look.mark
     if sign == mark == " " and look.rule is None:
-        yield "dim", " " * LEAD
+        yield "dim", " " * SIGN_CELLS
     else:
         yield SIGNS[sign], sign
         yield "partner", mark
         yield look.rule if look.rule and look.rule[1] != sign else ("", " ")
 
 
-def operation(row: RowCells) -> str:
+def name_operation(row: RowCells) -> str:
     """The name of what is done."""
     return row.operation or (row.protocol if row.role == "raw" else "unknown")
 
 
-def body_style(row: RowCells) -> str:
+def choose_style(row: RowCells) -> str:
     """The style of a row's operation where no rule says it."""
     return "response" if row.role in ("response", "push") else "request"
 
 
-def said_spans(row: RowCells, look: Look) -> list[Span]:
+def make_info_spans(row: RowCells, look: RowContext) -> list[Span]:
     """Error, state, the line for people, findings: as `list` has them."""
     if look.ignored:
         return [("dim", "ignored")]
@@ -170,12 +172,12 @@ def said_spans(row: RowCells, look: Look) -> list[Span]:
     return spans
 
 
-def covered(spans: Sequence[Span], style: str) -> list[Span]:
+def cover_spans(spans: Sequence[Span], style: str) -> list[Span]:
     """A line that a rule with a background paints as a whole."""
     return [(style, "".join(text for _, text in spans))]
 
 
-def stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span]:
+def make_stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span]:
     """A stream's own line; its number takes `digits` cells."""
     there = stream.messages > stream.left
     mark = " " if not there else "▾" if opened else "▸"

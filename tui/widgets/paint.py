@@ -13,17 +13,17 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.widgets.cutting import Spans, fitted
+from tui.widgets.cutting import Spans, fit_spans
 
 Styles = Mapping[str, Style]
 
 
-def strip(spans: Spans, width: int, styles: Styles, over: Style | None = None) -> Strip:
+def make_strip(spans: Spans, width: int, styles: Styles, over: Style | None = None) -> Strip:
     """One line of exactly `width` cells; `over` is laid over all of it."""
-    return Strip([Segment(text, _style(styles, name, over)) for name, text in fitted(spans, width)], max(width, 0))
+    return Strip([Segment(text, _style(styles, name, over)) for name, text in fit_spans(spans, width)], max(width, 0))
 
 
-def overlaid(line: Strip, places: Iterable[tuple[int, int]], style: Style) -> Strip:
+def overlay_strip(line: Strip, places: Iterable[tuple[int, int]], style: Style) -> Strip:
     """A strip with another style laid over some of its cells, given as (first, end)."""
     for first, end in places:
         if 0 <= first < end <= line.cell_length:

@@ -15,10 +15,10 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.crash_guard import Fenced
+from tui.crash_guard import CrashGuard
 
 
-class Painted(Fenced, Widget, inherit_bindings=False):
+class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
     """Has neither border nor padding. A subclass makes the lines, and says when they are to be made anew."""
 
     ALLOW_SELECT = False

@@ -19,15 +19,15 @@ from textual.strip import Strip
 from tui import keys
 from tui.theme import Palette
 from tui.widgets.cutting import Spans
-from tui.widgets.paint import strip
-from tui.widgets.painted import Painted
+from tui.widgets.paint import make_strip
+from tui.widgets.painted import PaintedWidget
 
 BAR = 1
 """Cells of the scroll bar, at the right edge."""
 
 THUMB, TRACK = "█", " "
 
-OVER = ("", "cursor", "cursor-off")
+CURSOR_STYLES = ("", "cursor", "cursor-off")
 """What is laid over a line: nothing, or a style where the cursor is, in the pane that has the focus and in others."""
 
 SCREENS_KEPT = 4
@@ -37,10 +37,10 @@ WHEEL, SIDEWAYS = 3, 8
 """Lines and columns that a step scrolls."""
 
 
-class Pane(Painted, can_focus=True):
+class Pane(PaintedWidget, can_focus=True):
     """Lines 0..count-1, the one at `cursor` selected; `top` is the first one seen, `left` the first column."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pane")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("pane")
 
     class MenuWanted(Message):
         """The other button of the mouse was pressed on a line, which is selected now."""
@@ -80,7 +80,9 @@ class Pane(Painted, can_focus=True):
     def made(self, size: Size) -> list[Strip]:
         """See Painted."""
         self._measure(size)
-        thumb = [strip(((name, sign),), BAR, self.styles_of) for name, sign in (("track", TRACK), ("thumb", THUMB))]
+        thumb = [
+            make_strip(((name, sign),), BAR, self.styles_of) for name, sign in (("track", TRACK), ("thumb", THUMB))
+        ]
         first, last = self._thumb()
         before, self._barred = self._barred, {}
         for y in range(size.height):
@@ -96,7 +98,7 @@ class Pane(Painted, can_focus=True):
 
     def line(self, number: int) -> Strip:
         """What is painted for a line, without the scroll bar."""
-        over = OVER[0 if number != self.cursor else 1 if self.has_focus else 2]
+        over = CURSOR_STYLES[0 if number != self.cursor else 1 if self.has_focus else 2]
         found = self._strips.get((number, over))
         if found is None:
             if len(self._strips) > SCREENS_KEPT * self.inner.height:
@@ -107,9 +109,9 @@ class Pane(Painted, can_focus=True):
     def _strip(self, line: int, over: str) -> Strip:
         width = self.inner.width
         if not 0 <= line < self.count:
-            return strip((), width, self.styles_of)
+            return make_strip((), width, self.styles_of)
         spans = self.spans_over(line) if over else self.spans(line)
-        whole = strip(spans, width + self.left, self.styles_of, self.styles_of[over] if over else None)
+        whole = make_strip(spans, width + self.left, self.styles_of, self.styles_of[over] if over else None)
         return whole.crop(self.left) if self.left else whole
 
     def _thumb(self) -> tuple[int, int]:
@@ -128,7 +130,7 @@ class Pane(Painted, can_focus=True):
 
     def say_anew(self, line: int) -> None:
         """One line may say something else."""
-        for over in OVER:
+        for over in CURSOR_STYLES:
             self._strips.pop((line, over), None)
         self.repaint()
 

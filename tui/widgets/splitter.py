@@ -9,8 +9,8 @@ from textual.strip import Strip
 
 from tui.model.arrangement import Divider
 from tui.theme import Palette
-from tui.widgets.paint import strip
-from tui.widgets.painted import Painted
+from tui.widgets.paint import make_strip
+from tui.widgets.painted import PaintedWidget
 
 UPRIGHT, LEVEL, JOINT = "│", "─", "┬"
 
@@ -18,7 +18,7 @@ REST, HELD = "dim", "partner"
 """Styles: of a line that is held, and of others."""
 
 
-class Splitter(Painted):
+class Splitter(PaintedWidget):
     """One cell wide, or high. `divider`: what it stands for now; None while it is not needed."""
 
     class Dragged(Message):
@@ -43,11 +43,11 @@ class Splitter(Painted):
         """See Painted."""
         divider, style = self.divider, HELD if self._held else REST
         if divider is None or divider.upright:
-            return [strip(((style, UPRIGHT),), size.width, self._styles_of)] * size.height
+            return [make_strip(((style, UPRIGHT),), size.width, self._styles_of)] * size.height
         signs = LEVEL * size.width
         if divider.joint is not None:
             signs = f"{signs[: divider.joint]}{JOINT}{signs[divider.joint + 1 :]}"
-        return [strip(((style, signs),), size.width, self._styles_of)] * size.height
+        return [make_strip(((style, signs),), size.width, self._styles_of)] * size.height
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Takes hold of it."""

@@ -13,17 +13,17 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
 from tui import keys
-from tui.model.cells import Cells, Said, StreamCells
-from tui.model.marks import Jumps
-from tui.model.timeline import Place, Timeline
+from tui.model.cells import BodyCells, CellReader, StreamCells
+from tui.model.marks import JumpHistory
+from tui.model.timeline import ListPlace, Timeline
 from tui.theme import Palette
 from tui.widgets.cutting import Spans
-from tui.widgets.lines import Line, Lines, Take, Want
-from tui.widgets.listing import Columns, stream_spans
+from tui.widgets.lines import ListLine, ReadRequest, ResultTaker, RowLines
+from tui.widgets.listing import StandardColumns, make_stream_spans
 from tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
-    from tui.widgets.chosen_line import ChosenColumns
+    from tui.widgets.chosen_line import CustomColumns
 
 
 class TimelinePane(Pane):
@@ -33,12 +33,12 @@ class TimelinePane(Pane):
     timeline: a folded stream would hide what comes.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("list")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("list")
 
     class Selected(Message):
         """Another line is selected; None: there is none."""
 
-        def __init__(self, place: Place | None) -> None:
+        def __init__(self, place: ListPlace | None) -> None:
             super().__init__()
             self.place = place
 
@@ -55,7 +55,7 @@ class TimelinePane(Pane):
     class Wants(Message):
         """Another thread is to read something for lines on the screen; `take` gets it."""
 
-        def __init__(self, want: Want) -> None:
+        def __init__(self, want: ReadRequest) -> None:
             super().__init__()
             self.want = want
 
@@ -70,15 +70,15 @@ class TimelinePane(Pane):
     ) -> None:
         super().__init__(palette, id=id)
         self.timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
-        self.cells = Cells(session, lore)
-        self.said = Lines(session, self.cells, palette.covers)
-        self.jumps = Jumps()
+        self.cells = CellReader(session, lore)
+        self.said = RowLines(session, self.cells, palette.covers)
+        self.jumps = JumpHistory()
         self.timeline.flat = self._following = following
-        self.selected: Place | None = None
-        self.aim: Place | None = None
+        self.selected: ListPlace | None = None
+        self.aim: ListPlace | None = None
         """What was selected before rows were hidden: it, or the next one shown, is to be, until the cursor is moved."""
         self.settled = True
-        self._painted: dict[int, Line] = {}
+        self._painted: dict[int, ListLine] = {}
 
     @property
     def following(self) -> bool:
@@ -110,7 +110,7 @@ class TimelinePane(Pane):
         return self.said.marks.ignored
 
     @property
-    def columns(self) -> Columns | ChosenColumns:
+    def columns(self) -> StandardColumns | CustomColumns:
         """The columns that fit, or that were chosen."""
         timeline = self.timeline
         return self.said.columns(self.inner.width, timeline.rows, timeline.streams if timeline.flat else 0)
@@ -134,7 +134,7 @@ class TimelinePane(Pane):
             strips = super().made(size)
         return strips
 
-    def _line(self, line: int) -> Line:
+    def _line(self, line: int) -> ListLine:
         """Reads all that the screen lacks at once when it meets a line that has not been read."""
         found = self._painted.get(line)
         if found is None:
@@ -148,7 +148,7 @@ class TimelinePane(Pane):
         stay = {number: made for number, made in self._painted.items() if top <= number < end}
         first = next(number for number in range(top, end) if number not in stay)
         last = next(number for number in range(end - 1, first - 1, -1) if number not in stay) + 1
-        before = self.timeline.at(first - 1) or Place(-1)
+        before = self.timeline.at(first - 1) or ListPlace(-1)
         places = self.timeline.window(first, last - first)
         read = self.said.read([before, *places], self.columns)
         self._painted = stay | {
@@ -172,17 +172,17 @@ class TimelinePane(Pane):
         for want in self.said.wants([place.row for place in places if place.row is not None]):
             self.post_message(self.Wants(want))
 
-    def take(self, take: Take) -> None:
+    def take(self, take: ResultTaker) -> None:
         """Another thread has read what was wanted; what a newer screen lacks is asked for now."""
         for row in take():
             self.paint_row(row)
         self._want_more()
 
-    def _stream(self, stream: int) -> Line:
+    def _stream(self, stream: int) -> ListLine:
         timeline = self.timeline
         cells = self.stream_cells(stream)
-        spans = stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
-        return Line(spans, spans)
+        spans = make_stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
+        return ListLine(spans, spans)
 
     def stream_cells(self, stream: int) -> StreamCells:
         """What there is to say of a stream."""
@@ -190,7 +190,7 @@ class TimelinePane(Pane):
         kept = None if timeline.kept is None else timeline.count(stream)
         return self.cells.stream(stream, timeline.messages(stream), kept, timeline.left(stream))
 
-    def keep(self, said: dict[int, Said]) -> None:
+    def keep(self, said: dict[int, BodyCells]) -> None:
         """Long bodies have been decoded."""
         self.cells.keep(said)
         self.anew()
@@ -252,14 +252,14 @@ class TimelinePane(Pane):
         else:
             self._relaid(self._unfolded(self.aim or self.selected))
 
-    def _unfolded(self, place: Place | None) -> Place | None:
+    def _unfolded(self, place: ListPlace | None) -> ListPlace | None:
         """The place, or the next one shown, with its stream unfolded if it is a row."""
         near = None if place is None else self.timeline.near(place)
         if near is not None and near.row is not None and not self.timeline.flat:
             self.timeline.fold(near.stream, opened=True)
         return near
 
-    def _relaid(self, place: Place | None) -> None:
+    def _relaid(self, place: ListPlace | None) -> None:
         """The lines were counted anew: `place`, or the next one shown, is selected, and what was selected keeps its
         height on the screen.
         """
@@ -315,9 +315,9 @@ class TimelinePane(Pane):
         super()._action_bottom()
         self._jumped(before)
 
-    def place_of(self, row: int) -> Place:
+    def place_of(self, row: int) -> ListPlace:
         """Where a row belongs."""
-        return Place(self.cells.stream_of(row), row)
+        return ListPlace(self.cells.stream_of(row), row)
 
     def show_partner(self, row: int | None) -> None:
         """Marks the partner of what is selected."""
@@ -337,7 +337,7 @@ class TimelinePane(Pane):
         """The other view; a selected message stays selected, unfolded if needed."""
         place = self.selected
         if place is not None and place.row is None and not self.timeline.flat:
-            place = Place(place.stream, self.timeline.first_row(place.stream))
+            place = ListPlace(place.stream, self.timeline.first_row(place.stream))
         self.timeline.flat = not self.timeline.flat
         if place is not None and not self.timeline.flat:
             self.timeline.fold(place.stream, opened=True)
@@ -381,7 +381,7 @@ class TimelinePane(Pane):
         if place is None or self.timeline.flat:
             return
         if place.row is not None:
-            self.go(self.timeline.line_of(Place(place.stream)))
+            self.go(self.timeline.line_of(ListPlace(place.stream)))
         else:
             self._fold(place.stream, opened=False)
 

@@ -12,8 +12,8 @@ from analyzer.decode.jsonable import Limits
 from analyzer.render.tree_text import node_line
 from dissectors.field import Field
 from tui import keys
-from tui.model.detail import Note
-from tui.model.outline import Folds, Outline
+from tui.model.detail import TreeNote
+from tui.model.outline import FoldChoices, Outline
 from tui.theme import Palette
 from tui.widgets.cutting import Spans
 from tui.widgets.pane import Pane
@@ -22,12 +22,12 @@ from tui.widgets.pane import Pane
 class TreePane(Pane):
     """Shows an Outline."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("tree")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("tree")
 
     class Selected(Message):
         """Another line is selected: what it shows, behind all around it."""
 
-        def __init__(self, path: list[Field | Note]) -> None:
+        def __init__(self, path: list[Field | TreeNote]) -> None:
             super().__init__()
             self.path = path
 
@@ -37,7 +37,7 @@ class TreePane(Pane):
     def __init__(self, palette: Palette, limits: Limits, *, id: str) -> None:
         super().__init__(palette, id=id)
         self._limits = limits
-        self._folds = Folds()
+        self._folds = FoldChoices()
         self.outline = Outline((), (), self._folds)
 
     @property
@@ -52,7 +52,7 @@ class TreePane(Pane):
         said = node_line(what, self._limits, hidden) if isinstance(what, Field) else what.line
         return [("dim", "  " * depth + mark), *said]
 
-    def show(self, notes: Sequence[Note], fields: Sequence[Field]) -> None:
+    def show(self, notes: Sequence[TreeNote], fields: Sequence[Field]) -> None:
         """Another message; its first line is selected, and nobody told."""
         self.outline = Outline(notes, fields, self._folds)
         self.cursor = self.top = 0
@@ -65,7 +65,7 @@ class TreePane(Pane):
             self.recount()
             self.place_cursor(line)
 
-    def path(self) -> list[Field | Note]:
+    def path(self) -> list[Field | TreeNote]:
         """What is selected, behind all around it."""
         return self.outline.path(self.cursor) if self.count else []
 

@@ -17,16 +17,16 @@ from tui.model.arrangement import (
     SHAPES,
     Arrangement,
     Box,
-    Laid,
-    Name,
-    apportioned,
-    groups,
-    least,
-    seen,
+    PaneLayout,
+    PaneName,
+    apportion,
+    drop_hidden,
+    measure_least,
+    walk_groups,
 )
-from tui.remembered import Remembered
+from tui.remembered import SavedState
 
-NAMES = sorted(name for shape in SHAPES.values() for group in groups(shape) for name in group.parts)
+NAMES = sorted(name for shape in SHAPES.values() for group in walk_groups(shape) for name in group.parts)
 WEIGHTS = st.integers(1, 500) | st.integers(1, HEAVIEST)
 SIZES = st.tuples(st.integers(1, 500), st.integers(1, 200)) | st.tuples(st.integers(20, 130), st.integers(2, 30))
 
@@ -39,11 +39,11 @@ arrangements = st.builds(
 )
 
 
-def boxes(laid: Laid) -> list[Box]:
+def boxes(laid: PaneLayout) -> list[Box]:
     return [*laid.heads.values(), *laid.panes.values(), *(divider.box for divider in laid.dividers)]
 
 
-def check(laid: Laid, width: int, height: int) -> None:
+def check(laid: PaneLayout, width: int, height: int) -> None:
     """Boxes touch and do not overlap; each head stands on its pane."""
     found = [box for box in boxes(laid) if box.width and box.height]
     assert sum(box.width * box.height for box in found) == width * height
@@ -68,7 +68,7 @@ def check(laid: Laid, width: int, height: int) -> None:
 
 
 @given(arrangements, SIZES, st.sampled_from(PANES))
-def test_boxes_cover_the_area(arrangement: Arrangement, size: tuple[int, int], focus: Name) -> None:
+def test_boxes_cover_the_area(arrangement: Arrangement, size: tuple[int, int], focus: PaneName) -> None:
     laid = arrangement.laid(*size, focus)
     check(laid, *size)
     shown = [name for name in PANES if name not in arrangement.hidden]
@@ -109,7 +109,7 @@ def test_a_divider_goes_where_it_is_put(
 def test_cells_by_weights(parts: list[tuple[int, int]], more: int) -> None:
     weights, smallest = zip(*parts, strict=True)
     room = sum(smallest) + more
-    sizes = apportioned(room, weights, smallest)
+    sizes = apportion(room, weights, smallest)
     assert sum(sizes) == room
     assert all(size >= each for size, each in zip(sizes, smallest, strict=True))
     fair = [room * weight / sum(weights) for weight in weights]
@@ -117,7 +117,7 @@ def test_cells_by_weights(parts: list[tuple[int, int]], more: int) -> None:
         assert all(abs(size - each) <= 1 for size, each in zip(sizes, fair, strict=True))
 
 
-def columns(laid: Laid) -> dict[str, tuple[int, int]]:
+def columns(laid: PaneLayout) -> dict[str, tuple[int, int]]:
     return {name: (box.width, box.height) for name, box in laid.panes.items()}
 
 
@@ -187,7 +187,7 @@ def test_modes_go_round() -> None:
         ("stacked", "hex", False, 1),
     ],
 )
-def test_the_divider_beside_a_pane(mode: str, pane: Name, upright: bool, index: int | None) -> None:
+def test_the_divider_beside_a_pane(mode: str, pane: PaneName, upright: bool, index: int | None) -> None:
     laid = Arrangement(mode).laid(150, 30, "list")  # type: ignore[arg-type]
     assert laid.divider(pane, upright=upright) is (None if index is None else laid.dividers[index])
 
@@ -208,7 +208,7 @@ def test_where_dividers_meet() -> None:
     ],
 )
 def test_it_is_recalled(arrangement: Arrangement) -> None:
-    remembered = Remembered()
+    remembered = SavedState()
     arrangement.keep(remembered)
     found = Arrangement.recalled(remembered)
     assert (found.mode, found.shares, found.hidden, found.zoomed) == (
@@ -217,7 +217,7 @@ def test_it_is_recalled(arrangement: Arrangement) -> None:
 
 
 def test_what_makes_no_sense_is_not_recalled() -> None:
-    remembered = Remembered()
+    remembered = SavedState()
     remembered.keep("layout", "[/red]")
     remembered.keep("hidden", ["list", "tree", "hex", "status"])
     remembered.keep("shares", {"beside.list": -1, "beside.tree": 1e15, "beside.hex": 0.5, "mixed.list": 2})
@@ -225,7 +225,7 @@ def test_what_makes_no_sense_is_not_recalled() -> None:
 
 
 def test_least_sizes() -> None:
-    assert least(SHAPES["beside"]) == (38, 2)
-    assert least(SHAPES["stacked"]) == (12, 8)
-    assert least(SHAPES["mixed"]) == (25, 5)
-    assert seen(SHAPES["mixed"], frozenset({"list", "tree"})) == "hex"
+    assert measure_least(SHAPES["beside"]) == (38, 2)
+    assert measure_least(SHAPES["stacked"]) == (12, 8)
+    assert measure_least(SHAPES["mixed"]) == (25, 5)
+    assert drop_hidden(SHAPES["mixed"], frozenset({"list", "tree"})) == "hex"

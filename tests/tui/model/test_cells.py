@@ -12,7 +12,7 @@ from analyzer.session import Session
 from tests.analyzer.wire import ACK, CLIENT, RST, SERVER, SYN, Segment, capture
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model import cells as module
-from tui.model.cells import Cells, RowCells, Said
+from tui.model.cells import BodyCells, CellReader, RowCells
 
 KEYS = [
     "number",
@@ -33,7 +33,7 @@ def test_the_same_as_the_rows_of_list() -> None:
     with Session([GOLDEN / "k4_errors.pcap.zst"]) as session:
         session.load()
         rows = list(range(len(session.rows)))
-        found = Cells(session).rows(rows)
+        found = CellReader(session).rows(rows)
         for cells, row in zip(
             found, Rows(session).objects([*KEYS, "error", "info", "findings"], np.array(rows)), strict=True
         ):
@@ -54,12 +54,12 @@ def test_long_bodies_wait_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "KEPT", 10)
     with Session([KAFKA]) as session:
         session.load()
-        cells = Cells(session)
+        cells = CellReader(session)
         shown = cells.rows([0, 1])
         assert [found.said is None for found in shown] == [False, True]
         assert cells.wanting([0, 1]) == [1]
         cells.keep(cells.decode([0, 1]))
-        assert cells.rows([1])[0].said == Said(
+        assert cells.rows([1])[0].said == BodyCells(
             None, "77 APIs, group.version 1, kraft.version 1, share.version 2, 4 more", ()
         )
         cells.rows(list(range(20, 40)))
@@ -72,7 +72,7 @@ def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(module, "KEPT", 10)
     with Session([KAFKA]) as session:
         session.load()
-        cells = Cells(session)
+        cells = CellReader(session)
         for first in (0, 5, 10):
             cells.rows(range(first, first + 5))
         assert cells.wanting(range(15)) == [0, 1, 2, 3, 4]
@@ -84,18 +84,18 @@ def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPat
     ("state", "role", "said", "sign"),
     [
         ("complete", "request", None, " "),
-        ("complete", "response", Said(None, "", ()), " "),
-        ("complete", "response", Said("BAD", "", ()), "!"),
-        ("complete", "response", Said(None, "", (("error", "bug"),)), "!"),
-        ("partial", "response", Said(None, "", (("warning", "gap"),)), "%"),
-        ("complete", "response", Said(None, "", (("warning", "crc-mismatch"),)), "*"),
-        ("complete", "response", Said(None, "", (("note", "trailing-bytes"),)), " "),
-        ("guessed", "response", Said(None, "", (("note", "orphan-response"),)), "?"),
+        ("complete", "response", BodyCells(None, "", ()), " "),
+        ("complete", "response", BodyCells("BAD", "", ()), "!"),
+        ("complete", "response", BodyCells(None, "", (("error", "bug"),)), "!"),
+        ("partial", "response", BodyCells(None, "", (("warning", "gap"),)), "%"),
+        ("complete", "response", BodyCells(None, "", (("warning", "crc-mismatch"),)), "*"),
+        ("complete", "response", BodyCells(None, "", (("note", "trailing-bytes"),)), " "),
+        ("guessed", "response", BodyCells(None, "", (("note", "orphan-response"),)), "?"),
         ("undecoded", "request", None, "?"),
         ("undecoded", "raw", None, " "),
     ],
 )
-def test_signs(state: str, role: str, said: Said | None, sign: str) -> None:
+def test_signs(state: str, role: str, said: BodyCells | None, sign: str) -> None:
     row = RowCells(1, "", 0, "kafka", role, "Fetch", 1, 10, None, None, state, said)
     assert row.sign == sign
 
@@ -106,4 +106,4 @@ def test_signs(state: str, role: str, said: Said | None, sign: str) -> None:
 def test_a_connection_without_a_message(tmp_path: Path, answer: int, packets: int, said: str) -> None:
     sent = [Segment(CLIENT, -1, flags=SYN), Segment(SERVER, -1, flags=answer), Segment(CLIENT, 0, flags=ACK)]
     with Session([capture(tmp_path / "a.pcap", sent[:packets])]).load() as session:
-        assert Cells(session).stream(0, 0).protocol == said
+        assert CellReader(session).stream(0, 0).protocol == said

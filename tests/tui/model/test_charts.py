@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.render.lines import Line, plain
 from analyzer.render.sparkline import BLOCKS
-from tui.model.charts import HERE, LENGTHS, STEPS, Cells, Chart, axis, bar
+from tui.model.charts import LENGTHS, MARKER, STEPS, Chart, ChartCells, draw_axis, draw_bar
 
 BARS = [
     (0, 10, 8, ""),
@@ -26,13 +26,14 @@ BARS = [
 
 @pytest.mark.parametrize(("value", "most", "width", "wanted"), BARS)
 def test_bars(value: float, most: float, width: int, wanted: str) -> None:
-    assert bar(value, most, width) == wanted
+    assert draw_bar(value, most, width) == wanted
 
 
 def test_a_longer_bar_is_never_of_less() -> None:
     for width in (1, 7, 40):
         lengths = [
-            8 * len(found) - (8 - LENGTHS.index(found[-1])) for found in (bar(n, 500, width) for n in range(1, 501))
+            8 * len(found) - (8 - LENGTHS.index(found[-1]))
+            for found in (draw_bar(n, 500, width) for n in range(1, 501))
         ]
         assert lengths == sorted(lengths)
         assert (lengths[0], lengths[-1]) == (max(1, round(width * 8 / 500)), width * 8)
@@ -41,7 +42,7 @@ def test_a_longer_bar_is_never_of_less() -> None:
 @pytest.mark.parametrize("intervals", [1, 2, 3, 44, 60, 61, 240, 959])
 @pytest.mark.parametrize("count", [1, 2, 43, 60, 76, 190])
 def test_each_interval_has_a_cell_that_stands_for_it(intervals: int, count: int) -> None:
-    cells = Cells(intervals, count)
+    cells = ChartCells(intervals, count)
     seen = [0] * intervals
     for cell in range(count):
         first, end = cells.part(cell)
@@ -100,17 +101,17 @@ def test_the_selected_interval_is_told_by_a_style_and_by_a_sign() -> None:
     marked = next(at for at, (style, _) in enumerate(line) if style == "partner")
     assert line[marked][1] == "████"
     assert len("".join(text for _, text in line[:marked])) == 2 + 12
-    marks, said = axis(chart.cells(42), 2, ("00", "10"), 3, "03")
-    assert plain(marks).index(HERE) == 2 + 14
+    marks, said = draw_axis(chart.cells(42), 2, ("00", "10"), 3, "03")
+    assert plain(marks).index(MARKER) == 2 + 14
     assert plain(said) == "  00" + " " * 9 + "  03" + " " * 23 + "10"
-    marks, said = axis(chart.cells(42), 2, ("00", "10"), None, "")
-    assert HERE not in plain(marks)
+    marks, said = draw_axis(chart.cells(42), 2, ("00", "10"), None, "")
+    assert MARKER not in plain(marks)
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 20, 21, 22, 30])
 def test_labels_that_do_not_fit_are_left_out(width: int) -> None:
     chart = Chart("", [1.0] * 60, str)
     for selected in (None, 0, 30, 59):
-        marks, said = axis(chart.cells(width), chart.beside, ("00:00:00", "00:01:00"), selected, "00:00:30")
+        marks, said = draw_axis(chart.cells(width), chart.beside, ("00:00:00", "00:01:00"), selected, "00:00:30")
         assert len(plain(marks)) == chart.beside + chart.cells(width).count
         assert plain(said).strip().startswith("00:00:00")

@@ -16,7 +16,15 @@ from analyzer.query.presets import presets
 from analyzer.render.shapes import Joined
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model.chosen import AUTOMATIC, MOST, OF_CELLS, Chosen, added, set_keys, sets
+from tui.model.chosen import (
+    AUTOMATIC,
+    CELL_KEYS,
+    WIDEST_COLUMN,
+    ListColumns,
+    collect_sets,
+    insert_column,
+    list_set_keys,
+)
 
 NAMES = ("number", "source", "client", "ip", "kafka.topic", "kafka.Fetch.request.maxWaitMs", "retransmissions", "info")
 ROWS = list(range(0, 600, 11))
@@ -29,7 +37,7 @@ def session() -> Iterator[Session]:
 
 
 def test_what_they_say(session: Session) -> None:
-    chosen = Chosen(session, NAMES, Limits())
+    chosen = ListColumns(session, NAMES, Limits())
     first = chosen.texts(ROWS)
     assert all("kafka.topic" not in texts for texts in first)
     assert chosen.wanting(ROWS) == ROWS
@@ -53,15 +61,15 @@ def test_what_they_say(session: Session) -> None:
 
 
 def test_all_sets_are_columns(session: Session) -> None:
-    for keys in sets(Config().columns).values():
-        chosen = Chosen(session, set_keys(keys), Limits())
-        assert chosen.names == tuple(dict.fromkeys(set_keys(keys)))
+    for keys in collect_sets(Config().columns).values():
+        chosen = ListColumns(session, list_set_keys(keys), Limits())
+        assert chosen.names == tuple(dict.fromkeys(list_set_keys(keys)))
         texts = chosen.texts(ROWS)
         for column in chosen.columns:
-            assert column.key in OF_CELLS or column.key in chosen._dear or all(column.key in each for each in texts)
-    assert "state" not in set_keys(presets()["default"])
-    assert "state" in set_keys(presets()["wide"])
-    own = sets({"mine": ("number",), "kafka": ("time",)})
+            assert column.key in CELL_KEYS or column.key in chosen._dear or all(column.key in each for each in texts)
+    assert "state" not in list_set_keys(presets()["default"])
+    assert "state" in list_set_keys(presets()["wide"])
+    own = collect_sets({"mine": ("number",), "kafka": ("time",)})
     assert list(own)[:2] == ["mine", "kafka"]
     assert own["kafka"] == ("time",)
 
@@ -69,7 +77,7 @@ def test_all_sets_are_columns(session: Session) -> None:
 @pytest.mark.parametrize("names", [["no.such"], ["kafka"], ["fields"], [], ["number", "numbr"]])
 def test_what_means_nothing(session: Session, names: list[str]) -> None:
     with pytest.raises(UserError):
-        Chosen(session, names, Limits())
+        ListColumns(session, names, Limits())
 
 
 def test_secrets_stay_masked() -> None:
@@ -79,23 +87,23 @@ def test_secrets_stay_masked() -> None:
         rows = list(range(len(session.rows)))
         masked, shown = (
             {text for (text,) in chosen.read(rows).values() if text}
-            for chosen in (Chosen(session, [name], Limits(show_secrets=each)) for each in (False, True))
+            for chosen in (ListColumns(session, [name], Limits(show_secrets=each)) for each in (False, True))
         )
         assert masked == {"***"} or not masked & shown
 
 
 def test_one_more() -> None:
-    assert added(AUTOMATIC, "kafka.topic") == [*AUTOMATIC[:-1], "kafka.topic", "info"]
-    assert added(["number"], "time") == ["number", "time"]
-    assert added(["number"], "number") == ["number"]
-    assert added([], "info") == ["info"]
+    assert insert_column(AUTOMATIC, "kafka.topic") == [*AUTOMATIC[:-1], "kafka.topic", "info"]
+    assert insert_column(["number"], "time") == ["number", "time"]
+    assert insert_column(["number"], "number") == ["number"]
+    assert insert_column([], "info") == ["info"]
 
 
 def test_columns_never_shrink(session: Session) -> None:
-    chosen = Chosen(session, ["number", "client"], Limits())
+    chosen = ListColumns(session, ["number", "client"], Limits())
     assert chosen.widths == [3, 6]
     assert chosen.widen([2, 30])
     assert not chosen.widen([3, 12])
     assert chosen.widths == [3, 30]
     assert chosen.widen([3, 500])
-    assert chosen.widths == [3, MOST]
+    assert chosen.widths == [3, WIDEST_COLUMN]

@@ -13,9 +13,9 @@ from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.filter_worker import Readers, _ask_portion
+from tui.filter_worker import RowReaders, _apply_filter
 from tui.model import filter_pass as model
-from tui.model.filter_pass import FilterPass, Verdict
+from tui.model.filter_pass import FilterPass, FilterResult
 
 FILTERS = ("latency > 1ms", "not partner", 'text contains "jg"', "operation == Fetch or error", "stream == 99999")
 
@@ -26,12 +26,12 @@ def session():
         yield found.load()
 
 
-def ask(filtering: FilterPass, session: Session, most: int | None = None) -> list[model.Some]:
+def ask(filtering: FilterPass, session: Session, most: int | None = None) -> list[model.RowPortion]:
     """Asks one portion after the other, until there are none or `most` have been asked."""
-    readers, asked = Readers(session), []
+    readers, asked = RowReaders(session), []
     while (rows := filtering.portion()) is not None and len(asked) != most:
         asked.append(rows)
-        filtering.take(_ask_portion(filtering.filter, rows, readers, session))
+        filtering.take(_apply_filter(filtering.filter, rows, readers, session))
     return asked
 
 
@@ -73,7 +73,7 @@ def test_rows_that_leave_are_forgotten(
     session: Session, text: str, start: int, steps: list[tuple[int, int, int]], first: int, late: bool
 ) -> None:
     """late: they leave while a portion is being asked."""
-    filtering, readers, gone = FilterPass(compiled(text), session, 0, start), Readers(session), 0
+    filtering, readers, gone = FilterPass(compiled(text), session, 0, start), RowReaders(session), 0
     filtering._size = first
     for rows, leave, portions in sorted(steps):
         filtering.grow(rows)
@@ -82,7 +82,7 @@ def test_rows_that_leave_are_forgotten(
         gone = max(gone, min(leave, rows))
         filtering.leave(gone)
         if portion is not None:
-            filtering.take(_ask_portion(filtering.filter, portion, readers, session))
+            filtering.take(_apply_filter(filtering.filter, portion, readers, session))
         assert not len(filtering.kept) or filtering.kept[0] >= gone
     filtering.grow(648)
     asked = ask(filtering, session)
@@ -111,10 +111,10 @@ def test_columns_are_asked_in_one_go(session: Session) -> None:
 def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     filtering = FilterPass(compiled('text contains "jg"'), session, 648, 0)
     none = np.zeros(0, np.int64)
-    assert filtering.portion() == range(model.FIRST)
-    filtering.take(Verdict(range(100), none, none, True, 10 * model.MOMENT))
+    assert filtering.portion() == range(model.FIRST_PORTION)
+    filtering.take(FilterResult(range(100), none, none, True, 10 * model.PORTION_SECONDS))
     assert filtering.portion() == range(100, 110)
-    filtering.take(Verdict(range(100, 110), none, none, True, 0.0))
+    filtering.take(FilterResult(range(100, 110), none, none, True, 0.0))
     assert filtering.portion() == range(110, 150)
     monkeypatch.setattr(model, "CHUNK_BYTES", int(session.rows.column("length")[110:115].sum()))
     assert filtering.portion() == range(110, 115)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.marks import MOST, Jumps, Marks, toggle
+from tui.model.marks import MOST_JUMPS, JumpHistory, RowMarks, toggle_row
 
 NEXT = [
     ({3, 7}, 0, True, 3),
@@ -31,28 +31,28 @@ NEXT = [
 
 @pytest.mark.parametrize(("marked", "row", "forward", "expected"), NEXT)
 def test_next_of_odd_rows(marked: set[int], row: int, forward: bool, expected: int | None) -> None:
-    marks = Marks()
+    marks = RowMarks()
     marks.marked |= marked
     assert marks.next(row, lambda each: each % 2 == 1, forward=forward) == expected
 
 
 @given(rows=st.sets(st.integers(0, 30)), ignored=st.sets(st.integers(0, 40)))
 def test_without_ignored(rows: set[int], ignored: set[int]) -> None:
-    marks = Marks()
+    marks = RowMarks()
     marks.ignored |= ignored
     left = marks.without_ignored(np.array(sorted(rows), np.int64))
     assert left.tolist() == sorted(rows - ignored)
 
 
 def test_counts() -> None:
-    marks = Marks()
+    marks = RowMarks()
     assert marks.said == ""
-    assert toggle(marks.marked, 4)
-    assert toggle(marks.marked, 5)
-    assert toggle(marks.ignored, 5)
+    assert toggle_row(marks.marked, 4)
+    assert toggle_row(marks.marked, 5)
+    assert toggle_row(marks.ignored, 5)
     assert marks.said == "2 marked, 1 ignored"
-    assert not toggle(marks.marked, 4)
-    assert not toggle(marks.ignored, 5)
+    assert not toggle_row(marks.marked, 4)
+    assert not toggle_row(marks.ignored, 5)
     assert marks.said == "1 marked"
 
 
@@ -73,7 +73,7 @@ CASES: dict[str, Sequence[Step]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_steps(case: str) -> None:
-    jumps = Jumps()
+    jumps = JumpHistory()
     for what, row, expected in CASES[case]:
         if " " in what:
             jumps.jumped(*map(int, what.split()))
@@ -83,11 +83,11 @@ def test_steps(case: str) -> None:
 
 
 def test_it_is_bounded() -> None:
-    jumps = Jumps()
+    jumps = JumpHistory()
     for row in range(0, 3000, 10):
         jumps.jumped(row, row + 5)
-    assert len(jumps._rows) == MOST
+    assert len(jumps._rows) == MOST_JUMPS
     steps, row = 0, 2995
     while (before := jumps.back(row, lambda _: True)) is not None:
         steps, row = steps + 1, before
-    assert steps == MOST - 1
+    assert steps == MOST_JUMPS - 1

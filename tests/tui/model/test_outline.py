@@ -14,8 +14,8 @@ from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Parted
 from tests.effort import within_steps
 from tests.tui.driving import KAFKA
-from tui.model.detail import Note
-from tui.model.outline import FITTING, MOST_UNASKED, Folds, Outline
+from tui.model.detail import TreeNote
+from tui.model.outline import FITTING, MOST_UNASKED, FoldChoices, Outline
 
 FETCH = 47
 
@@ -38,7 +38,7 @@ def lines_of(outline: Outline) -> list[tuple[object, int]]:
 
 
 def test_any_folding_gives_the_lines_of_a_walk(fields: list[Field]) -> None:
-    outline, opened, random = Outline((), fields, Folds()), set[int](), Random(1)
+    outline, opened, random = Outline((), fields, FoldChoices()), set[int](), Random(1)
     outline.fold_all(opened=False)
     for _ in range(400):
         line = random.randrange(len(outline.lines))
@@ -62,7 +62,7 @@ def everything(nodes: list[Field]) -> Iterator[Field]:
 def test_a_path_is_unfolded_as_far_as_needed(fields: list[Field]) -> None:
     paths = [[*path] for path in all_paths(fields, [])]
     for path in paths[:: max(len(paths) // 60, 1)]:
-        outline = Outline((Note((("", "a note"),)),), fields, Folds())
+        outline = Outline((TreeNote((("", "a note"),)),), fields, FoldChoices())
         outline.fold_all(opened=False)
         line = outline.reveal(path)
         assert line is not None
@@ -86,7 +86,7 @@ def message(count: int) -> list[Field]:
 
 
 def test_what_was_folded_by_hand_holds_for_the_next_message() -> None:
-    folds = Folds()
+    folds = FoldChoices()
     first = Outline((), message(2), folds)
     assert len(first.lines) == 8
     first.fold(2, opened=False)
@@ -99,7 +99,7 @@ def test_what_was_folded_by_hand_holds_for_the_next_message() -> None:
 
 
 def test_large_trees() -> None:
-    nodes, folds = message(20_000), Folds()
+    nodes, folds = message(20_000), FoldChoices()
     outline = Outline((), nodes, folds)
     assert len(outline.lines) <= FITTING
     with within_steps(6_000_000):  # some 1.3 million; to look at all nodes for each would be billions
@@ -112,7 +112,7 @@ def test_large_trees() -> None:
 def test_a_secret_hides_what_is_below() -> None:
     below = node("token")
     secret = Field(FieldSpec("password", "struct", secret=True), None, 0, 1, children=[below])
-    outline = Outline((), [secret], Folds())
+    outline = Outline((), [secret], FoldChoices())
     outline.fold_all(opened=True)
     assert [(entry.what, entry.hidden) for entry in outline.lines] == [(secret, False), (below, True)]
 
@@ -121,6 +121,6 @@ def test_parts_of_a_secret_that_speak_for_themselves() -> None:
     shown = Field(FieldSpec("user", "string"), "tim", 0, 3)
     secret = Field(FieldSpec("password", "string", secret=True), "x", 3, 1)
     token = Field(Parted("token", "bytes", secret=True), Secret(b"timx"), 0, 4, children=[shown, secret])
-    outline = Outline((), [token], Folds())
+    outline = Outline((), [token], FoldChoices())
     outline.fold(0, opened=True)
     assert [(entry.what, entry.hidden) for entry in outline.lines] == [(token, False), (shown, False), (secret, False)]

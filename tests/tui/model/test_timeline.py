@@ -7,18 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.effort import within, within_steps
-from tui.model.timeline import Place, Timeline
+from tui.model.timeline import ListPlace, Timeline
 
 
-def expected(streams: list[int], known: int, opened: set[int], flat: bool, kept: set[int] | None = None) -> list[Place]:
+def expected(
+    streams: list[int], known: int, opened: set[int], flat: bool, kept: set[int] | None = None
+) -> list[ListPlace]:
     rows = [(row, stream) for row, stream in enumerate(streams) if kept is None or row in kept]
     if flat:
-        return [Place(stream, row) for row, stream in rows]
+        return [ListPlace(stream, row) for row, stream in rows]
     found = []
     for stream in range(known):
-        mine = [Place(stream, row) for row, each in rows if each == stream]
+        mine = [ListPlace(stream, row) for row, each in rows if each == stream]
         if mine or kept is None:
-            found.append(Place(stream))
+            found.append(ListPlace(stream))
         if stream in opened:
             found += mine
     return found
@@ -91,7 +93,7 @@ def test_a_filter_hides_rows_and_streams_without_any(
         shown = kept is None or row in kept
         assert timeline.shows(row) == shown
         assert timeline.messages(stream) == streams.count(stream)
-        near = timeline.near(Place(stream, row))
+        near = timeline.near(ListPlace(stream, row))
         later = [each for each in sorted(kept or ()) if each >= row]
         if kept is not None:
             assert near == (None if not kept else (streams[next(iter(later), max(kept))], next(iter(later), max(kept))))
@@ -136,12 +138,12 @@ def test_rows_leave_and_keep_their_numbers(
         kept = None if keep is None else {row for row in keep if first <= row < rows}
         timeline.keep(None if kept is None else np.array(sorted(kept), np.int64))
         shown = [(row, streams[row]) for row in range(first, rows) if kept is None or row in kept]
-        places = [Place(stream, row) for row, stream in shown]
+        places = [ListPlace(stream, row) for row, stream in shown]
         if not flat:
             places = []
             for stream in sorted(known):
-                mine = [Place(stream, row) for row, each in shown if each == stream]
-                places += [Place(stream)] if mine or kept is None else []
+                mine = [ListPlace(stream, row) for row, each in shown if each == stream]
+                places += [ListPlace(stream)] if mine or kept is None else []
                 places += mine if stream in opened else []
         assert (timeline.lines, timeline.window(0, 200)) == (len(places), places)
         assert timeline.shown.tolist() == [row for row, _ in shown]
@@ -151,7 +153,7 @@ def test_rows_leave_and_keep_their_numbers(
             assert timeline.shows(row) == ((row, stream) in shown)
             if shown:
                 later = next((each for each in shown if each[0] >= row), shown[-1])
-                assert timeline.near(Place(stream, row)) == Place(later[1], later[0])
+                assert timeline.near(ListPlace(stream, row)) == ListPlace(later[1], later[0])
         for stream in range(6):
             mine = streams[first:rows].count(stream)
             there = left[stream] if stream in known else 0
@@ -181,23 +183,29 @@ def test_the_stream_nearby() -> None:
     timeline = timeline_of([0, 1, 0, 1, 3])
     timeline.grow(5, 5)
     timeline.keep(np.array([1, 4]))
-    assert [timeline.near(Place(stream)) for stream in range(5)] == [Place(1), Place(1), Place(3), Place(3), Place(3)]
+    assert [timeline.near(ListPlace(stream)) for stream in range(5)] == [
+        ListPlace(1),
+        ListPlace(1),
+        ListPlace(3),
+        ListPlace(3),
+        ListPlace(3),
+    ]
     assert [timeline.begin(stream) for stream in range(5)] == [0, 1, 0, 4, 0]
     assert [timeline.first_row(stream) for stream in range(5)] == [None, 1, None, 4, None]
     timeline.keep(np.zeros(0, np.int64))
-    assert (timeline.near(Place(0)), timeline.near(Place(0, 0)), timeline.lines) == (None, None, 0)
+    assert (timeline.near(ListPlace(0)), timeline.near(ListPlace(0, 0)), timeline.lines) == (None, None, 0)
 
 
 def test_folded_rows_and_whole_folds() -> None:
     timeline = timeline_of([0, 1, 0, 1, 3])
     timeline.grow(5, 5)
-    assert timeline.line_of(Place(1, 3)) == 1
+    assert timeline.line_of(ListPlace(1, 3)) == 1
     timeline.fold_all(opened=True)
     assert timeline.lines == 10
-    assert timeline.line_of(Place(1, 3)) == 5
+    assert timeline.line_of(ListPlace(1, 3)) == 5
     assert (timeline.count(2), timeline.first_row(2), timeline.first_row(3)) == (0, None, 4)
     timeline.flat = True
-    assert [timeline.line_of(Place(stream)) for stream in range(5)] == [0, 1, 0, 4, 0]
+    assert [timeline.line_of(ListPlace(stream)) for stream in range(5)] == [0, 1, 0, 4, 0]
 
 
 def test_a_million_rows_cost_few_bytes_and_no_time() -> None:

@@ -178,13 +178,13 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
 def test_leaving_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(screen, "PORTION", (1, 1))
-    tell = screen.Examination._tell
+    tell = screen.FindingScan._tell
 
-    def told(self: screen.Examination, rows: int) -> None:
+    def told(self: screen.FindingScan, rows: int) -> None:
         asked.append(rows)
         tell(self, rows)
 
-    monkeypatch.setattr(screen.Examination, "_tell", told)
+    monkeypatch.setattr(screen.FindingScan, "_tell", told)
 
     async def test(found: Drive) -> None:
         await found.press("F")

@@ -16,7 +16,7 @@ from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import metadata
-from tui.app import Window
+from tui.app import TuiApp
 from tui.inputs import StartOptions
 from tui.model import cells
 from tui.screens import detail_view, ingest
@@ -123,7 +123,7 @@ def test_small_blocks_give_the_same_lines() -> None:
 def test_what_is_no_capture_ends_it() -> None:
     async def whole(name: str) -> object:
         with Session([name]) as session:
-            window = Window(session, StartOptions("pipe"))
+            window = TuiApp(session, StartOptions("pipe"))
             async with window.run_test() as pilot:
                 while not window._exit:
                     await pilot.pause(0.01)

@@ -18,8 +18,8 @@ from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tests.tui.test_filter import kept_by
 from tui.model import statistics
-from tui.model.leads import Shows
-from tui.model.views import Said, View, Work
+from tui.model.leads import FilterLead
+from tui.model.views import TextView, View, ViewWork
 from tui.screens.views import ViewsPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
@@ -75,7 +75,7 @@ async def test_enter_filters_by_what_the_line_stands_for(found: Drive, keys: tup
     there = await opened(found, *keys)
     item = there.pane.item
     assert item is not None
-    assert item.lead == Shows(wanted)
+    assert item.lead == FilterLead(wanted)
     await found.press("enter")
     assert is_left(found)
     await found.filtered()
@@ -243,11 +243,11 @@ def test_any_size_and_any_name(size: tuple[int, int], tmp_path: Path) -> None:
 def test_keys_do_not_wait_for_what_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
     gate, works = Event(), []
 
-    def slow(session: Analysis, rows: Ints, work: Work) -> Iterator[list[View]]:
+    def slow(session: Analysis, rows: Ints, work: ViewWork) -> Iterator[list[View]]:
         works.append(work)
         work.what = "topics"
         work.looked(7, 10)
-        yield [Said(name, "not yet") for name in statistics.NAMES]
+        yield [TextView(name, "not yet") for name in statistics.STATISTICS_VIEWS]
         gate.wait(30)
         work.check()
         raise AssertionError("somebody wanted it")

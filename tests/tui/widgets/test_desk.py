@@ -12,8 +12,8 @@ from textual.widget import Widget
 
 from tests.tui.driving import Drive, drive, driven
 from tui.model.arrangement import TOO_SMALL
-from tui.remembered import Remembered
-from tui.widgets.painted import Painted
+from tui.remembered import SavedState
+from tui.widgets.painted import PaintedWidget
 
 
 def seen(found: Drive) -> dict[str, Region]:
@@ -29,7 +29,7 @@ def check_screen(found: Drive) -> None:
     painted = [
         geometry.region
         for widget, geometry in found.main._compositor.full_map.items()
-        if isinstance(widget, Painted) and geometry.region
+        if isinstance(widget, PaintedWidget) and geometry.region
     ]
     assert sum(region.area for region in painted) == size.area
     strips = found.main._compositor.render_strips()
@@ -318,7 +318,7 @@ async def test_a_paste_does_nothing(found: Drive, keys: str) -> None:
 
 
 def test_it_is_remembered() -> None:
-    remembered = Remembered()
+    remembered = SavedState()
 
     async def first(found: Drive) -> None:
         await found.press("L", "L", "L", "ctrl+down", "2", "v")
