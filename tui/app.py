@@ -67,10 +67,10 @@ class TuiApp(CrashGuard, App[Exception]):
         self.theme = palette.theme.name
         self.title = opened.title
         self.defect: Exception | None = None
-        self.met: list[Exception] = []
+        self.shown_defects: list[Exception] = []
         """Defects that were shown."""
-        self._often = DefectCounter()
-        self._again: list[Session] = []
+        self._defect_counter = DefectCounter()
+        self._later_sessions: list[Session] = []
         self._opened, self._palette, self._remembered = opened, palette, remembered or SavedState()
         self._live = live
         self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session), live)
@@ -83,21 +83,21 @@ class TuiApp(CrashGuard, App[Exception]):
         """See Textual."""
         return self.main
 
-    def begin_anew(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:
+    def replace_main_screen(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:
         """Another screen takes the place of the main one, for another reading of the same, or for another run of a live
         capture; closes the session at the end. What the run before has read is closed now.
         """
         before = self.main
         before.stop(STOP_TIMEOUT)
-        if not self._again:
+        if not self._later_sessions:
             before._push_result_callback(before, None)  # as of all screens but the first, which nobody pushed
-        self._again.append(session)
+        self._later_sessions.append(session)
         opened = replace(self._opened, following=is_live and self._opened.following, wanted=wanted)
         loader = Loader(session, before.ingest.memory)
         self.main = MainScreen(session, opened, self._palette, self._remembered, loader, self._live)
         self.main.ingest.saved = 0 if is_live else before.ingest.saved
         if is_live:
-            before.when_gone = partial(_release_run, before)
+            before.on_gone = partial(_release_run, before)
         self.switch_screen(self.main)
         return self.main
 
@@ -108,34 +108,34 @@ class TuiApp(CrashGuard, App[Exception]):
     def stop(self, patience: float) -> None:
         """Ends all work; waits that many seconds for the reader at most."""
         self.main.stop(patience)
-        for session in self._again:
+        for session in self._later_sessions:
             session.close()
 
-    def meet(self, error: Exception) -> bool:
+    def handle_defect(self, error: Exception) -> bool:
         """Shows a defect; False where the program must end with it."""
-        if not self.is_running or self._exit or self._often.too(time.monotonic()):
+        if not self.is_running or self._exit or self._defect_counter.count_defect(time.monotonic()):
             return False
-        self.met.append(error)
-        self.call_later(self._show_bug, error)
+        self.shown_defects.append(error)
+        self.call_later(self._show_defect, error)
         return True
 
-    def _show_bug(self, error: Exception) -> None:
+    def _show_defect(self, error: Exception) -> None:
         from analyzer.render.bug_report import report
         from tui.screens.bug import BugScreen
 
         def then(going: str | None) -> None:
             if going == "end":
-                self._end_with(error)
+                self._end_with_error(error)
 
         if not isinstance(self.screen, BugScreen):
             happened = "What you did last may not have been done; the program can go on."
             self.push_screen(BugScreen(self.main.palette, report(error), happened), then)
 
     def _handle_exception(self, error: Exception) -> None:
-        if not (is_survivable(error) and self.meet(error)):
-            self._end_with(error)
+        if not (is_survivable(error) and self.handle_defect(error)):
+            self._end_with_error(error)
 
-    def _end_with(self, error: Exception) -> None:
+    def _end_with_error(self, error: Exception) -> None:
         self.defect = self.defect or error
         super()._handle_exception(error)
 

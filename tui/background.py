@@ -30,18 +30,18 @@ class BackgroundWorker(threading.Thread):
     def __init__(self, post: Callable[[Call], object]) -> None:
         super().__init__(name="background", daemon=True)
         self._post = post
-        self._wishes: dict[str, tuple[int, Callable[[], Call]]] = {}
+        self._tasks: dict[str, tuple[int, Callable[[], Call]]] = {}
         self._changed = threading.Condition()
         self._over = False
 
-    def ask(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], object]) -> None:
+    def submit(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], object]) -> None:
         """Wishes for work; it takes the place of what was wished before and has not begun. `then` gets what comes of it
         where widgets are changed; an error of the work is raised there.
         """
         with self._changed:
             self._drop(kind)
             if not self._over:
-                self._wishes[kind] = PENDING_TASKS.begin(), lambda: partial(then, work())
+                self._tasks[kind] = PENDING_TASKS.begin_task(), lambda: partial(then, work())
                 self._changed.notify()
 
     def post(self, call: Call) -> None:
@@ -49,21 +49,21 @@ class BackgroundWorker(threading.Thread):
         with contextlib.suppress(RuntimeError):  # the program has ended since
             self._post(call)
 
-    def forget(self, kind: str) -> None:
+    def cancel(self, kind: str) -> None:
         """Nobody wants the work of a kind any more."""
         with self._changed:
             self._drop(kind)
 
     def _drop(self, kind: str) -> None:
-        wish = self._wishes.pop(kind, None)
+        wish = self._tasks.pop(kind, None)
         if wish is not None:
-            PENDING_TASKS.end(wish[0])
+            PENDING_TASKS.end_task(wish[0])
 
     def stop(self) -> None:
         """Nobody wants anything any more; does not wait for what is being done."""
         with self._changed:
             self._over = True
-            for kind in list(self._wishes):
+            for kind in list(self._tasks):
                 self._drop(kind)
             self._changed.notify()
 
@@ -71,11 +71,11 @@ class BackgroundWorker(threading.Thread):
         """See Thread."""
         while True:
             with self._changed:
-                while not self._wishes and not self._over:
+                while not self._tasks and not self._over:
                     self._changed.wait()
                 if self._over:
                     return
-                number, work = self._wishes.pop(next(iter(self._wishes)))
+                number, work = self._tasks.pop(next(iter(self._tasks)))
             try:
                 call = work()
             except Exception as error:  # raised again where defects are reported
@@ -83,7 +83,7 @@ class BackgroundWorker(threading.Thread):
             try:
                 self.post(call)
             finally:
-                PENDING_TASKS.end(number)  # or rows that are due would never leave
+                PENDING_TASKS.end_task(number)  # or rows that are due would never leave
 
 
 def _raise_error(error: Exception) -> None:
@@ -99,11 +99,11 @@ class PendingTasks:
         self._open: set[int] = set()
 
     @property
-    def now(self) -> int:
+    def next_number(self) -> int:
         """The number that the next wish gets."""
         return self._next
 
-    def begin(self) -> int:
+    def begin_task(self) -> int:
         """A wish; its number."""
         with self._lock:
             number = self._next
@@ -111,12 +111,12 @@ class PendingTasks:
             self._open.add(number)
             return number
 
-    def end(self, number: int) -> None:
+    def end_task(self, number: int) -> None:
         """It is done or forgotten."""
         with self._lock:
             self._open.discard(number)
 
-    def all_since(self, number: int) -> bool:
+    def is_done_before(self, number: int) -> bool:
         """Whether no wish is left from before `number` was the next one."""
         with self._lock:
             return min(self._open, default=number) >= number

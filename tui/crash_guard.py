@@ -29,7 +29,7 @@ _BEGINNING = (Compose, Mount)
 class DefectHandler(Protocol):
     """An App that may outlive a defect."""
 
-    def meet(self, error: Exception) -> bool:
+    def handle_defect(self, error: Exception) -> bool:
         """Shows a defect; whether the program goes on."""
 
 
@@ -39,7 +39,7 @@ class DefectCounter:
     def __init__(self) -> None:
         self._times: deque[float] = deque(maxlen=TOO_MANY)
 
-    def too(self, now: float) -> bool:
+    def count_defect(self, now: float) -> bool:
         """One more at `now`, in seconds; whether that is too many."""
         self._times.append(now)
         return len(self._times) == TOO_MANY and now - self._times[0] <= WITHIN
@@ -62,5 +62,5 @@ class CrashGuard(MessagePump):
             await super()._dispatch_message(message)
         except Exception as error:
             app = self.app
-            if isinstance(message, _BEGINNING) or not isinstance(app, DefectHandler) or not app.meet(error):
+            if isinstance(message, _BEGINNING) or not isinstance(app, DefectHandler) or not app.handle_defect(error):
                 raise

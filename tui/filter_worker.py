@@ -38,7 +38,7 @@ class RowReaders:
         self._final = False
         self._reader = Rows(session)
 
-    def get(self) -> tuple[Rows, bool]:
+    def get_reader(self) -> tuple[Rows, bool]:
         """The reader, and whether nothing comes any more."""
         if self._session.ended and not self._final:
             self._final, self._reader = True, Rows(self._session)
@@ -52,89 +52,89 @@ class FilterWorker:
     """
 
     def __init__(self, session: Session, readers: RowReaders, worker: BackgroundWorker) -> None:
-        self.filtering: FilterPass | None = None
+        self.current_pass: FilterPass | None = None
         self._session, self._readers, self._worker = session, readers, worker
-        self.changed: Callable[[bool], object] = lambda first: None
-        self._before: FilterPass | None = None
-        self._asked: FilterPass | None = None
+        self.on_change: Callable[[bool], object] = lambda first: None
+        self._previous: FilterPass | None = None
+        self._pending: FilterPass | None = None
 
     @property
-    def kept(self) -> Ints | None:
+    def matches(self) -> Ints | None:
         """The rows that are to be shown, rising; None: all."""
-        return None if self.filtering is None else self.filtering.kept
+        return None if self.current_pass is None else self.current_pass.matches
 
     @property
     def is_settled(self) -> bool:
         """Whether the filter has asked all rows that there were, so that only new ones are still to come."""
-        return self.filtering is None or self.filtering.settled
+        return self.current_pass is None or self.current_pass.is_settled
 
     def apply(self, wanted: Filter | None, rows: int, start: int, first: int = 0) -> None:
         """Puts a filter in force, or none, and asks outwards from row `start`; `rows` have been announced, those before
         `first` have left.
         """
         if self.is_settled:
-            self._before = self.filtering
-        self._hold(None if wanted is None else FilterPass(wanted, self._session, rows, start, first))
+            self._previous = self.current_pass
+        self._set_pass(None if wanted is None else FilterPass(wanted, self._session, rows, start, first))
 
-    def give_up(self) -> bool:
+    def restore_previous(self) -> bool:
         """Goes back to the filter before one that has not asked all rows; whether there was one."""
         if self.is_settled:
             return False
-        self._hold(self._before)
+        self._set_pass(self._previous)
         return True
 
-    def _hold(self, filtering: FilterPass | None) -> None:
-        self._worker.forget("filter")
-        self.filtering, self._asked = filtering, None
+    def _set_pass(self, filtering: FilterPass | None) -> None:
+        self._worker.cancel("filter")
+        self.current_pass, self._pending = filtering, None
         if self.is_settled:
-            self._before = None
-        self._ask()
+            self._previous = None
+        self._submit_portion()
 
     def grow(self, rows: int) -> None:
         """There are so many rows by now."""
-        for filtering in (self.filtering, self._before):
+        for filtering in (self.current_pass, self._previous):
             if filtering is not None:
                 filtering.grow(rows)
-        self._ask()
+        self._submit_portion()
 
-    def leave(self, before: int) -> None:
+    def evict(self, before: int) -> None:
         """The rows before one leave."""
-        for filtering in (self.filtering, self._before):
+        for filtering in (self.current_pass, self._previous):
             if filtering is not None:
-                filtering.leave(before)
+                filtering.evict(before)
 
     def end(self) -> None:
         """Nothing comes any more."""
-        for filtering in (self.filtering, self._before):
+        for filtering in (self.current_pass, self._previous):
             if filtering is not None:
                 filtering.end()
-        self._ask()
+        self._submit_portion()
 
-    def _take(self, filtering: FilterPass, verdict: FilterResult) -> None:
+    def _take_result(self, filtering: FilterPass, verdict: FilterResult) -> None:
         """Takes a portion and asks for the next one, unless nobody wants it any more."""
-        if filtering is not self.filtering:
+        if filtering is not self.current_pass:
             return
         first = filtering.is_new
-        filtering.take(verdict)
-        self._asked = None
-        if filtering.settled:
-            self._before = None
-        self._ask()
-        self.changed(first)
+        filtering.add_result(verdict)
+        self._pending = None
+        if filtering.is_settled:
+            self._previous = None
+        self._submit_portion()
+        self.on_change(first)
 
-    def _ask(self) -> None:
-        filtering = self.filtering
-        rows = None if filtering is None or filtering is self._asked else filtering.portion()
+    def _submit_portion(self) -> None:
+        filtering = self.current_pass
+        rows = None if filtering is None or filtering is self._pending else filtering.next_portion()
         if filtering is not None and rows is not None:
-            self._asked = filtering
+            self._pending = filtering
             work = partial(_apply_filter, filtering.filter, rows, self._readers, self._session)
-            self._worker.ask("filter", work, partial(self._take, filtering))
+            self._worker.submit("filter", work, partial(self._take_result, filtering))
 
 
 def _apply_filter(wanted: Filter, rows: RowPortion, readers: RowReaders, session: Session) -> FilterResult:
     """Asks a portion, in the worker's thread."""
     began = time.monotonic()
-    reader, final = readers.get()
+    reader, final = readers.get_reader()
     waiting = np.zeros(0, np.int64) if final else _find_unanswered(session, np.asarray(rows))
     kept = wanted.rows(reader, rows)
     return FilterResult(rows, kept, waiting, final, time.monotonic() - began)

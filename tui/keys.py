@@ -32,13 +32,13 @@ class KeyBinding:
     asks: it opens a line, into which goes what is typed behind it, however fast.
     """
 
-    where: KeyPlace
+    place: KeyPlace
     keys: str
     action: str
-    shown: str
+    label: str
     help: str
-    short: str = ""
-    asks: bool = False
+    footer: str = ""
+    opens_line: bool = False
 
 
 KEYS: tuple[KeyBinding, ...] = (
@@ -288,10 +288,10 @@ KEYS: tuple[KeyBinding, ...] = (
 
 def list_bindings(where: KeyPlace) -> list[BindingType]:
     """The Textual bindings of one place."""
-    rows = [key for key in KEYS if key.where == where and key.keys]
-    return [Binding(key.keys, key.action, key.help, show=False, priority=key.asks) for key in rows]
+    rows = [key for key in KEYS if key.place == where and key.keys]
+    return [Binding(key.keys, key.action, key.help, show=False, priority=key.opens_line) for key in rows]
 
 
 def list_footer_keys(where: KeyPlace) -> list[KeyBinding]:
     """The keys that the footer names while a pane has the focus: its own first, then those of everywhere."""
-    return [key for place in (where, "screen") for key in KEYS if key.where == place and key.short]
+    return [key for place in (where, "screen") for key in KEYS if key.place == place and key.footer]

@@ -80,7 +80,7 @@ class Loader(threading.Thread):
         super().__init__(name="loader", daemon=True)
         self._session = session
         self.memory = memory
-        self._left = deque[tuple[int, int]]()
+        self._releases = deque[tuple[int, int]]()
         self._gone_since: float | None = None
         self._stopped = threading.Event()
         self._has_begun = threading.Event()
@@ -98,7 +98,7 @@ class Loader(threading.Thread):
         self._is_known = first is not None
         return first
 
-    def go_on(self, tell: ProgressCallback) -> None:
+    def resume(self, tell: ProgressCallback) -> None:
         """Tells what there is besides what begin() gave, and reads on."""
         self._tell = tell
         self._may_go_on.set()
@@ -108,21 +108,21 @@ class Loader(threading.Thread):
         error: Exception | None = None
         try:
             for _ in self._session.grow():
-                self._let_go()
+                self._evict_released()
                 if not self._may_go_on.is_set():
-                    self._first = self._counted()
+                    self._first = self._count()
                     self._has_begun.set()
                     self._may_go_on.wait()
                     if self._is_known:
                         continue
                 if self._stopped.is_set():
                     return
-                self._say(self._counted())
+                self._announce(self._count())
         except Exception as caught:  # told to the screen, which knows whether there is something to show
             error = caught
         self._has_begun.set()
         self._may_go_on.wait()
-        self._say(ReadingEnd(error))
+        self._announce(ReadingEnd(error))
 
     def stop(self, patience: float) -> None:
         """Ends the reading; waits that many seconds for it at most."""
@@ -132,28 +132,28 @@ class Loader(threading.Thread):
         if self.ident is not None:
             self.join(patience)
 
-    def left(self, before: int) -> None:
+    def release_rows(self, before: int) -> None:
         """Nobody will look at the rows before one any more, but for work that is under way."""
-        self._left.append((before, PENDING_TASKS.now))
+        self._releases.append((before, PENDING_TASKS.next_number))
 
-    def _let_go(self) -> None:
+    def _evict_released(self) -> None:
         """Rows leave that nobody looks at any more."""
         before = 0
-        while self._left and PENDING_TASKS.all_since(self._left[0][1]):
-            before = self._left.popleft()[0]
+        while self._releases and PENDING_TASKS.is_done_before(self._releases[0][1]):
+            before = self._releases.popleft()[0]
         if before:
             self._session.eviction.leave(before)
             malloc.give_back()  # pages over so many rows leave as much free as the rows took
 
-    def _counted(self) -> Growth:
+    def _count(self) -> Growth:
         session, packets = self._session, self._session.packets
         percent = min(100 * packets.position // size, 100) if (size := packets.size) else None
         streams = len(session.engine.streams)
         counted = Growth(len(session.rows), streams, packets.counts.packets, len(session.findings), percent)
         leaves = packets.follows or self.memory is not None
-        return self._leaving(counted) if leaves else counted
+        return self._add_eviction(counted) if leaves else counted
 
-    def _leaving(self, counted: Growth) -> Growth:
+    def _add_eviction(self, counted: Growth) -> Growth:
         """The same, and from which row on the rest stays."""
         session, memory = self._session, self.memory
         first = session.eviction.due(None if memory is None else int(EVICTION_SHARE * memory))
@@ -163,7 +163,7 @@ class Loader(threading.Thread):
         is_full = memory is not None and session.eviction.held > memory
         return counted._replace(first=first, pressing=is_late or is_full)
 
-    def _say(self, told: Growth | ReadingEnd) -> None:
+    def _announce(self, told: Growth | ReadingEnd) -> None:
         if not self._stopped.is_set():
             with contextlib.suppress(RuntimeError):  # the program has ended since
                 self._tell(told)

@@ -31,7 +31,7 @@ def render_picture(capture: Path) -> str:
 async def _paint(session: Session, title: str) -> str:
     window = TuiApp(session, StartOptions(title, colours="dark"))
     async with window.run_test(size=SIZE) as pilot:
-        while window.main.ingest.reading:
+        while window.main.ingest.is_reading:
             await pilot.pause(0.01)
         window.main.timeline.select_row(choose_row(session))
         await pilot.pause()

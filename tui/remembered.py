@@ -57,11 +57,11 @@ class SavedState:
 
         Lists and tables are the caller's own. Of what stands in them, what has the wrong type is left out.
         """
-        return _convert(self._things().get(name), default)
+        return _convert(self._load().get(name), default)
 
-    def keep(self, name: str, value: SavedValue) -> None:
+    def set(self, name: str, value: SavedValue) -> None:
         """Remembers a thing. Of a list or a table the first ENTRIES; a text longer than LONGEST, not at all."""
-        bounded, known = _limit_value(value), self._things()
+        bounded, known = _limit_value(value), self._load()
         if bounded is not None and (type(known.get(name)), known.get(name)) != (type(bounded), bounded):
             self._changed[name] = known[name] = bounded
 
@@ -74,7 +74,7 @@ class SavedState:
                 _write(path, _encode_state({**_read_state(path), **changed}))
                 self._changed = {}
 
-    def _things(self) -> dict[str, object]:
+    def _load(self) -> dict[str, object]:
         if self._known is None:
             self._known = {} if self._path is None else _read_state(self._path)
         return self._known

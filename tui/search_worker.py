@@ -41,7 +41,7 @@ class Search:
 
     def __init__(self, sought: Sought, start: int, among: Ints, *, forward: bool) -> None:
         self.sought, self.start, self.among, self.forward = sought, start, among, forward
-        self.stopped = Event()
+        self.is_stopped = Event()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class SearchResult:
     place: find.Place | None = None
 
     @property
-    def went_round(self) -> bool:
+    def has_wrapped(self) -> bool:
         """Whether the search came to the end and went on at the other one."""
         search = self.search
         return self.row is not None and (self.row > search.start) is not search.forward
 
-    def place_in(self, tree: Tree) -> tuple[list[Field], ByteRange] | None:
+    def locate_in(self, tree: Tree) -> tuple[list[Field], ByteRange] | None:
         """The fields around the place, from the outermost to the innermost, and its bytes; None for a row alone."""
         place = self.place
         if place is None:
@@ -79,76 +79,76 @@ class SearchWorker:
     """
 
     def __init__(self, session: Session, readers: RowReaders, worker: BackgroundWorker) -> None:
-        self.words = ""
-        self.found: SearchResult | None = None
-        self.progressed: Callable[[int], object] = lambda percent: None
-        self.ended: Callable[[SearchResult], object] = lambda found: None
+        self.text = ""
+        self.result: SearchResult | None = None
+        self.on_progress: Callable[[int], object] = lambda percent: None
+        self.on_end: Callable[[SearchResult], object] = lambda found: None
         self._session, self._readers, self._worker = session, readers, worker
         self._sought: Sought | None = None
         self._search: Search | None = None
 
     @property
-    def has_aim(self) -> bool:
+    def has_target(self) -> bool:
         """Whether something is sought."""
         return self._sought is not None
 
-    def aim(self, words: str, sought: Sought) -> None:
+    def set_target(self, words: str, sought: Sought) -> None:
         """This is sought from now on; a search for something else ends."""
         self.stop()
-        self.words, self._sought = words, sought
+        self.text, self._sought = words, sought
 
     def start(self, row: int, among: Ints, *, forward: bool) -> None:
         """Searches on from a row, among rows, which rise; the worker posts what comes of it."""
         assert self._sought is not None
         self.stop()
-        self.found = None
+        self.result = None
         self._search = Search(self._sought, row, among, forward=forward)
-        self._worker.ask("find", partial(self._run, self._search), self._take)
+        self._worker.submit("find", partial(self._run, self._search), self._take_result)
 
     def stop(self) -> bool:
         """Ends the search that is under way; whether there was one."""
         search, self._search = self._search, None
-        self._worker.forget("find")
+        self._worker.cancel("find")
         if search is not None:
-            search.stopped.set()
+            search.is_stopped.set()
         return search is not None
 
     def is_searching(self, *, forward: bool) -> bool:
         """Whether a search in that direction is under way."""
         return self._search is not None and self._search.forward is forward
 
-    def found_in(self, row: int) -> SearchResult | None:
+    def get_result_in(self, row: int) -> SearchResult | None:
         """What was found last, if it is in this row; else it is forgotten."""
-        if self.found is not None and self.found.row != row:
-            self.found = None
-        return self.found
+        if self.result is not None and self.result.row != row:
+            self.result = None
+        return self.result
 
-    def _take(self, found: SearchResult) -> None:
+    def _take_result(self, found: SearchResult) -> None:
         """Takes what a search found, if anybody wants it still."""
         if found.search is self._search:
-            self._search, self.found = None, found
-            self.ended(found)
+            self._search, self.result = None, found
+            self.on_end(found)
 
-    def _tell(self, search: Search, percent: int) -> None:
+    def _report_progress(self, search: Search, percent: int) -> None:
         if search is self._search:
-            self.progressed(percent)
+            self.on_progress(percent)
 
     def _run(self, search: Search) -> SearchResult:
         """Searches, in the worker's thread."""
         from analyzer.query import search as find
 
-        reader, _ = self._readers.get()
+        reader, _ = self._readers.get_reader()
         asked, told = 0, time.monotonic()
 
         def is_stopped() -> bool:
             nonlocal asked, told
             now = time.monotonic()
-            if now > told + PROGRESS_INTERVAL and not search.stopped.is_set():
+            if now > told + PROGRESS_INTERVAL and not search.is_stopped.is_set():
                 told = now
                 percent = min(100 * asked // max(len(search.among), 1), 99)
-                self._worker.post(partial(self._tell, search, percent))
+                self._worker.post(partial(self._report_progress, search, percent))
             asked += find.STEP
-            return search.stopped.is_set()
+            return search.is_stopped.is_set()
 
         row = find.find(
             search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped

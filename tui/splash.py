@@ -92,8 +92,8 @@ def paint_splash(session: Session, growth: Growth, opened: StartOptions, remembe
     width, height = shutil.get_terminal_size()
     words = PALETTES[resolve_palette(opened.colours, os.environ)]
     brush = _Brush(words, os.environ)
-    arrangement = Arrangement.recalled(remembered)
-    box = arrangement.laid(width, max(height - TITLE_LINES - FOOTER_LINES, 1), "list")
+    arrangement = Arrangement.load(remembered)
+    box = arrangement.lay_out(width, max(height - TITLE_LINES - FOOTER_LINES, 1), "list")
     screen: dict[int, tuple[Sequence[Span], str]] = dict.fromkeys(range(height), ((), ""))
     screen[0] = [("bar-title", f" {opened.title}")], "bar"
     if "list" in box.panes and height > TITLE_LINES + FOOTER_LINES:
@@ -122,13 +122,13 @@ def _make_lines(
     timeline.flat = remembered.get(FLAT_KEY, False)
     timeline.grow(growth.rows, growth.streams)
     if not timeline.flat:
-        timeline.fold(timeline.window(0, 1)[0].stream, opened=True)
+        timeline.fold(timeline.list_places(0, 1)[0].stream, opened=True)
     cells = CellReader(session)
     listed = RowLines(session, cells, lambda _: False)
-    listed.times.form = choose_format(form, remembered.get(TIME_FORMAT_KEY, ""))
-    columns = listed.columns(width, timeline.rows, timeline.streams if timeline.flat else 0)
-    places = timeline.window(0, height)
-    read = listed.read([ListPlace(-1), *places], columns)
+    listed.times.format = choose_format(form, remembered.get(TIME_FORMAT_KEY, ""))
+    columns = listed.fit_columns(width, timeline.rows, timeline.streams if timeline.flat else 0)
+    places = timeline.list_places(0, height)
+    read = listed.make_lines([ListPlace(-1), *places], columns)
     digits = len(str(timeline.streams - 1))
 
     def line(place: ListPlace) -> Sequence[Span]:
@@ -136,10 +136,10 @@ def _make_lines(
             return read[place.row].spans
         stream = place.stream
         return make_stream_spans(
-            cells.stream(stream, timeline.messages(stream)), digits, opened=timeline.is_open(stream)
+            cells.read_stream(stream, timeline.count_messages(stream)), digits, opened=timeline.is_open(stream)
         )
 
-    return columns.head(), [line(place) for place in places]
+    return columns.make_head(), [line(place) for place in places]
 
 
 class _Brush:

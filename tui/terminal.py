@@ -34,24 +34,24 @@ class PasteFilter:
 
     def __init__(self) -> None:
         self._is_inside = False
-        self._kept = ""
+        self._rest = ""
         """Outside, the last of what was given; inside, what may be the beginning of the end, and was not."""
 
-    def read(self, text: str) -> str:
+    def filter_text(self, text: str) -> str:
         """The next piece."""
         found = ""
         while text:
-            kept, self._kept = self._kept, ""
+            kept, self._rest = self._rest, ""
             mark = END if self._is_inside else START
             part, met, rest = (kept + text).partition(mark)
             if self._is_inside:
                 if not met:
                     size = next(size for size in range(len(END) - 1, -1, -1) if part.endswith(END[:size]))
-                    part, self._kept = part[: len(part) - size], END[:size]
+                    part, self._rest = part[: len(part) - size], END[:size]
                 found += part.replace(ESCAPE, REPLACEMENT) + met
             else:
                 if not met:
-                    self._kept = part[1 - len(START) :]
+                    self._rest = part[1 - len(START) :]
                 found += (part + met)[len(kept) :]
             self._is_inside ^= bool(met)
             text = rest
@@ -74,15 +74,15 @@ class TerminalDriver(LinuxDriver):
                 data = os.read(self.fileno, CHUNK)
                 if not data:
                     break  # the terminal is gone
-                text = pastes.read(decode(data))
+                text = pastes.filter_text(decode(data))
             try:
-                self._tell(parser, text)
+                self._process_text(parser, text)
             except (ValueError, OverflowError):
                 parser = XTermParser(self._debug)  # a number in a key's sequence was none: the old one has ended
         with suppress(EOFError, ParseError):
             list(parser.feed(""))
 
-    def _tell(self, parser: XTermParser, text: str) -> None:
+    def _process_text(self, parser: XTermParser, text: str) -> None:
         """Keys, clicks and pastes; without any text the Escape that nothing has followed."""
         if text:
             for event in parser.feed(text):

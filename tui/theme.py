@@ -95,9 +95,9 @@ class Palette:
         self.styles: dict[str, Style] = {}
         self._added: dict[str, str] = {}
         self.colourless = colourless
-        self.become(name)
+        self.switch_to(name)
 
-    def become(self, name: str) -> None:
+    def switch_to(self, name: str) -> None:
         """Another palette, in the same table: whoever holds it paints in other colours from now on."""
         self.name = resolve_palette(name, os.environ)
         choice = _CHOICES["terminal" if self.colourless else self.name]
@@ -107,19 +107,19 @@ class Palette:
         styles = {name: Style.parse(words or "none") for name, words in words.items()}
         self.styles |= {name: style if name in OVERLAYS else base + style for name, style in styles.items()}
         for name, style in self._added.items():
-            self.styles[name] = self._own(style)
+            self.styles[name] = self._resolve_style(style)
 
-    def add(self, name: str, words: str) -> None:
+    def add_style(self, name: str, words: str) -> None:
         """A style in the words of the configuration, under a name. Raises rich's StyleSyntaxError."""
-        self.styles[name] = self._own(words)
+        self.styles[name] = self._resolve_style(words)
         self._added[name] = words
 
-    def covers(self, name: str) -> bool:
+    def has_background(self, name: str) -> bool:
         """Whether a style that was added has a background of its own."""
         style = self.styles[name]
         return bool(style.reverse) or style.bgcolor != self.styles[""].bgcolor
 
-    def _own(self, words: str) -> Style:
+    def _resolve_style(self, words: str) -> Style:
         """Names of the sixteen colours are the palette's; without colours only attributes are left.
 
         Reverse is the cursor's where there are no colours of ours, so that a rule must not look like it.

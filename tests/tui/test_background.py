@@ -14,26 +14,26 @@ PATIENCE = 30.0
 
 def test_only_what_began_before_is_waited_for() -> None:
     under_way = PendingTasks()
-    assert under_way.all_since(0)
-    first, second = under_way.begin(), under_way.begin()
-    now = under_way.now
-    third = under_way.begin()
-    assert [under_way.all_since(number) for number in (first, second, now)] == [True, False, False]
-    under_way.end(first)
-    assert not under_way.all_since(now)
-    under_way.end(second)
-    assert under_way.all_since(now)
-    under_way.end(third)
-    under_way.end(third)
-    assert under_way.all_since(under_way.now)
+    assert under_way.is_done_before(0)
+    first, second = under_way.begin_task(), under_way.begin_task()
+    now = under_way.next_number
+    third = under_way.begin_task()
+    assert [under_way.is_done_before(number) for number in (first, second, now)] == [True, False, False]
+    under_way.end_task(first)
+    assert not under_way.is_done_before(now)
+    under_way.end_task(second)
+    assert under_way.is_done_before(now)
+    under_way.end_task(third)
+    under_way.end_task(third)
+    assert under_way.is_done_before(under_way.next_number)
 
 
 def replaced(worker: BackgroundWorker) -> None:
-    worker.ask("kind", bool, str)
+    worker.submit("kind", bool, str)
 
 
 def forgotten(worker: BackgroundWorker) -> None:
-    worker.forget("kind")
+    worker.cancel("kind")
 
 
 def stopped(worker: BackgroundWorker) -> None:
@@ -52,18 +52,18 @@ def test_a_wish_ends_in_any_way(end: Callable[[BackgroundWorker], None]) -> None
         posted.set()
 
     worker = BackgroundWorker(post)
-    worker.ask("kind", fails if end is done else bool, str)
-    now = PENDING_TASKS.now
-    assert not PENDING_TASKS.all_since(now)
+    worker.submit("kind", fails if end is done else bool, str)
+    now = PENDING_TASKS.next_number
+    assert not PENDING_TASKS.is_done_before(now)
     end(worker)
     if end is done:
         assert posted.wait(PATIENCE)
         worker.stop()
         worker.join(PATIENCE)
-    assert PENDING_TASKS.all_since(now)
+    assert PENDING_TASKS.is_done_before(now)
     worker.stop()
-    worker.ask("kind", bool, str)  # nobody does it any more
-    assert PENDING_TASKS.all_since(PENDING_TASKS.now)
+    worker.submit("kind", bool, str)  # nobody does it any more
+    assert PENDING_TASKS.is_done_before(PENDING_TASKS.next_number)
 
 
 def fails() -> bool:

@@ -159,7 +159,7 @@ def test_masked_bytes_keep_their_places() -> None:
 
 async def choose(found: Drive, *words: str) -> None:
     """Copies by the words of a kind."""
-    found.main.say("")  # what was said of the copy before
+    found.main.show_message("")  # what was said of the copy before
     await found.press("y")
     assert isinstance(found.window.screen, Chooser)
     await found.press(*" ".join(words), "enter")

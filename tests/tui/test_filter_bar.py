@@ -37,7 +37,7 @@ async def looked(found: Drive) -> None:
     screen = bar(found)
 
     def is_done() -> bool:
-        look, line = screen.seen, screen.line
+        look, line = screen.advice, screen.line
         return look is not None and look[:2] == (line.value, line.cursor_position) and not screen.is_reading
 
     await found.until(is_done)
@@ -196,7 +196,7 @@ def test_names_that_are_still_being_read(monkeypatch: pytest.MonkeyPatch) -> Non
         gate.wait(30)
         return read_field_names()
 
-    monkeypatch.setattr(prompting, "every_name", waiting)
+    monkeypatch.setattr(prompting, "read_field_names", waiting)
 
     async def test(found: Drive) -> None:
         await found.press("slash", *"late")

@@ -19,15 +19,15 @@ ROOT = Path(__file__).parent.parent.parent
 def texts(found: Drive) -> list[str]:
     screen = found.window.screen
     assert isinstance(screen, HelpScreen)
-    return [plain(each.line) for each in screen.pane.said]
+    return [plain(each.line) for each in screen.pane.help_lines]
 
 
 @driven()
 async def test_every_key_command_sign_and_rule_is_there(found: Drive) -> None:
-    await found.until(lambda: found.main.timeline.said.colouring is not None)
+    await found.until(lambda: found.main.timeline.row_lines.colour_rules is not None)
     await found.press("question_mark")
     said = "\n".join(texts(found))
-    assert all(key.help in said and key.shown in said for key in KEYS)
+    assert all(key.help in said and key.label in said for key in KEYS)
     assert all(sign in said and text in said for sign, text in SIGN_HELP)
     assert "latency >= 1s" in said
     assert "slow" in said

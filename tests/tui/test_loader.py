@@ -22,7 +22,7 @@ def test_the_first_rows_are_given_and_the_others_told() -> None:
         loader.join(0.1)
         assert loader.is_alive()
         assert told == []
-        loader.go_on(told.append)
+        loader.resume(told.append)
         loader.join(60)
         *grown, ended = told
         assert isinstance(ended, ReadingEnd)
@@ -73,7 +73,7 @@ def test_what_can_not_be_read_is_told_at_once() -> None:
 
         session.grow = broken  # type: ignore[assignment,method-assign]
         assert loader.begin(60) is None
-        loader.go_on(told.append)
+        loader.resume(told.append)
         loader.join(60)
     (ended,) = told
     assert isinstance(ended, ReadingEnd)

@@ -21,7 +21,7 @@ async def test_all_that_can_be_done_now_is_there_with_its_key(found: Drive) -> N
     screen = found.window.screen
     assert isinstance(screen, Chooser)
     listed = {plain(line): key for line, key in screen.pane.lines}
-    wanted = {key.help: key.shown for key in KEYS if key.where in ("screen", "pane", "list")}
+    wanted = {key.help: key.label for key in KEYS if key.place in ("screen", "pane", "list")}
     del wanted["all commands, to be found by a word"]
     assert listed == wanted
     await found.press("escape", "tab", "ctrl+p", *"unfold everything", "enter")
@@ -37,7 +37,7 @@ async def test_every_command_works_from_there(found: Drive, pane: KeyPlace) -> N
     found.main.bars.panes[pane].focus()
     await found.settle()
     for key in list_commands(found.main):
-        if key.action == ENDS or pane not in ("list", key.where):
+        if key.action == ENDS or pane not in ("list", key.place):
             continue
         found.main.view.select_row(46)
         found.main.bars.panes[pane].focus()

@@ -27,7 +27,7 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "folder" / "tui.json"
     first = SavedState(path)
     for name, value in KEPT.items():
-        first.keep(name, value)
+        first.set(name, value)
         assert first.get(name, type(value)()) == value
     assert not path.parent.exists()
     first.save()
@@ -39,7 +39,7 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
 
 def test_without_a_file_it_is_for_this_run() -> None:
     remembered = SavedState(None)
-    remembered.keep("layout", "beside")
+    remembered.set("layout", "beside")
     remembered.save()
     assert remembered.get("layout", "auto") == "beside"
     assert SavedState().get("layout", "auto") == "auto"
@@ -69,7 +69,7 @@ def test_another_type_is_the_default(stood: object, default: SavedValue, tmp_pat
     remembered = SavedState(path)
     found = remembered.get("name", default)
     assert (type(found), found) == (type(default), default)
-    remembered.keep("name", default)
+    remembered.set("name", default)
     remembered.save()
     assert SavedState(path).get("name", type(default)()) == default
 
@@ -103,7 +103,7 @@ def test_a_file_that_is_none_of_ours_is_as_if_it_were_not_there(data: bytes, tmp
     assert remembered.get("a", "nothing") == "nothing"
     remembered.save()
     assert path.read_bytes() == data + b'"'
-    remembered.keep("a", "something")
+    remembered.set("a", "something")
     remembered.save()
     assert SavedState(path).get("a", "nothing") == "something"
 
@@ -114,7 +114,7 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "file" / "tui.json", tmp_path / "folder", Path("/dev/null/x"), Path("/proc/tui.json")):
         remembered = SavedState(path)
-        remembered.keep("a", remembered.get("a", 0) + 1)
+        remembered.set("a", remembered.get("a", 0) + 1)
         remembered.save()
         assert remembered.get("a", 0) == 1
     assert SavedState(tmp_path / "pipe").get("a", 0) == 0
@@ -126,8 +126,8 @@ def test_two_runs_at_a_time_lose_nothing_of_each_other(tmp_path: Path) -> None:
     path.write_text('{"kept by a newer version": {"deep": [1, null]}, "a": 1}')
     one, other = SavedState(path), SavedState(path)
     assert one.get("a", 0) == other.get("a", 0) == 1
-    one.keep("b", "one")
-    other.keep("c", "other")
+    one.set("b", "one")
+    other.set("c", "other")
     one.save()
     other.save()
     assert json.loads(path.read_text()) == {
@@ -139,10 +139,10 @@ def test_what_did_not_change_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_text('{"a":1}')
     remembered = SavedState(path)
-    remembered.keep("a", 1)
+    remembered.set("a", 1)
     remembered.save()
     assert path.read_text() == '{"a":1}'
-    remembered.keep("a", True)
+    remembered.set("a", True)
     remembered.save()
     assert json.loads(path.read_text()) == {"a": True}
 
@@ -150,11 +150,11 @@ def test_what_did_not_change_is_not_written(tmp_path: Path) -> None:
 def test_it_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     remembered = SavedState(path)
-    remembered.keep("long", "x" * (LONGEST_TEXT + 1))
-    remembered.keep("huge", 1 << 60)
-    remembered.keep("many", [str(number) for number in range(2 * ENTRIES)])
-    remembered.keep("mixed", ["short", "x" * (LONGEST_TEXT + 1), "short too"])
-    remembered.keep("heavy", ["\u4e2d" * LONGEST_TEXT] * ENTRIES)
+    remembered.set("long", "x" * (LONGEST_TEXT + 1))
+    remembered.set("huge", 1 << 60)
+    remembered.set("many", [str(number) for number in range(2 * ENTRIES)])
+    remembered.set("mixed", ["short", "x" * (LONGEST_TEXT + 1), "short too"])
+    remembered.set("heavy", ["\u4e2d" * LONGEST_TEXT] * ENTRIES)
     remembered.save()
     assert path.stat().st_size <= LARGEST_FILE
     again = SavedState(path)

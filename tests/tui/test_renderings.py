@@ -34,10 +34,10 @@ STYLES = Palette("dark", colourless=False).styles
 def said(session: Session, rows: Sequence[int], width: int) -> Iterator[Spans]:
     """All that the main screen says of rows, as the panes and bars ask for it."""
     listed = RowLines(session, CellReader(session), lambda _: False)
-    columns = listed.columns(width, len(session.rows), 1)
+    columns = listed.fit_columns(width, len(session.rows), 1)
     stream = session.rows.cell("stream", rows[0])
     places = [ListPlace(-1), *(ListPlace(stream, row) for row in rows)]
-    yield from (line.spans for line in listed.read(places, columns).values())
+    yield from (line.spans for line in listed.make_lines(places, columns).values())
     for row in rows[::2]:  # an answer says the same texts as its request
         detail = read_detail(session, row, Limits())
         yield detail.title
@@ -45,7 +45,7 @@ def said(session: Session, rows: Sequence[int], width: int) -> Iterator[Spans]:
         outline.fold_all(opened=True)
         for at, (what, _, hidden) in enumerate(outline.lines):
             yield node_line(what, Limits(), hidden) if isinstance(what, Field) else what.line
-            parts = make_status(outline.path(at), None, 0)
+            parts = make_status(outline.get_path(at), None, 0)
             yield [(part.style, part.text) for part in parts]
 
 

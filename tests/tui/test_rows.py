@@ -210,8 +210,8 @@ async def test_delta_is_since_the_line_above(found: Drive) -> None:
     for before, row in islice(pairwise(rows), 20):
         assert abs(seconds(line_of(found, row)) - (int(times[row]) - int(times[before])) / 1e9) < 2e-6
     await found.press("v")
-    assert listed.timeline.at(0).row is None  # type: ignore[union-attr]
-    first = listed.timeline.at(1).row  # type: ignore[union-attr]
+    assert listed.timeline.find_place(0).row is None  # type: ignore[union-attr]
+    first = listed.timeline.find_place(1).row  # type: ignore[union-attr]
     assert first is None or seconds(line_of(found, first)) == 0
 
 
@@ -280,7 +280,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
             "info",
         ]
         await found.press("escape")
-        await found.until(lambda: main.timeline.said.chosen.wanting([20]) == [])  # type: ignore[union-attr]
+        await found.until(lambda: main.timeline.row_lines.custom_columns.wanting([20]) == [])  # type: ignore[union-attr]
         await found.settle()
         assert "V kafka.topic Length Latency Info" in found.text("list-head")
         shown = {row: line_of(found, row) for row in range(30)}
@@ -334,7 +334,7 @@ async def test_what_is_selected_is_seen_on_a_low_terminal(found: Drive) -> None:
 
 def test_remembered_columns_that_mean_nothing_are_left_out() -> None:
     remembered = SavedState()
-    remembered.keep("columns", ["number", "no.such", "client"])
+    remembered.set("columns", ["number", "no.such", "client"])
 
     async def test(found: Drive) -> None:
         assert columns.get_columns(found.main) == ["number", "client"]
@@ -362,9 +362,9 @@ def rules_of(found: Drive) -> dict[int, str]:
     """The style of the operation of each row on the screen."""
     listed = found.main.timeline
     shown: dict[int, str] = {}
-    for line, place in enumerate(listed.timeline.window(listed.top, listed.inner.height), listed.top):
+    for line, place in enumerate(listed.timeline.list_places(listed.top, listed.inner.height), listed.top):
         if place.row is not None:
-            spans = listed.spans(line)
+            spans = listed.get_spans(line)
             shown[place.row] = next((style for style, _ in spans if style.startswith("rule-")), "")
     return shown
 
@@ -372,10 +372,12 @@ def rules_of(found: Drive) -> dict[int, str]:
 async def coloured(found: Drive) -> None:
     """Until all rows on the screen have been asked."""
     listed = found.main.timeline
-    rows = [place.row for place in listed.timeline.window(listed.top, listed.inner.height) if place.row is not None]
-    colours = listed.said.colouring
+    rows = [
+        place.row for place in listed.timeline.list_places(listed.top, listed.inner.height) if place.row is not None
+    ]
+    colours = listed.row_lines.colour_rules
     assert colours is not None
-    await found.until(lambda: set(rows) <= set(colours._kept) and not colours.wanting(rows))
+    await found.until(lambda: set(rows) <= set(colours._matches) and not colours.list_missing(rows))
     await found.settle()
 
 
@@ -383,7 +385,7 @@ async def coloured(found: Drive) -> None:
 async def test_rules_colour_rows_and_have_signs(found: Drive) -> None:
     await found.press("v")
     await coloured(found)
-    rules = {rule.style: rule for rule in found.main.timeline.said.colouring.rules}  # type: ignore[union-attr]
+    rules = {rule.style: rule for rule in found.main.timeline.row_lines.colour_rules.rules}  # type: ignore[union-attr]
     named = {row: rules[style].name for row, style in rules_of(found).items() if style in rules}
     session = found.main.session
     errors = compiled("error").rows(Rows(session), range(len(session.rows))).tolist()
@@ -428,9 +430,9 @@ def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
         await coloured(found)
         assert line_of(found, row)[2] == "h"
         listed = found.main.timeline
-        at = listed.timeline.line_of(listed.place_of(row))
-        assert len(listed.spans(at)) == 1
-        assert len(listed.spans_over(at)) > 1
+        at = listed.timeline.find_line(listed.find_place(row))
+        assert len(listed.get_spans(at)) == 1
+        assert len(listed.get_cursor_spans(at)) > 1
         await found.press("k", "j")
         assert "left out" not in found.status()
 

@@ -198,8 +198,10 @@ def test_the_bytes_of_a_field(tmp_path: Path) -> None:
     async def test(found: Drive) -> None:
         await found.press("ctrl+g", *"47", "enter", "enter", "=")
         tree = found.main.tree_pane
-        nodes = [entry.what for entry in tree.outline.lines]
-        tree.go(next(at for at, node in enumerate(nodes) if isinstance(node, Field) and node.spec.name == "clientId"))
+        nodes = [entry.node for entry in tree.outline.lines]
+        tree.move_cursor(
+            next(at for at, node in enumerate(nodes) if isinstance(node, Field) and node.spec.name == "clientId")
+        )
         await found.press("ctrl+p", *"bytes of this field", "enter")
         await name(found, path)
         await saved(found, "15 bytes written to")

@@ -30,7 +30,7 @@ def splash_of(capture: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("NO_COLOR", raising=False)
     remembered = SavedState()
     for name, value in told.items():
-        remembered.keep(name, value)  # type: ignore[arg-type]
+        remembered.set(name, value)  # type: ignore[arg-type]
     with Session([capture]) as session:
         loader = Loader(session)
         growth = loader.begin(60)

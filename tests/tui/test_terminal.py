@@ -84,4 +84,4 @@ PIECES = {
 @pytest.mark.parametrize(("text", "expected"), PIECES.values(), ids=PIECES)
 def test_no_key_comes_out_of_a_paste(text: str, expected: str, size: int) -> None:
     pastes = PasteFilter()
-    assert "".join(pastes.read(text[at : at + size]) for at in range(0, len(text), size)) == expected
+    assert "".join(pastes.filter_text(text[at : at + size]) for at in range(0, len(text), size)) == expected

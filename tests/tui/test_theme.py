@@ -55,7 +55,7 @@ def test_texts_can_be_read(choice: str) -> None:
 def test_texts_can_be_read_under_the_cursor(choice: str) -> None:
     palette = theme.make_palette(choice)
     for rule in built_in_colors():
-        palette.add(f"rule {rule.name}", rule.style)
+        palette.add_style(f"rule {rule.name}", rule.style)
     names = [name for name in palette.styles if name not in NO_TEXT and not name.startswith(("bar", "head", "tab"))]
     for name, over in product(names, ("cursor", "cursor-off")):
         if name not in palettes.OVERLAYS and name != "highlight":
@@ -68,11 +68,11 @@ def test_the_sixteen_colours_can_be_read(choice: str) -> None:
     front = ["red", "green", "yellow", "blue", "magenta", "cyan", "bright_black"]
     front += [f"bright_{name}" for name in front[:-1]]
     for name in front:
-        palette.add(name, name)
+        palette.add_style(name, name)
         assert contrast(palette.styles[name]) >= LEAST[choice], name
-        assert not palette.covers(name)
-    palette.add("whole", "white on blue")
-    assert palette.covers("whole")
+        assert not palette.has_background(name)
+    palette.add_style("whole", "white on blue")
+    assert palette.has_background("whole")
 
 
 def test_every_palette_has_every_style() -> None:
@@ -85,8 +85,8 @@ def test_in_a_terminal_s_own_colours_the_cursor_is_seen() -> None:
     """A rule that is reversed looks like the cursor, so it does not count where the cursor is: it covers its line."""
     palette = theme.make_palette("terminal")
     for words, covers in (("red", False), ("reverse", True), ("bold on red", True), ("underline", False)):
-        palette.add("rule", words)
-        assert palette.covers("rule") is covers, words
+        palette.add_style("rule", words)
+        assert palette.has_background("rule") is covers, words
         if not covers:
             assert (palette.styles["rule"] + palette.styles["cursor"]).reverse
             assert palette.styles["rule"] + palette.styles["cursor"] != palette.styles["rule"]
@@ -95,14 +95,14 @@ def test_in_a_terminal_s_own_colours_the_cursor_is_seen() -> None:
 def test_without_colours_attributes_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     palette = theme.make_palette("light")
-    palette.add("rule", "bold red on #00ff00 reverse")
+    palette.add_style("rule", "bold red on #00ff00 reverse")
     assert all(style.color is None and style.bgcolor is None for style in palette.styles.values())
     assert palette.styles["rule"].bold
     assert not palette.styles["rule"].reverse
     assert palette.styles["cursor"].reverse
     assert palette.styles["cursor-off"] != palette.styles[""]
     assert palette.theme.ansi
-    palette.become("contrast")
+    palette.switch_to("contrast")
     assert palette.styles["rule"].color is None
 
 

@@ -97,7 +97,7 @@ while head := sys.stdin.buffer.read(5):
 def test_copy_and_paste_and_links_that_lead_nowhere(browser: str) -> None:
     async def look(session: ClientSession, pages: PageServer) -> None:
         async with tab(browser) as page:
-            await page.visit(pages.gate.ticket())
+            await page.visit(pages.gate.create_ticket())
             await page.wait("to be clicked")
             await page.press("y")
             await page.wait("goty")

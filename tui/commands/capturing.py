@@ -24,31 +24,33 @@ NOT_LIVE = "this is no live capture: sniff begins one"
 
 def toggle_pause(main: MainScreen) -> None:
     """The list stands still while reading goes on; or it takes over what has come."""
-    if not main.ingest.reading:
-        main.say("nothing comes any more: all is in the list", "bar-warning")
+    if not main.ingest.is_reading:
+        main.show_message("nothing comes any more: all is in the list", "bar-warning")
         return
-    main.ingest.pause()
-    main.say("the list stands still; what comes is captured and read: Z shows it" if main.ingest.paused else "")
+    main.ingest.toggle_pause()
+    main.show_message(
+        "the list stands still; what comes is captured and read: Z shows it" if main.ingest.is_paused else ""
+    )
 
 
 def stop_capture(main: MainScreen) -> None:
     """Stops the capture, or begins another when it has stopped."""
     live = main.ingest.live
     if live is None:
-        main.say(NOT_LIVE, "bar-warning")
+        main.show_message(NOT_LIVE, "bar-warning")
     elif live.state == "stopped":
         restart_capture(main)
     else:
         live.stop()
-        main.ingest.say_title()
-        main.say("capturing stops; what has been captured is still read")
+        main.ingest.show_title()
+        main.show_message("capturing stops; what has been captured is still read")
 
 
 def restart_capture(main: MainScreen) -> None:
     """Begins another capture in the place of this one."""
     live = main.ingest.live
     if live is None:
-        main.say(NOT_LIVE, "bar-warning")
+        main.show_message(NOT_LIVE, "bar-warning")
     else:
         found = live
         _unless_lost(main, "R,ctrl+r,E,ctrl+e", "begin anew", lambda: _begin(main, found))
@@ -74,7 +76,7 @@ def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], objec
         ("save them first", lambda: save_packets(main)),
         ("go on", lambda: None),
     ]
-    main.open(ConfirmDialog(main.palette, title, choices, keys), lambda chosen: chosen())
+    main.open_dialog(ConfirmDialog(main.palette, title, choices, keys), lambda chosen: chosen())
 
 
 def _begin(main: MainScreen, live: LiveCapture) -> None:
@@ -86,22 +88,24 @@ def _begin(main: MainScreen, live: LiveCapture) -> None:
         except UserError as error:
             return str(error)
 
-    main.say("another capture begins ...")
-    main.background.ask("restart", work, lambda begun: _show(main, begun))
+    main.show_message("another capture begins ...")
+    main.background.submit("restart", work, lambda begun: _show(main, begun))
 
 
 def _show(main: MainScreen, begun: Session | str) -> None:
     if isinstance(begun, str):
-        main.say(begun, "bar-error")
+        main.show_message(begun, "bar-error")
         return
     from analyzer.query.filter import compiled
     from tui.app import TuiApp
 
     window, listed, in_force = main.app, main.timeline.timeline, main.filter.in_force
     assert isinstance(window, TuiApp)
-    fresh = window.begin_anew(begun, None if in_force is None else compiled(in_force.text, main.named), is_live=True)
+    fresh = window.replace_main_screen(
+        begun, None if in_force is None else compiled(in_force.text, main.named), is_live=True
+    )
     fresh.timeline.timeline.flat = listed.flat
-    fresh.call_after_refresh(fresh.say, "another capture has begun")
+    fresh.call_after_refresh(fresh.show_message, "another capture has begun")
 
 
 def save_packets(main: MainScreen) -> None:
@@ -114,7 +118,7 @@ def save_packets(main: MainScreen) -> None:
 
     live = main.ingest.live
     if live is None:
-        main.say("the packets are in a file already: w saves messages", "bar-warning")
+        main.show_message("the packets are in a file already: w saves messages", "bar-warning")
         return
     capture = live
 
@@ -125,7 +129,7 @@ def save_packets(main: MainScreen) -> None:
 
     hint = "all packets captured so far, as pcapng. Enter saves, Esc leaves all as it is"
     question = LineQuestion("the file", hint, find_unused_name("capture", ".pcapng"), read)
-    main.open(LineDialog(main.palette, question), lambda path: _save(main, capture, path))
+    main.open_dialog(LineDialog(main.palette, question), lambda path: _save(main, capture, path))
 
 
 def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
@@ -147,8 +151,8 @@ def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
         text, is_done = done
         if is_done:
             main.ingest.saved = max(main.ingest.saved, captured)
-        main.say(text, "bar" if is_done else "bar-error")
+        main.show_message(text, "bar" if is_done else "bar-error")
 
-    main.say(f"saving to {path} ...")
+    main.show_message(f"saving to {path} ...")
     worker.start()
-    worker.ask("save", work, then)
+    worker.submit("save", work, then)

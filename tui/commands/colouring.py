@@ -19,7 +19,7 @@ def load_rules(main: MainScreen) -> None:
 
         return compile_rules(main.config.colors, main.named)
 
-    main.background.ask("rules", work, lambda found: _take(main, *found))
+    main.background.submit("rules", work, lambda found: _take(main, *found))
 
 
 def _take(main: MainScreen, rules: list[CompiledRule], wrong: list[str]) -> None:
@@ -30,18 +30,18 @@ def _take(main: MainScreen, rules: list[CompiledRule], wrong: list[str]) -> None
     sound: list[CompiledRule] = []
     for rule in rules:
         try:
-            main.palette.add(rule.style, rule.words)
+            main.palette.add_style(rule.style, rule.words)
         except StyleSyntaxError:
             wrong.append(f"the colour rule {rule.name} is left out: {rule.words!r} is no style, such as bold red")
         else:
             sound.append(rule)
     listed = main.timeline
-    listed.said.colouring = ColourRules(main.session, sound)
-    listed.said.colouring.grow(listed.timeline.rows, listed.timeline.first)
-    listed.anew()
+    listed.row_lines.colour_rules = ColourRules(main.session, sound)
+    listed.row_lines.colour_rules.grow(listed.timeline.rows, listed.timeline.first)
+    listed.invalidate()
     if wrong:
         more = f" ({len(wrong) - 1} more are wrong, too)" if len(wrong) > 1 else ""
-        main.say(wrong[0] + more, "bar-warning")
+        main.show_message(wrong[0] + more, "bar-warning")
 
 
 def choose_palette(main: MainScreen) -> None:
@@ -49,11 +49,11 @@ def choose_palette(main: MainScreen) -> None:
     from tui.screens.chooser import Choice, Chooser
 
     if main.palette.colourless:
-        main.say("NO_COLOR is set: there are no colours to choose", "bar-warning")
+        main.show_message("NO_COLOR is set: there are no colours to choose", "bar-warning")
         return
     choices = [Choice((("", title),), name, name) for name, title in TITLES.items()]
     at = list(TITLES).index(main.palette.name)
-    main.open(Chooser(main.palette, "colours", choices, at), lambda name: switch_palette(main, name))
+    main.open_dialog(Chooser(main.palette, "colours", choices, at), lambda name: switch_palette(main, name))
 
 
 def switch_palette(main: MainScreen, name: str) -> None:
@@ -62,13 +62,13 @@ def switch_palette(main: MainScreen, name: str) -> None:
     from tui.widgets.pane import Pane
 
     app, palette = main.app, main.palette
-    palette.become(name)
+    palette.switch_to(name)
     app.register_theme(palette.theme)
     app.ansi_color = palette.theme.ansi
     app.theme = palette.theme.name
     for screen in app.screen_stack:
         for widget in screen.query(PaintedWidget):
             if isinstance(widget, Pane):
-                widget.anew()
+                widget.invalidate()
             else:
                 widget.repaint()

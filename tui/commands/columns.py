@@ -23,21 +23,21 @@ def restore_columns(main: MainScreen) -> None:
             continue
         names.append(name)
     if names:
-        main.timeline.said.chosen = ListColumns(main.session, names, main.limits)
+        main.timeline.row_lines.custom_columns = ListColumns(main.session, names, main.limits)
 
 
 def get_columns(main: MainScreen) -> list[str] | None:
     """The columns by name; None while the list chooses those that fit."""
-    chosen = main.timeline.said.chosen
+    chosen = main.timeline.row_lines.custom_columns
     return None if chosen is None else list(chosen.names)
 
 
 def show_columns(main: MainScreen, names: Sequence[str] | None) -> None:
     """Shows these columns; None or none: those that fit. Raises UserError for a name that means nothing."""
-    main.timeline.said.chosen = ListColumns(main.session, names, main.limits) if names else None
-    main.remembered.keep(COLUMNS_KEY, list(names or ()))
-    main.timeline.anew()
-    main.say_heads()
+    main.timeline.row_lines.custom_columns = ListColumns(main.session, names, main.limits) if names else None
+    main.remembered.set(COLUMNS_KEY, list(names or ()))
+    main.timeline.invalidate()
+    main.show_heads()
 
 
 def add_column(main: MainScreen, name: str) -> None:

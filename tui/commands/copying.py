@@ -39,7 +39,7 @@ class CopyResult(NamedTuple):
 
     text: str
     size: int
-    acting: int
+    control_characters: int
     path: str | None
 
 
@@ -57,7 +57,7 @@ def choose_copy(main: MainScreen) -> None:
     choices = [Choice((("", COPY_FORMATS[name].about),), name, beside.get(name, "")) for name in names]
     title = f"copy of message {found.row + 1}" if found.node is None else f"copy of {safe_text(found.node.spec.name)}"
 
-    main.open(Chooser(main.palette, title, choices), lambda name: copy(main, found, name))
+    main.open_dialog(Chooser(main.palette, title, choices), lambda name: copy(main, found, name))
 
 
 def copy_again(main: MainScreen) -> None:
@@ -68,9 +68,9 @@ def copy_again(main: MainScreen) -> None:
     if found is None:
         return
     if last not in COPY_FORMATS:
-        main.say("nothing has been copied yet: y asks what", "bar-warning")
+        main.show_message("nothing has been copied yet: y asks what", "bar-warning")
     elif last not in list_copy_formats(found):
-        main.say(f"there is no such thing here: {COPY_FORMATS[last].about}", "bar-warning")
+        main.show_message(f"there is no such thing here: {COPY_FORMATS[last].about}", "bar-warning")
     else:
         copy(main, found, last)
 
@@ -80,10 +80,10 @@ def find_subject(main: MainScreen, *, field: bool = False) -> CopySubject | None
     from tui.model.copies import CopySubject
 
     if main.view.detail is None:
-        main.say("no message is selected", "bar-warning")
+        main.show_message("no message is selected", "bar-warning")
         return None
     looks_at_fields = field or main.bars.focused is not main.timeline
-    path = [what for what in main.tree_pane.path() if isinstance(what, Field)] if looks_at_fields else []
+    path = [what for what in main.tree_pane.get_path() if isinstance(what, Field)] if looks_at_fields else []
     return CopySubject(main.session, main.limits, main.view.detail, tuple(path))
 
 
@@ -92,7 +92,7 @@ def copy(main: MainScreen, subject: CopySubject, name: str) -> None:
     from tui.model.copies import COPY_FORMATS
 
     kind = COPY_FORMATS[name]
-    main.remembered.keep(LAST_KEY, name)
+    main.remembered.set(LAST_KEY, name)
     hides = subject.hides or (bool(subject.detail.masks) and (kind.whole or not subject.path))
     copy_text(main, kind.about, lambda: kind.make(subject), hides=hides)
 
@@ -116,14 +116,16 @@ def copy_text(main: MainScreen, about: str, make: Callable[[], str | None], *, h
 
     def then(put: CopyResult | str) -> None:
         if isinstance(put, str):
-            main.say(put, "bar-warning")
+            main.show_message(put, "bar-warning")
             return
         fits = put.size <= LONGEST
         if fits:
             main.app.copy_to_clipboard(put.text)
-        main.say(_describe_result(about, put, fits=fits, hides=hides), "bar" if fits or put.path else "bar-warning")
+        main.show_message(
+            _describe_result(about, put, fits=fits, hides=hides), "bar" if fits or put.path else "bar-warning"
+        )
 
-    main.background.ask("copy", work, then)
+    main.background.submit("copy", work, then)
 
 
 def _describe_result(about: str, put: CopyResult, *, fits: bool, hides: bool) -> str:
@@ -132,6 +134,6 @@ def _describe_result(about: str, put: CopyResult, *, fits: bool, hides: bool) ->
     more = [] if fits else ["too long for a terminal's clipboard"]
     more += [f"{locate_file(COPY_FILE)} cannot be written"] if put.path is None else []
     more += ["secrets are masked"] if hides else []
-    more += [f"{put.acting:,} control characters as they are"] if put.acting else []
+    more += [f"{put.control_characters:,} control characters as they are"] if put.control_characters else []
     where = f" to {' and '.join(to)}" if to else " nowhere"
     return "; ".join((f"copied {about}, {put.size:,} bytes,{where}", *more))

@@ -29,7 +29,7 @@ def choose_protocol(main: MainScreen) -> None:
     """Asks what the selected stream is, or what all of its port are."""
     place = main.timeline.selected
     if place is None:
-        main.say("no stream is selected", "bar-warning")
+        main.show_message("no stream is selected", "bar-warning")
         return
     from dissectors import registry
     from tui.screens.chooser import Choice, Chooser
@@ -45,13 +45,13 @@ def choose_protocol(main: MainScreen) -> None:
         for name in (*registry.names(), NONE)
     ]
 
-    main.open(Chooser(main.palette, "decode as", choices), lambda told: reread_as(main, *told))
+    main.open_dialog(Chooser(main.palette, "decode as", choices), lambda told: reread_as(main, *told))
 
 
 def reread_as(main: MainScreen, where: Where, protocol: str) -> None:
     """Reads the capture anew with this word; says why that cannot be."""
-    if main.session.packets.follows and main.ingest.reading:
-        main.say("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
+    if main.session.packets.follows and main.ingest.is_reading:
+        main.show_message("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
     from analyzer.query.filter import compiled
     from tui.app import TuiApp
@@ -59,12 +59,12 @@ def reread_as(main: MainScreen, where: Where, protocol: str) -> None:
     try:
         session = main.session.again(where, protocol)
     except UserError as error:
-        main.say(str(error), "bar-warning")
+        main.show_message(str(error), "bar-warning")
     else:
         window = main.app
         assert isinstance(window, TuiApp)
         flat, aim, in_force = main.timeline.timeline.flat, _locate_selection(main), main.filter.in_force
-        fresh = window.begin_anew(session, None if in_force is None else compiled(in_force.text, main.named))
+        fresh = window.replace_main_screen(session, None if in_force is None else compiled(in_force.text, main.named))
         fresh.timeline.timeline.flat = flat
         fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{describe_target(where)} is read as {protocol}")
 
@@ -78,11 +78,11 @@ def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -
     listed = main.timeline
     row = None if aim is None else find_row(main.session, listed.timeline.rows, *aim)
     if row is not None and listed.cursor <= 1:
-        if listed.timeline.shows(row):
+        if listed.timeline.is_shown(row):
             main.view.select_row(row)
-        elif not listed.settled:
-            listed.aim = listed.place_of(row)  # the filter has not been asked about it yet
-    main.call_after_refresh(main.say, said)  # after what the selection says
+        elif not listed.is_settled:
+            listed.target = listed.find_place(row)  # the filter has not been asked about it yet
+    main.call_after_refresh(main.show_message, said)  # after what the selection says
 
 
 def _locate_selection(main: MainScreen) -> tuple[int, int, int] | None:

@@ -22,7 +22,7 @@ def show_bug(main: MainScreen) -> None:
     """Offers the report of the selected message's defect."""
     lines = None if main.view.detail is None else make_bug_report(main.session, main.view.detail)
     if lines is None:
-        main.say("no dissector failed at the selected message", "bar-warning")
+        main.show_message("no dissector failed at the selected message", "bar-warning")
     else:
         open_bug_report(main, lines)
 

@@ -24,8 +24,8 @@ def make_scope(main: MainScreen) -> PageScope:
     return PageScope(
         timeline.rows,
         timeline.streams,
-        main.session.ended and not main.ingest.reading and not filtering,
-        timeline.kept,
+        main.session.ended and not main.ingest.is_reading and not filtering,
+        timeline.matches,
         None if filtered is None else filtered.text,
         frozenset(main.timeline.ignored),
         timeline.first,
@@ -52,7 +52,7 @@ def open_packets(main: MainScreen) -> None:
 
     place = main.timeline.selected
     if place is None or place.row is None:
-        main.say("no message is selected", "bar-warning")
+        main.show_message("no message is selected", "bar-warning")
         return
     secrets = main.limits.show_secrets
     page = PacketsPage(main.palette, main.session, place.row, lambda: make_scope(main), show_secrets=secrets)
@@ -65,7 +65,7 @@ def open_conversation(main: MainScreen) -> None:
 
     place = main.timeline.selected
     if place is None:
-        main.say("no message is selected", "bar-warning")
+        main.show_message("no message is selected", "bar-warning")
         return
     page = FollowPage(
         main.palette, main.session, place.stream, place.row, lambda: make_scope(main), main.limits, main.lore
@@ -90,7 +90,7 @@ def open_conversations(main: MainScreen) -> None:
     from tui.model.conversations import CONVERSATION_VIEWS, make_conversation_views
 
     def make(scope: PageScope, work: ViewWork) -> Iterator[Sequence[View]]:
-        streams = None if scope.first or scope.mask() is not None else scope.streams
+        streams = None if scope.first or scope.make_mask() is not None else scope.streams
         return make_conversation_views(main.session, list_rows(scope), work, streams)
 
     _open_views(main, "Conversations", CONVERSATION_VIEWS, make)
@@ -112,5 +112,5 @@ def _open_views(main: MainScreen, title: str, names: Sequence[str], make: MakeVi
 
 def list_rows(scope: PageScope) -> Ints:
     """The rows that count."""
-    mask = scope.mask()
+    mask = scope.make_mask()
     return np.arange(scope.first, scope.rows) if mask is None else scope.first + np.flatnonzero(mask)

@@ -12,7 +12,9 @@ def go_to_partner(main: MainScreen) -> None:
     """Selects the other half of the exchange."""
     row = None if main.view.detail is None else main.view.detail.partner
     if row is None or row >= main.timeline.timeline.rows:
-        main.say("this message has no partner" if main.view.detail else "no message is selected", "bar-warning")
+        main.show_message(
+            "this message has no partner" if main.view.detail else "no message is selected", "bar-warning"
+        )
     else:
         main.view.select_row(row, "its partner, ")
 
@@ -28,7 +30,7 @@ def go_to_number(main: MainScreen) -> None:
         if 1 <= number <= rows:
             main.view.select_row(number - 1)
         else:
-            main.say(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
+            main.show_message(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
 
     main.app.push_screen(NumberDialog(main.timeline.timeline.rows), go)
 
@@ -36,17 +38,17 @@ def go_to_number(main: MainScreen) -> None:
 def go_back(main: MainScreen) -> None:
     """To where one was before the last jump."""
     listed = main.timeline
-    _go_to_row(main, listed.jumps.back(listed.around, listed.timeline.shows), "back")
+    _go_to_row(main, listed.jumps.go_back(listed.current_row, listed.timeline.is_shown), "back")
 
 
 def go_forward(main: MainScreen) -> None:
     """To where one was before going back."""
     listed = main.timeline
-    _go_to_row(main, listed.jumps.forward(listed.around, listed.timeline.shows), "forward")
+    _go_to_row(main, listed.jumps.go_forward(listed.current_row, listed.timeline.is_shown), "forward")
 
 
 def _go_to_row(main: MainScreen, row: int | None, way: str) -> None:
     if row is None:
-        main.say(f"there is nothing to go {way} to", "bar-warning")
+        main.show_message(f"there is nothing to go {way} to", "bar-warning")
     else:
         main.timeline.go_to_row(row)

@@ -16,20 +16,20 @@ COLUMNS, LINES = 3, 1
 
 def cycle_layout(main: MainScreen) -> None:
     """The next layout."""
-    main.desk.rearrange(main.desk.arrangement.next_mode())
-    main.say(f"layout: {MODES[main.desk.arrangement.mode]}")
+    main.pane_area.rearrange(main.pane_area.arrangement.with_next_mode())
+    main.show_message(f"layout: {MODES[main.pane_area.arrangement.mode]}")
 
 
 def toggle_zoom(main: MainScreen) -> None:
     """The pane with the focus alone, or all as before."""
-    arrangement = main.desk.arrangement
-    main.desk.rearrange(replace(arrangement, zoomed=not arrangement.zoomed))
+    arrangement = main.pane_area.arrangement
+    main.pane_area.rearrange(replace(arrangement, zoomed=not arrangement.zoomed))
 
 
 def reset_layout(main: MainScreen) -> None:
     """All panes, where they stand if nobody has chosen anything."""
-    main.desk.rearrange(Arrangement())
-    main.say("layout: as it was made")
+    main.pane_area.rearrange(Arrangement())
+    main.show_message("layout: as it was made")
 
 
 def toggle_list(main: MainScreen) -> None:
@@ -48,13 +48,13 @@ def toggle_hex(main: MainScreen) -> None:
 
 
 def _toggle_pane(main: MainScreen, pane: PaneName) -> None:
-    arrangement = main.desk.arrangement
+    arrangement = main.pane_area.arrangement
     shown = pane in arrangement.hidden
-    turned = arrangement.turned(pane, shown=shown)
+    turned = arrangement.with_pane(pane, shown=shown)
     if turned == arrangement:
-        main.say("the last pane stays", "bar-warning")
+        main.show_message("the last pane stays", "bar-warning")
         return
-    main.desk.rearrange(replace(turned, zoomed=False))
+    main.pane_area.rearrange(replace(turned, zoomed=False))
 
 
 def move_divider_right(main: MainScreen) -> None:
@@ -78,9 +78,9 @@ def move_divider_up(main: MainScreen) -> None:
 
 
 def _move_divider(main: MainScreen, by: int, *, upright: bool) -> None:
-    desk = main.desk
-    divider = desk.laid.divider(desk.focused, upright=upright)
+    desk = main.pane_area
+    divider = desk.pane_layout.find_divider(desk.focused, upright=upright)
     if divider is None:
-        main.say(f"there is no divider {'beside' if upright else 'over or under'} this pane", "bar-warning")
+        main.show_message(f"there is no divider {'beside' if upright else 'over or under'} this pane", "bar-warning")
     else:
-        desk.rearrange(desk.arrangement.moved(divider, divider.position + by, desk.area.width))
+        desk.rearrange(desk.arrangement.with_divider_at(divider, divider.position + by, desk.area.width))

@@ -15,18 +15,18 @@ def toggle_mark(main: MainScreen) -> None:
     """Marks the selected message, or takes its mark away."""
     row = find_selected_row(main)
     if row is not None:
-        is_marked = toggle_row(main.timeline.said.marks.marked, row)
-        main.timeline.paint_row(row)
-        main.say(f"message {row + 1} is {'marked' if is_marked else 'no longer marked'}")
+        is_marked = toggle_row(main.timeline.row_lines.marks.marked, row)
+        main.timeline.refresh_row(row)
+        main.show_message(f"message {row + 1} is {'marked' if is_marked else 'no longer marked'}")
 
 
 def clear_marks(main: MainScreen) -> None:
     """No message is marked any more."""
-    marked = main.timeline.said.marks.marked
+    marked = main.timeline.row_lines.marks.marked
     count = len(marked)
     marked.clear()
-    main.timeline.anew()
-    main.say(f"{counted(count, 'mark')} taken away" if count else "no message is marked")
+    main.timeline.invalidate()
+    main.show_message(f"{counted(count, 'mark')} taken away" if count else "no message is marked")
 
 
 def go_to_next_mark(main: MainScreen) -> None:
@@ -41,14 +41,14 @@ def go_to_previous_mark(main: MainScreen) -> None:
 
 def _go_to_mark(main: MainScreen, *, forward: bool) -> None:
     listed = main.timeline
-    marks = listed.said.marks
-    row = marks.next(listed.around, listed.timeline.shows, forward=forward)
+    marks = listed.row_lines.marks
+    row = marks.find_next(listed.current_row, listed.timeline.is_shown, forward=forward)
     if row is not None:
         main.view.select_row(row)
     elif marks.marked:
-        main.say(f"the filter hides what is marked, {counted(len(marks.marked), 'message')}", "bar-warning")
+        main.show_message(f"the filter hides what is marked, {counted(len(marks.marked), 'message')}", "bar-warning")
     else:
-        main.say("no message is marked: m marks one", "bar-warning")
+        main.show_message("no message is marked: m marks one", "bar-warning")
 
 
 def toggle_ignored(main: MainScreen) -> None:
@@ -57,7 +57,7 @@ def toggle_ignored(main: MainScreen) -> None:
     if row is not None:
         is_ignored = toggle_row(main.timeline.ignored, row)
         _refresh_rows(main, row)
-        main.say(f"message {row + 1} is {'ignored: it is not decoded' if is_ignored else 'no longer ignored'}")
+        main.show_message(f"message {row + 1} is {'ignored: it is not decoded' if is_ignored else 'no longer ignored'}")
 
 
 def clear_ignored(main: MainScreen) -> None:
@@ -65,20 +65,20 @@ def clear_ignored(main: MainScreen) -> None:
     count = len(main.timeline.ignored)
     main.timeline.ignored.clear()
     _refresh_rows(main, None)
-    main.say(f"{counted(count, 'message')} no longer ignored" if count else "no message is ignored")
+    main.show_message(f"{counted(count, 'message')} no longer ignored" if count else "no message is ignored")
 
 
 def _refresh_rows(main: MainScreen, row: int | None) -> None:
     if row is None:
-        main.timeline.anew()
-    main.timeline.paint_row(row)
-    main.view.look_again()
+        main.timeline.invalidate()
+    main.timeline.refresh_row(row)
+    main.view.refresh()
 
 
 def find_selected_row(main: MainScreen) -> int | None:
     """The selected row; None where there is none, which is said."""
     place = main.timeline.selected
     if place is None or place.row is None:
-        main.say("no message is selected", "bar-warning")
+        main.show_message("no message is selected", "bar-warning")
         return None
     return place.row

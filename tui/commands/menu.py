@@ -45,7 +45,7 @@ FOR_ROWS = (
 class FilterOffer(NamedTuple):
     """A line of the menu. of: what a filter is about."""
 
-    of: str
+    title: str
     text: str
 
 
@@ -53,7 +53,7 @@ def open_menu(main: MainScreen) -> None:
     """Opens the menu of the field that is selected, or of the row where the list has the focus."""
     place = main.timeline.selected
     if place is None:
-        main.say("nothing is selected", "bar-warning")
+        main.show_message("nothing is selected", "bar-warning")
     elif main.view.detail is None:
         _open_of_stream(main, place.stream)
     elif main.bars.focused is main.timeline:
@@ -78,7 +78,7 @@ def _open_of_row(main: MainScreen, row: int) -> None:
         choices = [*_list_filters(offers), *_list_row_commands(main), *_list_copies(), *_combine_offers(main, offers)]
         _open_choices(main, f"message {row + 1}", choices)
 
-    main.background.ask("menu", lambda: [FilterOffer(*each) for each in filters_of_row(session, row)], then)
+    main.background.submit("menu", lambda: [FilterOffer(*each) for each in filters_of_row(session, row)], then)
 
 
 def _open_of_field(main: MainScreen) -> None:
@@ -88,7 +88,7 @@ def _open_of_field(main: MainScreen) -> None:
     if subject is None:
         return
     if not subject.path:
-        what = main.tree_pane.path()
+        what = main.tree_pane.get_path()
         _open_choices(
             main,
             f"message {subject.row + 1}",
@@ -115,13 +115,13 @@ def _open_of_field(main: MainScreen) -> None:
         ]
         _open_choices(main, name, [*choices, *_list_copies(), *_list_row_commands(main)])
 
-    main.background.ask("menu", work, then)
+    main.background.submit("menu", work, then)
 
 
 def _open_choices(main: MainScreen, title: str, choices: list[Choice[Act]]) -> None:
     from tui.screens.chooser import Chooser
 
-    main.open(Chooser(main.palette, title, choices), lambda act: act(main))
+    main.open_dialog(Chooser(main.palette, title, choices), lambda act: act(main))
 
 
 def _make_choice(text: str, act: Act, beside: str = "") -> Choice[Act]:
@@ -131,7 +131,7 @@ def _make_choice(text: str, act: Act, beside: str = "") -> Choice[Act]:
 
 
 def _list_filters(offers: list[FilterOffer]) -> Iterator[Choice[Act]]:
-    return (_make_filter_choice(f"filter: {offer.of}", offer.text) for offer in offers)
+    return (_make_filter_choice(f"filter: {offer.title}", offer.text) for offer in offers)
 
 
 def _combine_offers(main: MainScreen, offers: list[FilterOffer]) -> Iterator[Choice[Act]]:
@@ -141,9 +141,9 @@ def _combine_offers(main: MainScreen, offers: list[FilterOffer]) -> Iterator[Cho
         for word in ("and", "or", "and not"):
             for offer in (each for each in offers if each.text != in_force):
                 text = f"{_parenthesise(in_force)} {word} {_parenthesise(offer.text)}"
-                yield _make_filter_choice(f"filter: the one in force {word} {offer.of}", text)
+                yield _make_filter_choice(f"filter: the one in force {word} {offer.title}", text)
     for offer in offers:
-        yield _make_filter_choice(f"filter: all but {offer.of}", f"not {_parenthesise(offer.text)}")
+        yield _make_filter_choice(f"filter: all but {offer.title}", f"not {_parenthesise(offer.text)}")
 
 
 def _offer_unequal(text: str | None) -> Iterator[Choice[Act]]:
@@ -169,7 +169,7 @@ def apply_filter(main: MainScreen, text: str) -> None:
     try:
         wanted = compiled(text, main.named)
     except UserError as error:
-        main.say(str(error), "bar-warning")
+        main.show_message(str(error), "bar-warning")
     else:
         main.filter.apply(wanted)
 
@@ -185,9 +185,9 @@ def _add_column(main: MainScreen, name: str) -> None:
     try:
         add_column(main, name)
     except UserError as error:
-        main.say(str(error), "bar-warning")
+        main.show_message(str(error), "bar-warning")
     else:
-        main.say(f"{safe_text(name, LONGEST)} is a column now")
+        main.show_message(f"{safe_text(name, LONGEST)} is a column now")
 
 
 def _list_field_choices(subject: CopySubject) -> Iterator[Choice[Act]]:
@@ -240,4 +240,4 @@ def _list_row_commands(main: MainScreen) -> Iterator[Choice[Act]]:
     for name in FOR_ROWS:
         key = next((key for key in KEYS if key.action == f"do('{name}')"), None)
         if key is not None:
-            yield _make_choice(key.help, methodcaller("action_do", name), key.shown)
+            yield _make_choice(key.help, methodcaller("action_do", name), key.label)

@@ -17,21 +17,21 @@ def open_palette(main: MainScreen) -> None:
     """Opens the list of what can be done now: everywhere, and in the pane that has the focus."""
     from tui.screens.chooser import Choice, Chooser
 
-    choices = [Choice((("", key.help),), key, key.shown) for key in list_commands(main)]
-    main.open(Chooser(main.palette, "commands", choices), lambda key: run_key(main, key))
+    choices = [Choice((("", key.help),), key, key.label) for key in list_commands(main)]
+    main.open_dialog(Chooser(main.palette, "commands", choices), lambda key: run_key(main, key))
 
 
 def list_commands(main: MainScreen) -> Sequence[KeyBinding]:
     """What can be done now, but for what opens this list; what moves the cursor comes last."""
     mine = main.bars.focused_name
     order: dict[KeyPlace, int] = {"screen": 0, mine: 1, "pane": 2}
-    found = [key for key in KEYS if key.where in order and key.action != "do('palette.open_palette')"]
-    return sorted(found, key=lambda key: order[key.where])
+    found = [key for key in KEYS if key.place in order and key.action != "do('palette.open_palette')"]
+    return sorted(found, key=lambda key: order[key.place])
 
 
 def run_key(main: MainScreen, key: KeyBinding) -> None:
     """Does what a key does."""
-    place = main if key.where == "screen" else main.bars.focused
+    place = main if key.place == "screen" else main.bars.focused
     main.call_later(place.run_action, key.action)
 
 
@@ -43,11 +43,11 @@ def open_help(main: MainScreen) -> None:
     def chosen(key: KeyBinding | None) -> None:
         if key is None:
             return
-        pane = main.bars.panes.get(key.where)
+        pane = main.bars.panes.get(key.place)
         if pane is not None:
             pane.focus()
-        if pane is not None or key.where in ("screen", "pane"):
+        if pane is not None or key.place in ("screen", "pane"):
             run_key(main, key)
 
-    colouring = main.timeline.said.colouring
+    colouring = main.timeline.row_lines.colour_rules
     main.app.push_screen(HelpScreen(main.palette, () if colouring is None else colouring.rules), chosen)

@@ -28,7 +28,7 @@ def choose_rows(main: MainScreen) -> None:
     from tui.screens.chooser import Choice, Chooser
 
     if main.filter.in_force is not None and main.filter.in_force.percent is not None:
-        main.say("the filter is still at work: save when it is done, or leave it with Esc", "bar-warning")
+        main.show_message("the filter is still at work: save when it is done, or leave it with Esc", "bar-warning")
         return
     listed, place = main.timeline.timeline, main.timeline.selected
     mine = np.zeros(0, np.int64)
@@ -36,10 +36,12 @@ def choose_rows(main: MainScreen) -> None:
         mine = listed.first + np.flatnonzero(
             main.session.rows.column("stream")[listed.first : listed.rows] == place.stream
         )
-    marks = main.timeline.said.marks
-    found = list_choices(listed.shown, marks.marked, main.timeline.ignored, None if place is None else place.row, mine)
+    marks = main.timeline.row_lines.marks
+    found = list_choices(
+        listed.visible_rows, marks.marked, main.timeline.ignored, None if place is None else place.row, mine
+    )
     if not found and main.ingest.live is None:
-        main.say("there is no message to save", "bar-warning")
+        main.show_message("there is no message to save", "bar-warning")
         return
 
     def chosen(what: ExportChoice | None) -> None:
@@ -49,11 +51,11 @@ def choose_rows(main: MainScreen) -> None:
             _choose_form(main, what)
 
     lines: list[Choice[ExportChoice | None]]
-    lines = [Choice((("", each.about),), each, f"{len(each.rows):,}") for each in found]
+    lines = [Choice((("", each.title),), each, f"{len(each.rows):,}") for each in found]
     if main.ingest.live is not None:
         packets = f"{main.ingest.live.health().captured:,}"
         lines.append(Choice((("", "all packets captured so far (pcapng)"),), None, packets))
-    main.open(Chooser(main.palette, "save", lines), chosen)
+    main.open_dialog(Chooser(main.palette, "save", lines), chosen)
 
 
 def _choose_form(main: MainScreen, what: ExportChoice) -> None:
@@ -61,10 +63,10 @@ def _choose_form(main: MainScreen, what: ExportChoice) -> None:
     from tui.model.exports import list_forms
     from tui.screens.chooser import Choice, Chooser
 
-    names = list_forms(main.session, reading=main.ingest.reading)
+    names = list_forms(main.session, reading=main.ingest.is_reading)
     lines = [Choice((("name", f"{name:<9}"), ("", FORMS[name].about)), name) for name in names]
-    title = f"save {what.about} as" + (" (more forms when all has been read)" if main.ingest.reading else "")
-    main.open(Chooser(main.palette, title, lines), lambda form: _ask_name(main, what, form))
+    title = f"save {what.title} as" + (" (more forms when all has been read)" if main.ingest.is_reading else "")
+    main.open_dialog(Chooser(main.palette, title, lines), lambda form: _ask_name(main, what, form))
 
 
 def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
@@ -84,7 +86,7 @@ def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
     hint = HINT if warned is None else f"{warned}. {HINT}"
     name = "the folder" if FORMS[form].folder else "the file"
     question = LineQuestion(name, hint, exports.suggest_name(what, form), read)
-    main.open(LineDialog(main.palette, question), lambda wanted: _unless_there(main, wanted, what))
+    main.open_dialog(LineDialog(main.palette, question), lambda wanted: _unless_there(main, wanted, what))
 
 
 def _unless_there(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
@@ -94,7 +96,7 @@ def _unless_there(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
     try:
         there = exports.is_existing(wanted)
     except UserError as error:
-        main.say(str(error), "bar-warning")
+        main.show_message(str(error), "bar-warning")
         return
 
     def save() -> None:
@@ -111,7 +113,7 @@ def _ask_whether(main: MainScreen, path: str, yes: Callable[[], None], no: Calla
     from tui.screens.chooser import Choice, Chooser
 
     lines = [Choice((("", "another name"),), no), Choice((("warning", "replace it"),), yes)]
-    main.open(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), lambda act: act())
+    main.open_dialog(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), lambda act: act())
 
 
 def _save(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
@@ -123,17 +125,17 @@ def _save(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
     session, rows = main.session, what.rows
 
     def work(watch: ProgressWatch) -> str:
-        said = exports.write_export(replace(wanted, watch=watch.told), session, rows)
+        said = exports.write_export(replace(wanted, watch=watch.report), session, rows)
         return f"{said} written to {wanted.out}"
 
-    title = f"saving {what.about} as {wanted.form}"
+    title = f"saving {what.title} as {wanted.form}"
     main.app.push_screen(ProgressDialog(main.palette, title, len(rows), work), lambda end: _say_end(main, end))
 
 
 def _say_end(main: MainScreen, end: tuple[str, bool] | None) -> None:
     if end is not None:
         text, bad = end
-        main.say(text, "bar-warning" if bad else "bar")
+        main.show_message(text, "bar-warning" if bad else "bar")
 
 
 def save_selected_field(main: MainScreen) -> None:
@@ -144,7 +146,7 @@ def save_selected_field(main: MainScreen) -> None:
     if subject is not None and subject.path:
         save_field(main, subject)
     elif subject is not None:
-        main.say("no field is selected", "bar-warning")
+        main.show_message("no field is selected", "bar-warning")
 
 
 def save_field(main: MainScreen, subject: CopySubject) -> None:
@@ -158,7 +160,7 @@ def save_field(main: MainScreen, subject: CopySubject) -> None:
     begin, end = node.offset + node.head, node.offset + node.length
     masks = () if main.limits.show_secrets else subject.detail.masks.get(node.source, ())
     if subject.hides or any(first < end and begin < last for first, last in masks):
-        main.say("there is a secret in these bytes: --show-secrets", "bar-warning")
+        main.show_message("there is a secret in these bytes: --show-secrets", "bar-warning")
         return
     data = source[begin:end]
 
@@ -178,7 +180,7 @@ def save_field(main: MainScreen, subject: CopySubject) -> None:
                 return str(error)
             return f"{len(data):,} bytes written to {path}"
 
-        main.background.ask("save", work, main.say)
+        main.background.submit("save", work, main.show_message)
 
     def answered(answer: tuple[str, bool]) -> None:
         path, there = answer
@@ -188,4 +190,4 @@ def save_field(main: MainScreen, subject: CopySubject) -> None:
             write(path, force=False)
 
     hint = f"{len(data):,} bytes of {safe_text(node.spec.name, 40)}. {HINT}"
-    main.open(LineDialog(main.palette, LineQuestion("the file", hint, "field.bin", read)), answered)
+    main.open_dialog(LineDialog(main.palette, LineQuestion("the file", hint, "field.bin", read)), answered)

@@ -24,11 +24,11 @@ FORMAT_TITLES = {
 
 def cycle_time_format(main: MainScreen) -> None:
     """The next format."""
-    times = main.timeline.said.times
-    times.form = FORMAT_ORDER[(FORMAT_ORDER.index(times.form) + 1) % len(FORMAT_ORDER)]
-    main.remembered.keep(TIME_FORMAT_KEY, times.form or "")
+    times = main.timeline.row_lines.times
+    times.format = FORMAT_ORDER[(FORMAT_ORDER.index(times.format) + 1) % len(FORMAT_ORDER)]
+    main.remembered.set(TIME_FORMAT_KEY, times.format or "")
     _refresh_times(main)
-    main.say(f"times: {FORMAT_TITLES[times.form]}")
+    main.show_message(f"times: {FORMAT_TITLES[times.format]}")
 
 
 def toggle_reference(main: MainScreen) -> None:
@@ -36,19 +36,19 @@ def toggle_reference(main: MainScreen) -> None:
     row = find_selected_row(main)
     if row is None:
         return
-    times = main.timeline.said.times
-    said = f"message {row + 1} is {'a time reference' if times.toggle(row) else 'no time reference any more'}"
+    times = main.timeline.row_lines.times
+    said = f"message {row + 1} is {'a time reference' if times.toggle_reference(row) else 'no time reference any more'}"
     _refresh_times(main)
-    main.say(said if times.form == "relative" else f"{said}: relative times count from it, t shows them")
+    main.show_message(said if times.format == "relative" else f"{said}: relative times count from it, t shows them")
 
 
 def clear_references(main: MainScreen) -> None:
     """No message is a reference any more."""
-    main.timeline.said.times.forget()
+    main.timeline.row_lines.times.clear_references()
     _refresh_times(main)
-    main.say("relative times count from the first packet")
+    main.show_message("relative times count from the first packet")
 
 
 def _refresh_times(main: MainScreen) -> None:
-    main.timeline.anew()
-    main.say_heads()
+    main.timeline.invalidate()
+    main.show_heads()

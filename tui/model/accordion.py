@@ -15,7 +15,7 @@ class FoldLine(NamedTuple):
     """A line: `beneath` counts the lines beneath the head from 1; 0 is the head's own."""
 
     head: int
-    beneath: int
+    offset: int
 
 
 class FoldList:
@@ -38,7 +38,7 @@ class FoldList:
         """The heads that are unfolded, rising."""
         return self._unfolded.copy()
 
-    def height(self, head: int) -> int | None:
+    def get_height(self, head: int) -> int | None:
         """The lines beneath a head; None while it is folded."""
         place = bisect_left(self._unfolded, head)
         found = place < len(self._unfolded) and self._unfolded[place] == head
@@ -68,14 +68,14 @@ class FoldList:
         self._beneath -= height
         return height
 
-    def line_of(self, head: int) -> int:
+    def find_line(self, head: int) -> int:
         """The line of a head."""
         place = bisect_left(self._unfolded, head)
         if not place:
             return head
         return self._lines()[place - 1] + self._heights[place - 1] + head - self._unfolded[place - 1]
 
-    def at(self, line: int) -> FoldLine:
+    def locate(self, line: int) -> FoldLine:
         """What a line shows."""
         place = bisect_right(self._lines(), line) - 1
         if place < 0:

@@ -60,8 +60,8 @@ class Divider:
     before: frozenset[PaneName]
     after: frozenset[PaneName]
     sizes: Mapping[str, int]
-    at: int
-    least: tuple[int, int]
+    index: int
+    least_sizes: tuple[int, int]
     joint: int | None = None
 
     @property
@@ -78,7 +78,7 @@ class PaneLayout:
     panes: dict[PaneName, Box] = field(default_factory=dict)
     dividers: list[Divider] = field(default_factory=list)
 
-    def divider(self, pane: PaneName, *, upright: bool) -> Divider | None:
+    def find_divider(self, pane: PaneName, *, upright: bool) -> Divider | None:
         """The one that a pane's size is changed by: behind it, or before it if it is the last."""
         fitting = [divider for divider in self.dividers if divider.upright == upright]
         behind = next((divider for divider in fitting if pane in divider.before), None)
@@ -95,7 +95,7 @@ class Arrangement:
     zoomed: bool = False
 
     @classmethod
-    def recalled(cls, remembered: SavedState) -> Arrangement:
+    def load(cls, remembered: SavedState) -> Arrangement:
         """As it was when the program was last ended."""
         mode, hidden = remembered.get("layout", "auto"), frozenset(filter(_is_name, remembered.get("hidden", [])))
         weights = {name: int(weight) for name, weight in remembered.get("shares", {}).items()}
@@ -105,52 +105,52 @@ class Arrangement:
             hidden if len(hidden) < len(PANES) else frozenset(),
         )
 
-    def keep(self, remembered: SavedState) -> None:
+    def save(self, remembered: SavedState) -> None:
         """Has it recalled the next time, but for the zoom."""
-        remembered.keep("layout", self.mode)
-        remembered.keep("hidden", sorted(self.hidden))
-        remembered.keep("shares", dict(self.shares))
+        remembered.set("layout", self.mode)
+        remembered.set("hidden", sorted(self.hidden))
+        remembered.set("shares", dict(self.shares))
 
     @property
-    def shown(self) -> list[PaneName]:
+    def visible_panes(self) -> list[PaneName]:
         """The panes that are not hidden, in the order in which they get the focus."""
         return [name for name in PANES if name not in self.hidden]
 
-    def next_mode(self) -> Arrangement:
+    def with_next_mode(self) -> Arrangement:
         """The mode behind this one, round the end."""
         modes = list(MODES)
         return replace(self, mode=modes[(modes.index(self.mode) + 1) % len(modes)], zoomed=False)
 
-    def turned(self, pane: PaneName, *, shown: bool) -> Arrangement:
+    def with_pane(self, pane: PaneName, *, shown: bool) -> Arrangement:
         """With a pane shown or hidden; the last one stays."""
         hidden = self.hidden - {pane} if shown else self.hidden | {pane}
         return self if len(hidden) == len(PANES) else replace(self, hidden=hidden)
 
-    def laid(self, width: int, height: int, focus: PaneName) -> PaneLayout:
+    def lay_out(self, width: int, height: int, focus: PaneName) -> PaneLayout:
         """Boxes that cover an area of at least one cell; `focus`: the pane that stands alone if only one does."""
-        part = drop_hidden(self._shape(width), self.hidden)
+        part = drop_hidden(self._choose_shape(width), self.hidden)
         needed = measure_least(part)
         if self.zoomed or needed[0] > width or needed[1] > height:
-            part = self.shown[0] if focus in self.hidden else focus
+            part = self.visible_panes[0] if focus in self.hidden else focus
         found = PaneLayout()
         self._lay(part, Box(0, 0, width, height), found)
         return found
 
-    def moved(self, divider: Divider, to: int, width: int) -> Arrangement:
+    def with_divider_at(self, divider: Divider, to: int, width: int) -> Arrangement:
         """With a divider at another position, as near as its neighbours' least sizes let it; `width`: the area's."""
         names, sizes = list(divider.sizes), list(divider.sizes.values())
-        first, second = divider.at - 1, divider.at
+        first, second = divider.index - 1, divider.index
         both = sizes[first] + sizes[second]
         wanted = sizes[first] + to - divider.position
-        sizes[first] = max(divider.least[0], min(wanted, both - divider.least[1]))
+        sizes[first] = max(divider.least_sizes[0], min(wanted, both - divider.least_sizes[1]))
         sizes[second] = both - sizes[first]
-        group = next(group for group in walk_groups(self._shape(width)) if names[0] in group.parts)
-        before = self._weights(group, width, sum(sizes))
+        group = next(group for group in walk_groups(self._choose_shape(width)) if names[0] in group.parts)
+        before = self._find_weights(group, width, sum(sizes))
         whole = sum(before[name] for name in names)
         shares = {name: max(1, min(weight * sum(sizes) // whole, HEAVIEST)) for name, weight in before.items()}
         return replace(self, shares={**self.shares, **shares, **dict(zip(names, sizes, strict=True))})
 
-    def _shape(self, width: int) -> PaneGroup:
+    def _choose_shape(self, width: int) -> PaneGroup:
         mode = self.mode
         return SHAPES[("beside" if width >= WIDE else "mixed") if mode == "auto" else mode]
 
@@ -167,7 +167,7 @@ class Arrangement:
         upright, parts = group.upright, list(group.parts.values())
         room = (box.width if upright else box.height) - len(parts) + 1
         smallest = [measure_least(part)[0 if upright else 1] for part in parts]
-        sizes = apportion(room, list(self._weights(group, box.width, room).values()), smallest)
+        sizes = apportion(room, list(self._find_weights(group, box.width, room).values()), smallest)
         named = dict(zip(group.parts, sizes, strict=True))
         for at, part in enumerate(parts):
             if at:
@@ -178,7 +178,7 @@ class Arrangement:
         if not upright:
             _mark_joints(found.dividers)
 
-    def _weights(self, group: PaneGroup, width: int, room: int) -> dict[str, int]:
+    def _find_weights(self, group: PaneGroup, width: int, room: int) -> dict[str, int]:
         """Those of a group's parts. width: the area's; room: cells that they share."""
         if all(name in self.shares for name in group.parts):
             return {name: self.shares[name] for name in group.parts}

@@ -45,7 +45,7 @@ class StreamGroups:
         if len(self._waiting) > MOST_PORTIONS:
             self._waiting = [np.concatenate(self._waiting)]
 
-    def leave(self, before: int) -> Ints:
+    def evict(self, before: int) -> Ints:
         """The rows before one leave; how many each stream loses (int64, one for each)."""
         streams = len(self.counts)
         self.first = before = max(self.first, min(before, self.rows))
@@ -68,23 +68,23 @@ class StreamGroups:
         self._waiting = [renumbered[each] for each in self._waiting]
         self.counts, self._starts = self.counts[places], self._starts[places]
 
-    def put_streams(self, places: Ints) -> None:
+    def insert_streams(self, places: Ints) -> None:
         """Streams without a row are put before those at some places, as np.insert does it."""
         self._settle()
         self.counts = np.insert(self.counts, places, 0)
         self._starts = np.cumsum(self.counts) - self.counts
 
-    def row(self, stream: int, rank: int) -> int:
+    def find_row(self, stream: int, rank: int) -> int:
         """The `rank`-th row of a stream, from 0."""
-        return int(self.picked(np.array([stream]), np.array([rank]))[0])
+        return int(self.find_rows(np.array([stream]), np.array([rank]))[0])
 
-    def picked(self, streams: Ints, ranks_: Ints) -> Ints:
+    def find_rows(self, streams: Ints, ranks_: Ints) -> Ints:
         """The same for many at once."""
         self._settle()
         found: Ints = self._order[self._starts[streams] + ranks_].astype(np.int64)
         return found
 
-    def rank(self, stream: int, row: int) -> int:
+    def find_rank(self, stream: int, row: int) -> int:
         """How many rows of the stream come before `row`."""
         self._settle()
         first = int(self._starts[stream])
@@ -127,30 +127,30 @@ class StreamSlots:
     def keep(self, places: Ints) -> None:
         """Only the streams at these places, which rise, keep one."""
         if len(places) < len(self):
-            self._numbers = self.numbers(places)
+            self._numbers = self.get_numbers(places)
 
-    def numbers(self, places: Ints) -> Ints:
+    def get_numbers(self, places: Ints) -> Ints:
         """The streams at some places."""
         return places if self._numbers is None else self._numbers[places]
 
-    def number(self, place: int) -> int:
+    def get_number(self, place: int) -> int:
         """The same of one."""
         return place if self._numbers is None else int(self._numbers[place])
 
-    def places(self, streams: Ints) -> Ints:
+    def find_places(self, streams: Ints) -> Ints:
         """The places of streams that have one."""
         return streams if self._numbers is None else np.searchsorted(self._numbers, streams)
 
-    def place(self, stream: int) -> int | None:
+    def find_place(self, stream: int) -> int | None:
         """The same of one that may have none."""
-        near = self.near(stream)
-        return near if near < len(self) and self.number(near) == stream else None
+        near = self.find_nearest(stream)
+        return near if near < len(self) and self.get_number(near) == stream else None
 
-    def near(self, stream: int) -> int:
+    def find_nearest(self, stream: int) -> int:
         """The place of a stream, or of the next one that has one; `len` behind the last."""
         return min(stream, len(self)) if self._numbers is None else int(np.searchsorted(self._numbers, stream))
 
-    def take_in(self, streams: Ints) -> Ints:
+    def add_streams(self, streams: Ints) -> Ints:
         """These streams have rows. Gives the places before which others, so far without one, were put among them."""
         if self._numbers is None:
             return np.zeros(0, np.int64)

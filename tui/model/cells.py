@@ -58,12 +58,12 @@ class RowCells:
     partner: int | None
     latency: int | None
     state: str
-    said: BodyCells | None
+    body: BodyCells | None
 
     @property
     def sign(self) -> str:
         """One character for what should not be missed: `!` an error, `*` a warning, `%` partial, `?` uncertain."""
-        said = self.said
+        said = self.body
         if said is not None and (said.error or any(severity == "error" for severity, _ in said.findings)):
             return "!"
         if self.state == "partial":
@@ -86,8 +86,8 @@ class StreamCells:
     messages: int
     packets: int
     duration: int
-    kept: int | None = None
-    left: int = 0
+    matches: int | None = None
+    evicted: int = 0
 
 
 class CellReader:
@@ -97,9 +97,9 @@ class CellReader:
         self._session = session
         self._rows = Rows(session)
         self._naming = Naming(session, lore=Lore(session) if lore is None else lore)
-        self._kept: dict[int, BodyCells] = {}
+        self._bodies: dict[int, BodyCells] = {}
 
-    def rows(self, rows: Sequence[int], *, without: Collection[int] = ()) -> list[RowCells]:
+    def read_rows(self, rows: Sequence[int], *, without: Collection[int] = ()) -> list[RowCells]:
         """The cells of rows, in order; short bodies are decoded on the way, but for those of `without`."""
         if not rows:
             return []
@@ -107,37 +107,37 @@ class CellReader:
         columns = self._rows.columns([*INDEX_KEYS, *TIME_KEYS], numbers)
         short = self._session.rows.column("length")[numbers] < LONG
         read = [row for row, fits in zip(rows, short.tolist(), strict=True) if fits and row not in without]
-        self.keep({row: self._kept[row] for row in rows if row in self._kept} | self.decode(read))
-        columns.append([self._kept.get(row) for row in rows])
+        self.cache_bodies({row: self._bodies[row] for row in rows if row in self._bodies} | self.decode_bodies(read))
+        columns.append([self._bodies.get(row) for row in rows])
         return [RowCells(*cells) for cells in zip(*columns, strict=True)]
 
-    def stream_of(self, row: int) -> int:
+    def find_stream(self, row: int) -> int:
         """The stream of a row."""
         return self._session.rows.cell("stream", row)
 
-    def wanting(self, rows: Iterable[int]) -> list[int]:
+    def list_missing(self, rows: Iterable[int]) -> list[int]:
         """Those of `rows` whose bodies have not been decoded."""
-        return [row for row in rows if row not in self._kept]
+        return [row for row in rows if row not in self._bodies]
 
-    def decode(self, rows: Sequence[int]) -> dict[int, BodyCells]:
+    def decode_bodies(self, rows: Sequence[int]) -> dict[int, BodyCells]:
         """What the bodies of rows say, of those that are not kept. Changes nothing."""
-        wanted = np.array(self.wanting(rows), np.int64)
+        wanted = np.array(self.list_missing(rows), np.int64)
         found = self._rows.objects(BODY_KEYS, wanted, self._naming.named) if len(wanted) else ()
         return {row: _make_body_cells(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
 
-    def keep(self, said: Mapping[int, BodyCells]) -> None:
+    def cache_bodies(self, said: Mapping[int, BodyCells]) -> None:
         """Keeps what was decoded, and lets go of what was not looked at for longest."""
         for row in said:
-            self._kept.pop(row, None)
-        self._kept |= said
-        while len(self._kept) > KEPT_BODIES:
-            del self._kept[next(iter(self._kept))]
+            self._bodies.pop(row, None)
+        self._bodies |= said
+        while len(self._bodies) > KEPT_BODIES:
+            del self._bodies[next(iter(self._bodies))]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Bodies are decoded again when they are looked at: names have been learned."""
-        self._kept.clear()
+        self._bodies.clear()
 
-    def stream(self, stream: int, messages: int, kept: int | None = None, left: int = 0) -> StreamCells:
+    def read_stream(self, stream: int, messages: int, kept: int | None = None, left: int = 0) -> StreamCells:
         """A stream's own line; `messages` as far as they were announced; `kept`: those that a filter keeps; `left`:
         those that are not there any more.
         """
@@ -148,7 +148,7 @@ class CellReader:
             stream,
             session.hosts.beside(name_endpoint(session, stream, 0)),
             session.hosts.beside(name_endpoint(session, stream, 1)),
-            self._nameless(stream, messages) if dissector is None else dissector.name,
+            self._name_unknown(stream, messages) if dissector is None else dissector.name,
             messages,
             cell("packets", stream),
             cell("end", stream) - cell("begin", stream),
@@ -156,7 +156,7 @@ class CellReader:
             left,
         )
 
-    def _nameless(self, stream: int, messages: int) -> str:
+    def _name_unknown(self, stream: int, messages: int) -> str:
         """What is said in place of a protocol: a SYN that was answered by RST is a connection that was refused."""
         cell = self._session.engine.streams.cell
         server = 1 - max(cell("client", stream), 0)

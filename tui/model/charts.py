@@ -44,25 +44,25 @@ class Chart:
     style: str = "name"
 
     @property
-    def most(self) -> float:
+    def maximum(self) -> float:
         """The greatest value."""
         return max(self.values, default=0)
 
     @property
-    def beside(self) -> int:
+    def margin(self) -> int:
         """Cells at the left of the columns."""
-        return len(self.show(self.most)) + 1
+        return len(self.show(self.maximum)) + 1
 
-    def cells(self, width: int, beside: int = 0) -> ChartCells:
+    def divide_width(self, width: int, beside: int = 0) -> ChartCells:
         """The cells of the columns in a line of `width`, with `beside` at their left, or as many as labels need."""
-        return ChartCells(len(self.values), max(width - max(beside, self.beside), 1))
+        return ChartCells(len(self.values), max(width - max(beside, self.margin), 1))
 
-    def lines(self, width: int, height: int, selected: int | None = None, beside: int = 0) -> list[Line]:
+    def draw(self, width: int, height: int, selected: int | None = None, beside: int = 0) -> list[Line]:
         """The title and `height` lines of columns; the interval `selected` is told by its style."""
-        cells, most, beside = self.cells(width, beside), self.most, max(beside, self.beside)
-        tall = [max(self.values[first:end]) for first, end in map(cells.part, range(cells.count))]
+        cells, most, beside = self.divide_width(width, beside), self.maximum, max(beside, self.margin)
+        tall = [max(self.values[first:end]) for first, end in map(cells.get_intervals, range(cells.count))]
         steps = [max(ceil(value * STEPS * height / most - _ALMOST), 1) if value > 0 else 0 for value in tall]
-        here = (0, 0) if selected is None else cells.of(selected)
+        here = (0, 0) if selected is None else cells.get_cells(selected)
         found: list[Line] = [(("title", self.title), ("dim", f"  {self.show(most)} at most"))]
         for line in range(height):
             floor = STEPS * (height - 1 - line)
@@ -79,12 +79,12 @@ class ChartCells:
     intervals: int
     count: int
 
-    def part(self, cell: int) -> tuple[int, int]:
+    def get_intervals(self, cell: int) -> tuple[int, int]:
         """The intervals that a cell stands for, from the first to before the last number."""
         first = cell * self.intervals // self.count
         return first, max((cell + 1) * self.intervals // self.count, first + 1)
 
-    def of(self, interval: int) -> tuple[int, int]:
+    def get_cells(self, interval: int) -> tuple[int, int]:
         """The cells of an interval, in the same way."""
         if self.intervals > self.count:
             cell = ((interval + 1) * self.count - 1) // self.intervals
@@ -95,7 +95,7 @@ class ChartCells:
 
 def draw_axis(cells: ChartCells, beside: int, ends: tuple[str, str], selected: int | None, said: str) -> list[Line]:
     """What stands beneath the columns: where the selected one is, when they begin and end, and what is said of it."""
-    here = (0, 0) if selected is None else cells.of(selected)
+    here = (0, 0) if selected is None else cells.get_cells(selected)
     middle = (here[0] + here[1]) // 2
     marks = FLOOR * cells.count
     if selected is not None:

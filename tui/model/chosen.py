@@ -84,52 +84,52 @@ class ListColumns:
         self.widths = [len(safe_text(column.title, WIDEST_COLUMN)) for column in self.columns]
         self._session = session
         self._shape = Joined(Limits(MOST_BYTES, MOST_VALUES, show_secrets=limits.show_secrets), labels=True)
-        self._cheap = [key for key in keys.names if key not in CELL_KEYS and not _is_expensive(keys, key)]
-        self._dear = [key for key in keys.names if _is_expensive(keys, key)]
+        self._index_keys = [key for key in keys.names if key not in CELL_KEYS and not _is_expensive(keys, key)]
+        self._body_keys = [key for key in keys.names if _is_expensive(keys, key)]
         self._paths = keys.paths
-        self._kept: dict[int, tuple[str, ...]] = {}
+        self._fields: dict[int, tuple[str, ...]] = {}
         self.edition = 0
         """Rises when what was read is forgotten: what was read before is not taken any more."""
-        self.forget()
+        self.clear()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Fields are read again when they are looked at: names have been learned."""
         self.edition += 1
-        self._kept.clear()
-        self._here, self._there = self._reader(self._cheap), self._reader(self._dear)
+        self._fields.clear()
+        self._index_reader, self._body_reader = self._make_reader(self._index_keys), self._make_reader(self._body_keys)
 
-    def _reader(self, keys: Iterable[str]) -> AskedRows:
+    def _make_reader(self, keys: Iterable[str]) -> AskedRows:
         paths = {key: self._paths[key] for key in keys if key in self._paths}
         return AskedRows(Rows(self._session), paths, self._shape, with_names=True)
 
-    def texts(self, rows: Sequence[int]) -> list[dict[str, str]]:
+    def read_texts(self, rows: Sequence[int]) -> list[dict[str, str]]:
         """What the columns say of rows beyond their cells, as far as it has been read."""
         numbers_ = np.array(rows, np.int64)
-        columns = [self._here.column(key, numbers_).values() for key in self._cheap]
-        found = [dict(zip(self._cheap, map(format_value, row), strict=True)) for row in zip(*columns, strict=True)]
+        columns = [self._index_reader.column(key, numbers_).values() for key in self._index_keys]
+        found = [dict(zip(self._index_keys, map(format_value, row), strict=True)) for row in zip(*columns, strict=True)]
         found = found or [{} for _ in rows]
         for row, texts in zip(rows, found, strict=True):
-            texts.update(zip(self._dear, self._kept.get(row, ()), strict=False))
+            texts.update(zip(self._body_keys, self._fields.get(row, ()), strict=False))
         return found
 
-    def wanting(self, rows: Iterable[int]) -> list[int]:
+    def list_missing(self, rows: Iterable[int]) -> list[int]:
         """Those of `rows` that must be read for their fields."""
-        return [row for row in rows if row not in self._kept] if self._dear else []
+        return [row for row in rows if row not in self._fields] if self._body_keys else []
 
-    def read(self, rows: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    def read_fields(self, rows: Sequence[int]) -> dict[int, tuple[str, ...]]:
         """Reads the fields of rows; changes nothing but the reader, which is the other thread's."""
-        columns = [self._there.column(key, np.array(rows, np.int64)).values() for key in self._dear]
+        columns = [self._body_reader.column(key, np.array(rows, np.int64)).values() for key in self._body_keys]
         return {
             row: tuple(map(format_value, texts)) for row, texts in zip(rows, zip(*columns, strict=True), strict=True)
         }
 
-    def take(self, edition: int, found: Mapping[int, tuple[str, ...]]) -> list[int]:
+    def add_fields(self, edition: int, found: Mapping[int, tuple[str, ...]]) -> list[int]:
         """Keeps what was read; gives the rows that say something else now."""
         if edition != self.edition:
             return []
-        self._kept |= found
-        while len(self._kept) > KEPT_FIELDS:
-            del self._kept[next(iter(self._kept))]
+        self._fields |= found
+        while len(self._fields) > KEPT_FIELDS:
+            del self._fields[next(iter(self._fields))]
         return list(found)
 
     def widen(self, widths: Sequence[int]) -> bool:

@@ -55,13 +55,13 @@ class RuleMatch(NamedTuple):
 
     partner: int | None
     cheap: int | None
-    dear: int | None = None
+    expensive: int | None = None
     is_asked: bool = False
 
     @property
     def rule(self) -> int | None:
         """The rule that counts."""
-        held = [rule for rule in (self.cheap, self.dear) if rule is not None]
+        held = [rule for rule in (self.cheap, self.expensive) if rule is not None]
         return min(held, default=None)
 
 
@@ -100,8 +100,8 @@ class ColourRules:
         self._session = session
         self._reader, self._other_reader = Rows(session), Rows(session)
         self._cheap = [number for number, rule in enumerate(rules) if rule.is_cheap]
-        self._dear = [number for number, rule in enumerate(rules) if not rule.is_cheap]
-        self._kept: dict[int, RuleMatch] = {}
+        self._expensive = [number for number, rule in enumerate(rules) if not rule.is_cheap]
+        self._matches: dict[int, RuleMatch] = {}
         self._protocols: set[int] = set()
         self._rows = self._edition = 0
 
@@ -113,46 +113,48 @@ class ColourRules:
             self._protocols.update(int(each) for each in np.unique(new) if each >= 0)
             if len(self._protocols) > 1:
                 self.has_protocols = True
-                self.forget()
+                self.clear()
 
-    def rules_at(self, partners: Mapping[int, int | None]) -> dict[int, CompiledRule | None]:
+    def find_rules(self, partners: Mapping[int, int | None]) -> dict[int, CompiledRule | None]:
         """The rule of each row, as far as it is known; of rows with their partners."""
-        known = {row: self._kept[row] for row in partners if row in self._kept}
+        known = {row: self._matches[row] for row in partners if row in self._matches}
         new = [row for row, partner in partners.items() if row not in known or known[row].partner != partner]
-        held = self._first(self._cheap, self._reader, sorted(new))
+        held = self._find_first(self._cheap, self._reader, sorted(new))
         known |= {row: RuleMatch(partners[row], held.get(row)) for row in new}
-        self._keep(known)
+        self._cache(known)
         found = ((row, known[row].rule) for row in partners)
         return {row: None if rule is None else self.rules[rule] for row, rule in found}
 
-    def wanting(self, rows: Sequence[int]) -> list[int]:
+    def list_missing(self, rows: Sequence[int]) -> list[int]:
         """Those of `rows` that `ask` should be asked about, of those that rules_at has met."""
-        return [row for row in rows if row in self._kept and not self._kept[row].is_asked] if self._dear else []
+        return (
+            [row for row in rows if row in self._matches and not self._matches[row].is_asked] if self._expensive else []
+        )
 
     @property
     def edition(self) -> int:
         """Rises when what was known has been forgotten: an answer to an earlier question is none any more."""
         return self._edition
 
-    def ask(self, rows: Sequence[int]) -> dict[int, int]:
+    def match_expensive(self, rows: Sequence[int]) -> dict[int, int]:
         """The first dear rule that holds, of those rows that have one; by another thread, of one at a time."""
-        return self._first(self._dear, self._other_reader, sorted(rows))
+        return self._find_first(self._expensive, self._other_reader, sorted(rows))
 
-    def take(self, edition: int, rows: Sequence[int], held: Mapping[int, int]) -> list[int]:
+    def add_matches(self, edition: int, rows: Sequence[int], held: Mapping[int, int]) -> list[int]:
         """Takes an answer of `ask`; gives the rows that have another rule now."""
         if edition != self._edition:
             return []
-        before = {row: self._kept[row] for row in rows if row in self._kept}
-        self._keep({row: known._replace(dear=held.get(row), is_asked=True) for row, known in before.items()})
-        return [row for row, known in before.items() if row in self._kept and self._kept[row].rule != known.rule]
+        before = {row: self._matches[row] for row in rows if row in self._matches}
+        self._cache({row: known._replace(expensive=held.get(row), is_asked=True) for row, known in before.items()})
+        return [row for row, known in before.items() if row in self._matches and self._matches[row].rule != known.rule]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """All is asked again when it is looked at."""
         self._edition += 1
-        self._kept.clear()
+        self._matches.clear()
         self._reader, self._other_reader = Rows(self._session), Rows(self._session)
 
-    def _first(self, numbers: Sequence[int], reader: Rows, rows: Sequence[int]) -> dict[int, int]:
+    def _find_first(self, numbers: Sequence[int], reader: Rows, rows: Sequence[int]) -> dict[int, int]:
         """The first of some rules that holds, for the rows that have one; `rows` rise."""
         left = np.array(rows, np.int64)
         found: dict[int, int] = {}
@@ -167,10 +169,10 @@ class ColourRules:
             left = left[~mask]
         return found
 
-    def _keep(self, known: Mapping[int, RuleMatch]) -> None:
+    def _cache(self, known: Mapping[int, RuleMatch]) -> None:
         """Rows that were looked at last go last."""
         for row in known:
-            self._kept.pop(row, None)
-        self._kept |= known
-        while len(self._kept) > KEPT_MATCHES:
-            del self._kept[next(iter(self._kept))]
+            self._matches.pop(row, None)
+        self._matches |= known
+        while len(self._matches) > KEPT_MATCHES:
+            del self._matches[next(iter(self._matches))]

@@ -92,9 +92,9 @@ class Completions(NamedTuple):
     end: int
     items: Sequence[Completion] = ()
     missing: str | None = None
-    asked_for: bool = False
+    on_request: bool = False
 
-    def moved(self, by: int) -> Completions:
+    def shift(self, by: int) -> Completions:
         """The same in a text of which this is the part from `by` on."""
         return self._replace(begin=self.begin + by, end=self.end + by)
 
@@ -122,7 +122,7 @@ def complete(text: str, cursor: int, known: CompletionSources) -> Completions:
     is_wide = not word and wants.wanted in (Wanted.COMPARISON, Wanted.FIELD)
     missing = _get_sampled_field(wants) if wants.wanted is Wanted.VALUE else None
     return Completions(
-        wants.begin, end, items[:MOST_COMPLETIONS], missing if missing not in known.values else None, asked_for=is_wide
+        wants.begin, end, items[:MOST_COMPLETIONS], missing if missing not in known.values else None, on_request=is_wide
     )
 
 
@@ -191,8 +191,8 @@ def _list_operands(word: str, known: CompletionSources, is_comparison: bool) -> 
         others += [Completion(*each) for each in _BEFORE.items()]
         others += [Completion(f"${name}", text) for name, text in known.named.items() if "." not in name]
     begins = [each for each in others if each.text.lower().startswith(word.lower())] if word else []
-    fields = [] if known.names is None else [Completion(name) for name in known.names.matching(word)]
-    at = 0 if known.names is None else len(known.names.beginning(word)) if word else len(fields)
+    fields = [] if known.names is None else [Completion(name) for name in known.names.find_matching(word)]
+    at = 0 if known.names is None else len(known.names.find_beginning(word)) if word else len(fields)
     return [*fields[:at], *begins, *fields[at:], *(others if not word else ())]
 
 
@@ -220,7 +220,7 @@ def _list_values(wants: Expected, word: str, known: CompletionSources) -> list[C
     field = _find_field(name)
     if name is None or field is None:
         return []
-    found = {each.text: f"in {each.times:,} values" for each in known.values.get(name, ())}
+    found = {each.text: f"in {each.occurrences:,} values" for each in known.values.get(name, ())}
     if word.startswith("r") and is_open_quote(word):
         return []
     possible = possible_values(field)
@@ -244,7 +244,7 @@ def _find_field(name: str | None) -> FieldPath | None:
 
 
 class _Quoted(Scanner):
-    def said(self) -> str:
+    def read_text(self) -> str:
         return self._literal().text
 
 
@@ -253,7 +253,7 @@ def _unquote(word: str) -> str:
     if not word.startswith(QUOTES):
         return word
     closed = word if not is_open_quote(word) else f"{word.rstrip(chr(92))}{word[0]}"
-    return _Quoted(closed).said()
+    return _Quoted(closed).read_text()
 
 
 class TextState(Enum):
@@ -269,12 +269,12 @@ class TextVerdict(NamedTuple):
 
     state: TextState
     why: str = ""
-    where: Span | None = None
+    span: Span | None = None
 
-    def moved(self, by: int) -> TextVerdict:
+    def shift(self, by: int) -> TextVerdict:
         """The same of a text of which this is the part from `by` on."""
-        where = self.where
-        return self if where is None else self._replace(where=Span(where.start + by, where.stop + by))
+        where = self.span
+        return self if where is None else self._replace(span=Span(where.start + by, where.stop + by))
 
 
 def judge_filter(text: str, known: CompletionSources) -> TextVerdict:

@@ -44,12 +44,12 @@ def make_conversation_views(session: Analysis, rows: Ints, work: ViewWork, strea
     reader = Rows(session)
     views: dict[str, View] = {name: TextView(name, NOT_YET) for name in CONVERSATION_VIEWS}
     for with_errors in (False, True):
-        work.what = "errors"
-        study = Study(reader, rows, with_errors=with_errors, looked=work.looked)
+        work.subject = "errors"
+        study = Study(reader, rows, with_errors=with_errors, looked=work.report_progress)
         for view in (_view_connections(study, streams), _view_hosts(study)):
             views[view.name] = view
             yield list(views.values())
-            work.check()
+            work.raise_if_cancelled()
         if not with_errors:
             views[ENDPOINTS] = _view_endpoints(study)
             yield list(views.values())

@@ -70,7 +70,7 @@ class CopyFormat(NamedTuple):
 
     about: str
     make: Callable[[CopySubject], str | None]
-    fits: Callable[[Field], bool] | None = None
+    accepts: Callable[[Field], bool] | None = None
     whole: bool = False
 
 
@@ -131,7 +131,7 @@ class _BytePiece(NamedTuple):
     """Bytes of a source from `at` on; `masks` are spans of the source."""
 
     data: bytes
-    at: int
+    offset: int
     masks: Sequence[Span]
 
 
@@ -159,14 +159,14 @@ def _copy_hex(subject: CopySubject) -> str | None:
 def _clip_masks(piece: _BytePiece) -> Iterator[Span]:
     """The masks, counted from the piece's begin."""
     for first, last in piece.masks:
-        begin, end = max(first - piece.at, 0), min(last - piece.at, len(piece.data))
+        begin, end = max(first - piece.offset, 0), min(last - piece.offset, len(piece.data))
         if begin < end:
             yield begin, end
 
 
 def _copy_dump(subject: CopySubject) -> str | None:
     piece = _cut_piece(subject)
-    data, base = piece.data, piece.at
+    data, base = piece.data, piece.offset
     lines = (
         plain(hexdump_line(base + at, data[at : at + WIDTH], piece.masks, None)) for at in range(0, len(data), WIDTH)
     )
@@ -261,4 +261,6 @@ COPY_FORMATS: Mapping[str, CopyFormat] = {
 def list_copy_formats(subject: CopySubject) -> list[str]:
     """The kinds that may give something, by name."""
     node = subject.node
-    return [name for name, kind in COPY_FORMATS.items() if kind.fits is None or (node is not None and kind.fits(node))]
+    return [
+        name for name, kind in COPY_FORMATS.items() if kind.accepts is None or (node is not None and kind.accepts(node))
+    ]

@@ -30,7 +30,7 @@ SUFFIXES: Mapping[str, str] = {"raw": ".bin", "objects": "", "parquet": ""}
 class ExportChoice(NamedTuple):
     """Rows that can be saved. about: for people. rows: which, rising; name: for the file."""
 
-    about: str
+    title: str
     rows: Ints
     name: str
 

@@ -46,7 +46,7 @@ def make_name_column(
     values: Sequence[Any], title: str, show: Callable[[Any], str] | None = None, rank: int = 0
 ) -> TableColumn:
     """A column of what messages are grouped by."""
-    return TableColumn(title, values, show or format_key, left=True, rank=rank, style="")
+    return TableColumn(title, values, show or format_key, is_name=True, rank=rank, style="")
 
 
 def format_key(value: Any) -> str:

@@ -38,8 +38,8 @@ class FilterResult(NamedTuple):
     """What came of asking `rows`. open: requests among them without an answer. final: nothing comes any more."""
 
     rows: RowPortion
-    kept: Ints
-    open: Ints
+    matches: Ints
+    unanswered: Ints
     final: bool
     seconds: float
 
@@ -50,15 +50,15 @@ class FilterPass:
     def __init__(self, wanted: Filter, session: Analysis, rows: int, start: int, first: int = 0) -> None:
         self.filter = wanted
         self.first, self.rows = first, rows
-        self.kept: Ints = _NONE
-        self.settled = False
+        self.matches: Ints = _NONE
+        self.is_settled = False
         self._session = session
-        self._reads = not all(field.is_cheap for field in wanted.fields)
-        self._low = self._high = max(min(start, rows), first) if self._reads else first
-        self._again: Ints = _NONE
-        self._open: Ints = _NONE
-        self._ended = False
-        self._size = FIRST_PORTION if self._reads else FIRST_COLUMN_PORTION
+        self._reads_bodies = not all(field.is_cheap for field in wanted.fields)
+        self._low = self._high = max(min(start, rows), first) if self._reads_bodies else first
+        self._to_repeat: Ints = _NONE
+        self._unanswered: Ints = _NONE
+        self._has_ended = False
+        self._size = FIRST_PORTION if self._reads_bodies else FIRST_COLUMN_PORTION
 
     @property
     def is_new(self) -> bool:
@@ -66,66 +66,68 @@ class FilterPass:
         return self._low == self._high
 
     @property
-    def left(self) -> int:
+    def rows_left(self) -> int:
         """Rows to be asked."""
-        return self.rows - self.first - (self._high - self._low) + len(self._again)
+        return self.rows - self.first - (self._high - self._low) + len(self._to_repeat)
 
     @property
     def percent(self) -> int:
         """How far it has come, 0 to 100."""
         asked = self._high - self._low
-        return 100 * asked // max(asked + self.left, 1)
+        return 100 * asked // max(asked + self.rows_left, 1)
 
-    def portion(self) -> RowPortion | None:
+    def next_portion(self) -> RowPortion | None:
         """The rows to be asked next; None while there are none."""
         if self._high < self.rows:
             rows = np.arange(self._high, min(self._high + self._size, self.rows))
-            return range(self._high, self._high + self._fitting(rows))
+            return range(self._high, self._high + self._count_fitting(rows))
         if self._low > self.first:
             rows = np.arange(max(self._low - self._size, self.first), self._low)
-            return range(self._low - self._fitting(rows[::-1]), self._low)
-        if len(self._again):
-            rows = self._again[: self._size]
-            return rows[: self._fitting(rows)]
+            return range(self._low - self._count_fitting(rows[::-1]), self._low)
+        if len(self._to_repeat):
+            rows = self._to_repeat[: self._size]
+            return rows[: self._count_fitting(rows)]
         return None
 
-    def _fitting(self, rows: Ints) -> int:
+    def _count_fitting(self, rows: Ints) -> int:
         """How many of them, one at least, are not too many bytes to be read in a moment."""
-        if not self._reads:
+        if not self._reads_bodies:
             return len(rows)
         sizes = np.cumsum(self._session.rows.column("length")[rows], dtype=np.int64)
         return max(int(np.searchsorted(sizes, CHUNK_BYTES, "right")), 1)
 
-    def take(self, verdict: FilterResult) -> None:
+    def add_result(self, verdict: FilterResult) -> None:
         """Takes what came of asking a portion; the next one is as large as this one's pace allows."""
         rows = verdict.rows
         if isinstance(rows, range):
             self._low, self._high = min(self._low, rows.start), max(self._high, rows.stop)
-            first, last = np.searchsorted(self.kept, [rows.start, rows.stop])
-            self.kept = np.concatenate((self.kept[:first], verdict.kept, self.kept[last:]))
+            first, last = np.searchsorted(self.matches, [rows.start, rows.stop])
+            self.matches = np.concatenate((self.matches[:first], verdict.matches, self.matches[last:]))
         else:
-            self._again = np.setdiff1d(self._again, rows, assume_unique=True)
-            self.kept = np.union1d(np.setdiff1d(self.kept, rows, assume_unique=True), verdict.kept)
-        self._open = np.union1d(self._open, verdict.open)
-        self._forget()
-        if self._ended and not verdict.final:
-            self._doubt(np.asarray(rows))
+            self._to_repeat = np.setdiff1d(self._to_repeat, rows, assume_unique=True)
+            self.matches = np.union1d(np.setdiff1d(self.matches, rows, assume_unique=True), verdict.matches)
+        self._unanswered = np.union1d(self._unanswered, verdict.unanswered)
+        self._drop_evicted()
+        if self._has_ended and not verdict.final:
+            self._repeat(np.asarray(rows))
         self._size = max(
             1, min(int(len(rows) * PORTION_SECONDS / max(verdict.seconds, 1e-4)), 4 * self._size, LARGEST_PORTION)
         )
-        self.settled = self.settled or not self.left
+        self.is_settled = self.is_settled or not self.rows_left
 
-    def leave(self, before: int) -> None:
+    def evict(self, before: int) -> None:
         """The rows before one are asked no more."""
         self.first = before
-        self._forget()
-        self.settled = self.settled or not self.left
+        self._drop_evicted()
+        self.is_settled = self.is_settled or not self.rows_left
 
-    def _forget(self) -> None:
+    def _drop_evicted(self) -> None:
         """What is known of rows that have left."""
         first = self.first
         self._low, self._high = max(self._low, first), max(self._high, first)
-        self.kept, self._again, self._open = map(self._since_first, (self.kept, self._again, self._open))
+        self.matches, self._to_repeat, self._unanswered = map(
+            self._since_first, (self.matches, self._to_repeat, self._unanswered)
+        )
 
     def _since_first(self, rows: Ints) -> Ints:
         return rows[np.searchsorted(rows, self.first) :]
@@ -133,17 +135,17 @@ class FilterPass:
     def grow(self, rows: int) -> None:
         """There are so many rows by now; answers may have come in for those that had none."""
         self.rows = rows
-        answered = self._session.rows.column("partner")[self._open] != NULL
-        self._doubt(self._open[answered])
-        self._open = self._open[~answered]
+        answered = self._session.rows.column("partner")[self._unanswered] != NULL
+        self._repeat(self._unanswered[answered])
+        self._unanswered = self._unanswered[~answered]
 
     def end(self) -> None:
         """Nothing comes any more: what was asked before is asked once more."""
-        self._ended = True
-        self._open = _NONE
-        self._doubt(np.arange(self._low, self._high))
+        self._has_ended = True
+        self._unanswered = _NONE
+        self._repeat(np.arange(self._low, self._high))
 
-    def _doubt(self, rows: Ints) -> None:
+    def _repeat(self, rows: Ints) -> None:
         rows = self._since_first(rows)
         if len(rows):
-            self._again = np.union1d(self._again, rows)
+            self._to_repeat = np.union1d(self._to_repeat, rows)

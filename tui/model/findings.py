@@ -41,33 +41,33 @@ class FindingTally:
 
     def __init__(self) -> None:
         self.counts: dict[Kind, int] = {}
-        self.kept: dict[Kind, list[Found]] = {}
+        self.examples: dict[Kind, list[Found]] = {}
 
     def add(self, found: Found) -> None:
         """Counts a finding."""
-        kind = self._known(kind_of(found.finding))
+        kind = self._register_kind(kind_of(found.finding))
         self.counts[kind] += 1
-        kept = self.kept[kind]
+        kept = self.examples[kind]
         if len(kept) < KEPT_FINDINGS:
             kept.append(found)
 
     def merge(self, later: FindingTally) -> None:
         """Counts what was found behind this."""
         for each, count in later.counts.items():
-            kind = self._known(each)
+            kind = self._register_kind(each)
             self.counts[kind] += count
-            kept = self.kept[kind]
-            kept += later.kept[each][: KEPT_FINDINGS - len(kept)]
+            kept = self.examples[kind]
+            kept += later.examples[each][: KEPT_FINDINGS - len(kept)]
 
-    def _known(self, kind: Kind) -> Kind:
+    def _register_kind(self, kind: Kind) -> Kind:
         if kind not in self.counts:
             if kind.error and len(self.counts) >= KINDS:
                 kind = Kind(kind.severity, ERROR_ANSWER, OTHERS)
             self.counts.setdefault(kind, 0)
-            self.kept.setdefault(kind, [])
+            self.examples.setdefault(kind, [])
         return kind
 
-    def by_severity(self) -> dict[Severity, int]:
+    def count_by_severity(self) -> dict[Severity, int]:
         """How many of each severity, the gravest first; those that there are none of are left out."""
         counted = dict.fromkeys(sorted(Severity, reverse=True), 0)
         for kind, count in self.counts.items():
@@ -79,7 +79,7 @@ class FindingPosition(NamedTuple):
     """A line by what it shows, wherever that comes to stand."""
 
     kind: Kind
-    beneath: int
+    offset: int
 
 
 class FindingList:
@@ -90,39 +90,39 @@ class FindingList:
         self.tally = FindingTally()
         self.kinds: list[Kind] = []
         self._chosen: dict[Kind, bool] = {}
-        self.accordion = FoldList()
+        self.fold_list = FoldList()
 
     def merge(self, later: FindingTally) -> None:
         """More was found: kinds have other places."""
         self.tally.merge(later)
         self.kinds = gravest_first(self.tally.counts)
-        self.accordion = FoldList(len(self.kinds))
+        self.fold_list = FoldList(len(self.kinds))
         for head, kind in enumerate(self.kinds):
             if self._chosen.get(kind, self.tally.counts[kind] <= FEW):
-                self.accordion.unfold(head, self._height(kind))
+                self.fold_list.unfold(head, self._count_lines(kind))
 
-    def mark(self, spot: FoldLine | None) -> FindingPosition | None:
+    def get_position(self, spot: FoldLine | None) -> FindingPosition | None:
         """What stands at a spot."""
-        return None if spot is None else FindingPosition(self.kinds[spot.head], spot.beneath)
+        return None if spot is None else FindingPosition(self.kinds[spot.head], spot.offset)
 
-    def spot(self, mark: FindingPosition | None) -> FoldLine | None:
+    def find_line(self, mark: FindingPosition | None) -> FoldLine | None:
         """Where that stands now; the kind's own line where it was folded."""
         if mark is None:
             return None
         head = self.kinds.index(mark.kind)
-        return FoldLine(head, min(mark.beneath, self.accordion.height(head) or 0))
+        return FoldLine(head, min(mark.offset, self.fold_list.get_height(head) or 0))
 
-    def found(self, spot: FoldLine) -> Found | None:
+    def get_finding(self, spot: FoldLine) -> Found | None:
         """The finding of a line; None of a kind's own, and of the one that counts the rest."""
-        kept = self.tally.kept[self.kinds[spot.head]]
-        return kept[spot.beneath - 1] if 0 < spot.beneath <= len(kept) else None
+        kept = self.tally.examples[self.kinds[spot.head]]
+        return kept[spot.offset - 1] if 0 < spot.offset <= len(kept) else None
 
-    def lead(self, spot: FoldLine) -> Lead | None:
+    def find_lead(self, spot: FoldLine) -> Lead | None:
         """See Contents: to the message of a finding, and its place there."""
-        found = self.found(spot)
+        found = self.get_finding(spot)
         return None if found is None or found.row is None else PlaceLead(found.row, partial(_find_place, found.finding))
 
-    def unfolds(self, head: int) -> bool:
+    def can_unfold(self, head: int) -> bool:
         """See Contents: every kind has some."""
         return True
 
@@ -130,14 +130,14 @@ class FindingList:
         """See Contents."""
         kind = self.kinds[head]
         self._chosen[kind] = True
-        return self.accordion.unfold(head, self._height(kind))
+        return self.fold_list.unfold(head, self._count_lines(kind))
 
     def fold(self, head: int) -> int:
         """See Contents."""
         self._chosen[self.kinds[head]] = False
-        return self.accordion.fold(head)
+        return self.fold_list.fold(head)
 
-    def head(self, head: int) -> Line:
+    def make_head(self, head: int) -> Line:
         """See Contents."""
         kind = self.kinds[head]
         severity = kind.severity.name.lower()
@@ -146,10 +146,10 @@ class FindingList:
         count = f"{self.tally.counts[kind]:>{NUMBER},}"
         return ((severity, f"{severity:<8} {kind.code:<{CODE}}"), ("title", count), ("", "  "), (style, said))
 
-    def beneath(self, head: int, at: int) -> Line:
+    def make_child(self, head: int, at: int) -> Line:
         """See Contents."""
         kind = self.kinds[head]
-        kept = self.tally.kept[kind]
+        kept = self.tally.examples[kind]
         if at >= len(kept):
             more = self.tally.counts[kind] - len(kept)
             return (("note", f"{'':{NUMBER}}  and {more:,} more, which are not listed here"),)
@@ -157,15 +157,15 @@ class FindingList:
         text = "" if kind.error and kind.error != OTHERS else safe_text(finding.text, LONGEST)
         if row is None:
             return (("place", f"{'':{NUMBER}}  "), ("", text))
-        return (("place", f"{row + 1:>{NUMBER}}  "), *self._about(row), ("", text))
+        return (("place", f"{row + 1:>{NUMBER}}  "), *self._describe_row(row), ("", text))
 
-    def _about(self, row: int) -> Line:
+    def _describe_row(self, row: int) -> Line:
         rows, names = self._session.rows, self._session.engine.names
         operation = names.text(rows.cell("operation", row)) or "?"
         return (("dim", f"stream {rows.cell('stream', row)}  "), ("name", f"{safe_text(operation, CODE)}  "))
 
-    def _height(self, kind: Kind) -> int:
-        kept = len(self.tally.kept[kind])
+    def _count_lines(self, kind: Kind) -> int:
+        kept = len(self.tally.examples[kind])
         return kept + (self.tally.counts[kind] > kept)
 
 

@@ -31,7 +31,7 @@ class HexRows:
     digits: int
 
     @classmethod
-    def fitting(cls, data: bytes, masks: Iterable[Span], columns: int) -> HexRows:
+    def fit(cls, data: bytes, masks: Iterable[Span], columns: int) -> HexRows:
         """As many bytes on a line as `columns` cells hold."""
         digits = max(4, len(f"{max(len(data) - 1, 0):x}"))
         width = next((width for width in WIDTHS if _count_columns(width, digits) <= columns), WIDTHS[-1])
@@ -42,7 +42,7 @@ class HexRows:
         """How many lines there are."""
         return -(-len(self.data) // self.width)
 
-    def line(self, number: int, highlight: Span | None) -> Line:
+    def make_line(self, number: int, highlight: Span | None) -> Line:
         """One line."""
         at = number * self.width
         end = at + self.width
@@ -50,14 +50,14 @@ class HexRows:
         masks = self.masks[first : bisect_left(self.masks, end, key=lambda span: span[0])]
         return hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits)
 
-    def columns_of(self, index: int) -> tuple[int, int]:
+    def find_columns(self, index: int) -> tuple[int, int]:
         """Where byte `index` of a line stands: the first of its two hex cells, and its character's cell."""
         return self.digits + 2 + _count_hex_cells(index), self._text + index
 
-    def byte_at(self, line: int, column: int) -> int | None:
+    def find_byte(self, line: int, column: int) -> int | None:
         """The offset of the byte under a cell; None where there is none."""
         for index in range(self.width):
-            first, text = self.columns_of(index)
+            first, text = self.find_columns(index)
             if column in (first, first + 1, text):
                 at = line * self.width + index
                 return at if at < len(self.data) else None

@@ -30,18 +30,18 @@ class LatencyView(TableView):
         super().__init__(name, table, conditions, lambda row: FilterLead(conditions[row]))
         self._conditions, self._counts = conditions, counts
         self.foldable, self.opened = conditions, frozenset(conditions[:1])
-        self.said = "" if conditions else "no answer has a request here, so none has a latency"
+        self.text = "" if conditions else "no answer has a request here, so none has a latency"
 
-    def head(self, width: int, state: ViewState) -> ViewHeads:
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
-        return [(INDENT, ""), *super().head(width - len(INDENT), state)] if self._conditions else ()
+        return [(INDENT, ""), *super().make_head(width - len(INDENT), state)] if self._conditions else ()
 
-    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
-        listed = super().lines(width - len(INDENT), state)
+        listed = super().make_lines(width - len(INDENT), state)
         if not isinstance(listed, TableLines) or not self._conditions:
             return listed
-        opened = state.unfolded(self)
+        opened = state.get_opened(self)
         found: list[ViewLine] = []
         for row, item in zip(listed.rows, listed[: len(listed.rows)], strict=True):
             is_open = item.key in opened
@@ -50,7 +50,7 @@ class LatencyView(TableView):
                 found += self._buckets(row, width)
         return [*found, *listed.behind]
 
-    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
+    def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """See View."""
         return next((place for place, item in enumerate(lines) if item.key == key), None)
 

@@ -21,7 +21,7 @@ class RowMarks:
         self.marked: set[int] = set()
         self.ignored: set[int] = set()
 
-    def next(self, row: int, shows: Callable[[int], bool], *, forward: bool) -> int | None:
+    def find_next(self, row: int, shows: Callable[[int], bool], *, forward: bool) -> int | None:
         """The next marked row that is shown, behind `row` or before it, round the end; None where there is none."""
         rows = sorted(self.marked)
         if not forward:
@@ -30,7 +30,7 @@ class RowMarks:
         cut = bisect_right(rows, row)
         return next(filter(shows, (*rows[cut:], *rows[:cut])), None)
 
-    def without_ignored(self, rows: Ints) -> Ints:
+    def drop_ignored(self, rows: Ints) -> Ints:
         """Those of `rows`, which rise, that are not ignored."""
         if not self.ignored or not len(rows):
             return rows
@@ -38,13 +38,13 @@ class RowMarks:
         places = np.minimum(np.searchsorted(rows, ignored), len(rows) - 1)
         return np.delete(rows, places[rows[places] == ignored])
 
-    def leave(self, before: int) -> None:
+    def evict(self, before: int) -> None:
         """The rows before one leave, and their marks with them."""
         for rows in (self.marked, self.ignored):
             rows.difference_update([row for row in rows if row < before])
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """How many there are, for people; nothing where there are none."""
         counted = ((len(self.marked), "marked"), (len(self.ignored), "ignored"))
         return ", ".join(f"{count:,} {what}" for count, what in counted if count)
@@ -70,7 +70,7 @@ class JumpHistory:
         self._rows: list[int] = []
         self._at = 0
 
-    def jumped(self, left: int, to: int) -> None:
+    def add_jump(self, left: int, to: int) -> None:
         """From one row to another, which are different ones."""
         before = self._rows[: self._at]
         if before and before[-1] == left:
@@ -78,11 +78,11 @@ class JumpHistory:
         self._rows = [*before, left, to][-MOST_JUMPS:]
         self._at = len(self._rows) - 1
 
-    def back(self, row: int, shows: Callable[[int], bool]) -> int | None:
+    def go_back(self, row: int, shows: Callable[[int], bool]) -> int | None:
         """The last place before; `row` is where the user is now. None where there is none that is shown."""
         return self._go(row, shows, range(self._at - 1, -1, -1))
 
-    def forward(self, row: int, shows: Callable[[int], bool]) -> int | None:
+    def go_forward(self, row: int, shows: Callable[[int], bool]) -> int | None:
         """The place that was last left by going back."""
         return self._go(row, shows, range(self._at + 1, len(self._rows)))
 

@@ -36,12 +36,12 @@ class FieldNames:
         self._first = first
         self._sorted = sorted(names, key=lambda name: (name not in usual, name in foreign, name.count(".")))
         self._lower = [name.lower() for name in self._sorted]
-        self._said = [_make_search_text(name) for name in self._lower]
+        self._search_texts = [_make_search_text(name) for name in self._lower]
         self._inside: dict[str, dict[str, None]] = {}
         for name in self._sorted:
-            self._enter(name)
+            self._add(name)
 
-    def _enter(self, name: str) -> None:
+    def _add(self, name: str) -> None:
         """Puts a name on its level, and what it is in on theirs."""
         around, dot, _ = name.rpartition(".")
         while dot:
@@ -52,7 +52,7 @@ class FieldNames:
             name = around
             around, dot, _ = name.rpartition(".")
 
-    def inside(self, around: str) -> list[str]:
+    def list_inside(self, around: str) -> list[str]:
         """The names one level inside of another, which may be without its role; of nothing: the first ones."""
         if not around:
             return list(self._first)
@@ -65,27 +65,27 @@ class FieldNames:
                 found.update(dict.fromkeys(map(_drop_role, self._inside.get(with_role, ()))))
         return list(found)
 
-    def beginning(self, word: str) -> list[str]:
+    def find_beginning(self, word: str) -> list[str]:
         """Names of the word's level that begin with it; of the outermost one, the shorter first."""
         lower, around = word.lower(), word.rpartition(".")[0]
-        found = [name for name in self.inside(around) if name.lower().startswith(lower)]
+        found = [name for name in self.list_inside(around) if name.lower().startswith(lower)]
         return found if around or not word else sorted(found, key=len)
 
-    def matching(self, word: str) -> list[str]:
+    def find_matching(self, word: str) -> list[str]:
         """Names for what has been typed of one, the best first; where there are none, names that are nearly that."""
         around, _, last = word.rpartition(".")
-        level, lower = self.inside(around), last.lower()
-        found = dict.fromkeys((*self.beginning(word), *(self.inside(word) if word else ())))
+        level, lower = self.list_inside(around), last.lower()
+        found = dict.fromkeys((*self.find_beginning(word), *(self.list_inside(word) if word else ())))
         found.update(dict.fromkeys(name for name in level if lower in name[len(around) :].lower()))
         if len(lower) >= SHORTEST and len(found) < MOST_NAMES:
-            found.update(dict.fromkeys(self._having(word.lower())))
+            found.update(dict.fromkeys(self._find_containing(word.lower())))
         if not found and last:
             by_last = {name[len(around) + bool(around) :]: name for name in level}
             found = dict.fromkeys(by_last[each] for each in near(last, by_last))
         found.pop(word, None)
         return list(found)[:MOST_NAMES]
 
-    def _having(self, word: str) -> Iterator[str]:
+    def _find_containing(self, word: str) -> Iterator[str]:
         """Names that have a word: one without a dot in the last part or in the operation; one with a dot anywhere, or
         its last part somewhere inside of what is before that. Those whose last part begins with it go first.
         """
@@ -94,7 +94,7 @@ class FieldNames:
             size, inner = len(around) + 1, f"{around}."
             hits = [at for at, n in enumerate(self._lower) if word in n or (n.startswith(inner) and last in n[size:])]
         else:
-            hits = [at for at, said in enumerate(self._said) if word in said]
+            hits = [at for at, said in enumerate(self._search_texts) if word in said]
         begins = [f".{last}" in self._lower[at] for at in hits]
         for wanted in (True, False):
             yield from (self._sorted[at] for at, is_first in zip(hits, begins, strict=True) if is_first is wanted)

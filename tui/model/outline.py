@@ -29,7 +29,7 @@ REMEMBERED = 1024
 class OutlineLine(NamedTuple):
     """A line. `hidden`: below a secret, so that values must not be shown."""
 
-    what: Field | TreeNote
+    node: Field | TreeNote
     depth: int
     hidden: bool
 
@@ -66,36 +66,36 @@ class Outline:
         self._folds = folds
         self._open: set[int] = set()
         self._open_unasked()
-        self.lines = self._shown(self._roots, 0, False)
+        self.lines = self._list_lines(self._roots, 0, False)
 
     def is_open(self, line: int) -> bool:
         """Whether what is below the line's node is shown."""
-        return id(self.lines[line].what) in self._open
+        return id(self.lines[line].node) in self._open
 
     def fold(self, line: int, *, opened: bool) -> None:
         """Shows or hides what is below a line; nothing changes where there is nothing below, or it is so already."""
         entry = self.lines[line]
-        if not entry.what.children or self.is_open(line) == opened:
+        if not entry.node.children or self.is_open(line) == opened:
             return
-        self._folds.choose(self._names(line), opened)
+        self._folds.choose(self._get_names(line), opened)
         if opened:
             self._unfold(line)
         else:
             stop = next((at for at in range(line + 1, len(self.lines)) if self.lines[at].depth <= entry.depth), None)
             del self.lines[line + 1 : stop]
-            self._open.discard(id(entry.what))
+            self._open.discard(id(entry.node))
 
     def fold_all(self, *, opened: bool) -> None:
         """The same for every node."""
         self._folds.choose_all(opened)
         self._open.clear()
-        self.lines = self._shown(self._roots, 0, False, opening=opened)
+        self.lines = self._list_lines(self._roots, 0, False, opening=opened)
 
-    def find(self, what: Field | TreeNote) -> int | None:
+    def find_line(self, what: Field | TreeNote) -> int | None:
         """The line that shows it; None while it is folded away."""
-        return next((at for at, entry in enumerate(self.lines) if entry.what is what), None)
+        return next((at for at, entry in enumerate(self.lines) if entry.node is what), None)
 
-    def parent(self, line: int) -> int | None:
+    def find_parent(self, line: int) -> int | None:
         """The line of the node around a line's."""
         depth = self.lines[line].depth
         return next((at for at in range(line - 1, -1, -1) if self.lines[at].depth < depth), None)
@@ -107,29 +107,29 @@ class Outline:
             first = 0 if found is None else found + 1
             if found is not None and not self.is_open(found):
                 self._unfold(found)
-            found = next((at for at in range(first, len(self.lines)) if self.lines[at].what is node), None)
+            found = next((at for at in range(first, len(self.lines)) if self.lines[at].node is node), None)
             if found is None:
                 return None
         return found
 
-    def path(self, line: int) -> list[Field | TreeNote]:
+    def get_path(self, line: int) -> list[Field | TreeNote]:
         """The node of a line behind those around it, the outermost first."""
         found: list[Field | TreeNote] = []
         at: int | None = line
         while at is not None:
-            found.append(self.lines[at].what)
-            at = self.parent(at)
+            found.append(self.lines[at].node)
+            at = self.find_parent(at)
         return found[::-1]
 
-    def _names(self, line: int) -> NodePath:
-        return tuple(map(_name, self.path(line)))
+    def _get_names(self, line: int) -> NodePath:
+        return tuple(map(_name, self.get_path(line)))
 
     def _unfold(self, line: int) -> None:
         what, depth, hidden = self.lines[line]
         self._open.add(id(what))
-        self.lines[line + 1 : line + 1] = self._shown(what.children, depth + 1, hidden or _hides(what))
+        self.lines[line + 1 : line + 1] = self._list_lines(what.children, depth + 1, hidden or _hides(what))
 
-    def _shown(
+    def _list_lines(
         self, nodes: Iterable[Field | TreeNote], depth: int, hidden: bool, *, opening: bool = False
     ) -> list[OutlineLine]:
         """The lines of nodes and of what is open below them. opening: opens all of it."""

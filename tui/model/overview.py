@@ -42,7 +42,7 @@ class OverviewFacts:
     waiting: Sequence[Waiting]
 
     @classmethod
-    def of(cls, study: Study) -> OverviewFacts:
+    def from_study(cls, study: Study) -> OverviewFacts:
         """Of the rows of a study."""
         rows: Ints = unanswered(study.reader.session, study.rows)
         over_time = [group.figures.messages for group in study.by("time").groups]
@@ -59,18 +59,18 @@ class OverviewView(TextView):
         self._facts, self._others, self._rate = facts, others, rate_name
         self._table = _make_operation_table(facts.groups)
 
-    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
         if not self._facts.total.messages:
             return [ViewLine((("warning", " there is no message to count"),))]
-        found = [*self._amounts(width), *self._troubles(), ViewLine(())]
-        return [*found, *self._of_table(width), ViewLine(()), *self._of_others()]
+        found = [*self._make_amounts(width), *self._make_troubles(), ViewLine(())]
+        return [*found, *self._make_table_lines(width), ViewLine(()), *self._make_view_lines()]
 
-    def head(self, width: int, state: ViewState) -> ViewHeads:
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
         return ()
 
-    def _amounts(self, width: int) -> Iterator[ViewLine]:
+    def _make_amounts(self, width: int) -> Iterator[ViewLine]:
         facts, total = self._facts, self._facts.total
         if facts.first is None or facts.last is None:
             return
@@ -87,7 +87,7 @@ class OverviewView(TextView):
         spark: Line = (*_make_title("over time"), ("name", sparkline(drawn)), ("dim", text))
         yield ViewLine(spark, ViewLead(self._rate), "over time")
 
-    def _troubles(self) -> Iterator[ViewLine]:
+    def _make_troubles(self) -> Iterator[ViewLine]:
         """What failed and what was never answered; that there is none, if so."""
         total = self._facts.total
         if total.errors is None:
@@ -113,14 +113,14 @@ class OverviewView(TextView):
             lead = FilterLead("role == response and not partner")
             yield _make_item("no request seen", f"of {total.orphans:,} answers", lead, "warning")
 
-    def _of_table(self, width: int) -> Iterator[ViewLine]:
+    def _make_table_lines(self, width: int) -> Iterator[ViewLine]:
         state = ViewState()
-        head = "".join(title for title, _ in self._table.head(width - 1, state))
+        head = "".join(title for title, _ in self._table.make_head(width - 1, state))
         yield ViewLine((("head", f" {head}"),))
-        for item in self._table.lines(width - 1, state):
+        for item in self._table.make_lines(width - 1, state):
             yield item._replace(line=(("", " "), *item.line))
 
-    def _of_others(self) -> Iterator[ViewLine]:
+    def _make_view_lines(self) -> Iterator[ViewLine]:
         for name, most in self._others:
             yield ViewLine((*_make_title(name.lower()), ("value", most)), ViewLead(name), name)
 

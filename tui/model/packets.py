@@ -35,9 +35,9 @@ class PacketLines:
         self._arrow = ("name", "> ") if from_client else ("text", "< ")
         self._bytes: dict[int, tuple[HexRows, Span | None]] = {}
         self._wished: set[int] = set()
-        self.accordion = FoldList(1 + len(frames) + len(lost))
+        self.fold_list = FoldList(1 + len(frames) + len(lost))
 
-    def head(self, head: int) -> Line:
+    def make_head(self, head: int) -> Line:
         """See Contents."""
         if not head:
             return HEAD
@@ -57,38 +57,38 @@ class PacketLines:
             ("dim", "" if tcp is None else f"  seq {tcp.seq}  ack {tcp.ack}"),
         )
 
-    def unfolds(self, head: int) -> bool:
+    def can_unfold(self, head: int) -> bool:
         """See Contents: every frame has bytes."""
         return 0 < head <= len(self.frames)
 
     def unfold(self, head: int) -> int:
         """See Contents."""
-        found = self._bytes_of(head - 1)
-        return self.accordion.unfold(head, 1 if found is None else found[0].lines)
+        found = self._get_bytes(head - 1)
+        return self.fold_list.unfold(head, 1 if found is None else found[0].lines)
 
-    def put(self, place: int, data: bytes, masks: Sequence[Span]) -> int:
+    def add_bytes(self, place: int, data: bytes, masks: Sequence[Span]) -> int:
         """The bytes of a frame are there; how many more lines there are now."""
-        rows = HexRows.fitting(data, masks, COLUMNS)
+        rows = HexRows.fit(data, masks, COLUMNS)
         self._wished.discard(place)
         self._bytes[place] = rows, _find_own_bytes(self.frames[place])
         if len(self._bytes) > KEPT_FRAMES:
             del self._bytes[next(iter(self._bytes))]
-        return 0 if self.accordion.height(place + 1) is None else self.accordion.unfold(place + 1, rows.lines)
+        return 0 if self.fold_list.get_height(place + 1) is None else self.fold_list.unfold(place + 1, rows.lines)
 
     def fold(self, head: int) -> int:
         """See Contents."""
-        return self.accordion.fold(head)
+        return self.fold_list.fold(head)
 
-    def beneath(self, head: int, at: int) -> Line:
+    def make_child(self, head: int, at: int) -> Line:
         """See Contents."""
-        found = self._bytes_of(head - 1)
-        return (("dim", "reading ..."),) if found is None else found[0].line(at, found[1])
+        found = self._get_bytes(head - 1)
+        return (("dim", "reading ..."),) if found is None else found[0].make_line(at, found[1])
 
-    def lead(self, spot: FoldLine) -> Lead | None:
+    def find_lead(self, spot: FoldLine) -> Lead | None:
         """See Contents: Enter unfolds."""
         return None
 
-    def _bytes_of(self, place: int) -> tuple[HexRows, Span | None] | None:
+    def _get_bytes(self, place: int) -> tuple[HexRows, Span | None] | None:
         """The bytes of a frame; asks for them where they are not at hand."""
         found = self._bytes.get(place)
         if found is None and place not in self._wished:

@@ -52,13 +52,13 @@ class InputAdvisor:
         self._values: dict[str, Sequence[SampledValue]] = {}
 
     @property
-    def known(self) -> CompletionSources:
+    def sources(self) -> CompletionSources:
         """What has been read by now."""
         return CompletionSources(self._names, self._named, self._values)
 
-    def look(self, text: str, cursor: int) -> InputAdvice:
+    def advise(self, text: str, cursor: int) -> InputAdvice:
         """Looks at a text."""
-        known = self.known
+        known = self.sources
         return InputAdvice(text, cursor, judge_filter(text, known), complete(text, cursor, known))
 
     def read_names(self) -> None:
@@ -88,17 +88,17 @@ class SearchAdvisor(InputAdvisor):
         super().__init__(history, named, sample)
         self._sign, self._read = sign, read
 
-    def look(self, text: str, cursor: int) -> InputAdvice:
+    def advise(self, text: str, cursor: int) -> InputAdvice:
         """See Prompter."""
         before = len(self._sign)
         if text.startswith(self._sign) and cursor >= before:
-            found = super().look(text[before:], cursor - before)
+            found = super().advise(text[before:], cursor - before)
             verdict = (
                 found.verdict
                 if text[before:].strip()
                 else TextVerdict(TextState.BEGUN, "a filter, as in the filter bar")
             )
-            return InputAdvice(text, cursor, verdict.moved(before), found.offers.moved(before))
+            return InputAdvice(text, cursor, verdict.shift(before), found.offers.moved(before))
         verdict = judge_text(lambda: self._read(text))
         if verdict.state is TextState.WRONG and _BEGUN.fullmatch(text):
             verdict = TextVerdict(TextState.BEGUN, verdict.why)
@@ -127,7 +127,7 @@ class InputHistory:
         """A line is opened: nothing has been gone back to."""
         self._at, self._typed = -1, ""
 
-    def older(self, text: str) -> str | None:
+    def go_older(self, text: str) -> str | None:
         """The entry before the one that stands in the line as `text`; None at the end. What stands there is no step."""
         if self._at < 0:
             self._typed = text
@@ -136,7 +136,7 @@ class InputHistory:
             at += 1
         return self._go(at) if at < len(self.entries) else None
 
-    def newer(self) -> str | None:
+    def go_newer(self) -> str | None:
         """The entry after it, at last what was being typed; None behind that."""
         if self._at < 0:
             return None

@@ -31,30 +31,30 @@ class RateView(TextView):
         self._scales = scales
         self.zooms = len(scales) - 1
 
-    def _scale(self, state: ViewState) -> RateScale:
+    def _get_scale(self, state: ViewState) -> RateScale:
         return self._scales[min(state.zoom, self.zooms)]
 
-    def head(self, width: int, state: ViewState) -> ViewHeads:
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
-        return self._scale(state).table.head(width, state)
+        return self._get_scale(state).table.make_head(width, state)
 
-    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
-        return self._scale(state).table.lines(width, state)
+        return self._get_scale(state).table.make_lines(width, state)
 
-    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
+    def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """See View: the interval in which a time is."""
         if not isinstance(key, int) or not isinstance(lines, TableLines):
             return None
         return max(bisect_right(lines.view.keys, key, key=_as_number) - 1, 0)
 
-    def above(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
+    def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
         """See View: a chart of messages, one of bytes, and the time."""
-        return self._scale(state).charts(width, height, key)
+        return self._get_scale(state).draw_charts(width, height, key)
 
-    def key_at(self, cell: int, width: int, state: ViewState) -> Hashable:
+    def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
         """See View."""
-        return self._scale(state).begin_at(cell, width)
+        return self._get_scale(state).find_interval(cell, width)
 
 
 class RateScale:
@@ -82,25 +82,25 @@ class RateScale:
         begin = self._begins[row]
         return FilterLead(write_time_range(begin, begin + self._length)) if self._messages[row] else None
 
-    def charts(self, width: int, height: int, key: Hashable) -> list[Line]:
+    def draw_charts(self, width: int, height: int, key: Hashable) -> list[Line]:
         """As many and as tall as there is room for in half of `height`."""
         selected = self._begins.index(key) if key in self._begins else None
         drawn = self._charts if height >= 20 else self._charts[:1] if height >= 12 else ()
         if not drawn:
             return []
         tall = min((height // 2 - 2) // len(drawn) - 1, TALLEST)
-        beside = max(chart.beside for chart in drawn)
-        found = [line for chart in drawn for line in chart.lines(width, tall, selected, beside)]
-        cells = drawn[0].cells(width, beside)
+        beside = max(chart.margin for chart in drawn)
+        found = [line for chart in drawn for line in chart.draw(width, tall, selected, beside)]
+        cells = drawn[0].divide_width(width, beside)
         ends = self._clocks[0], self._clocks[-1]
         said = "" if selected is None else self._clocks[selected]
         return [*found, *draw_axis(cells, beside, ends, selected, said)]
 
-    def begin_at(self, cell: int, width: int) -> int | None:
+    def find_interval(self, cell: int, width: int) -> int | None:
         """The time for which a cell of the charts stands."""
-        beside = max(chart.beside for chart in self._charts)
-        cells = self._charts[0].cells(width, beside)
-        return self._begins[cells.part(cell - beside)[0]] if 0 <= cell - beside < cells.count else None
+        beside = max(chart.margin for chart in self._charts)
+        cells = self._charts[0].divide_width(width, beside)
+        return self._begins[cells.get_intervals(cell - beside)[0]] if 0 <= cell - beside < cells.count else None
 
 
 def make_rate_view(name: str, study: Study) -> RateView:

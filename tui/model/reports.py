@@ -41,14 +41,14 @@ def make_report_views(
     known = reports_by_name(session.engine.known.dissectors)
     found: dict[str, View] = {name: TextView(name, NOT_YET) for name in order}
     for name in order:
-        work.what = name
+        work.subject = name
         reading = ReportReading(session, [known[name]], range(scope.first, scope.rows))
-        (table,) = reading.run(lambda row: work.looked(row, scope.rows))
+        (table,) = reading.run(lambda row: work.report_progress(row, scope.rows))
         said = "; ".join(finding.text for finding in reading.problems)
         found[name] = (
             _make_view(name, table, said) if table.entries else TextView(name, said or _explain_nothing(name, table))
         )
-        work.check()
+        work.raise_if_cancelled()
         yield list(found.values())
 
 
@@ -65,7 +65,7 @@ def _make_view(name: str, table: ReportTable, problem: str) -> TableView:
         values = [entry.values[place] for entry in entries]
         if any(shown(column, value) not in ("", "0") for value in values):
             columns.append(_make_column(column, values, 0 if len(columns) < _ALWAYS else place))
-    columns.append(TableColumn("messages", [messages(entry) for entry in entries], str, left=True, rank=1))
+    columns.append(TableColumn("messages", [messages(entry) for entry in entries], str, is_name=True, rank=1))
     more = len(table.entries) - len(entries) + table.more
     said = problem or (f"{more:,} more are not shown" if more else table.report.about)
     return TableView(
@@ -81,7 +81,7 @@ def _make_column(column: ReportColumn, values: Sequence[object], rank: int) -> T
     """Lists are sorted as the texts that they are shown as."""
     if column.kind in ("text", "texts"):
         texts = [None if value is None else shown(column, value) for value in values]
-        return TableColumn(title(column), texts, str, left=True, rank=rank, style="")
+        return TableColumn(title(column), texts, str, is_name=True, rank=rank, style="")
     return TableColumn(title(column), values, lambda value: shown(column, value), rank=rank)
 
 

@@ -21,43 +21,43 @@ class PageScope:
     rows: int
     streams: int
     ended: bool
-    kept: Ints | None = None
+    matches: Ints | None = None
     filter: str | None = None
     ignored: Set[int] = field(default_factory=frozenset)
     first: int = 0
 
     @property
-    def many(self) -> int:
+    def row_count(self) -> int:
         """How many rows are there."""
         return self.rows - self.first
 
-    def mask(self) -> Bools | None:
+    def make_mask(self) -> Bools | None:
         """Which of the rows from `first` on count; None: all."""
-        if self.kept is None and not self.ignored:
+        if self.matches is None and not self.ignored:
             return None
-        found = np.full(self.many, self.kept is None)
-        if self.kept is not None:
-            found[self.kept[(self.first <= self.kept) & (self.kept < self.rows)] - self.first] = True
+        found = np.full(self.row_count, self.matches is None)
+        if self.matches is not None:
+            found[self.matches[(self.first <= self.matches) & (self.matches < self.rows)] - self.first] = True
         found[[row - self.first for row in self.ignored if self.first <= row < self.rows]] = False
         return found
 
-    def counting(self, rows: Ints) -> Ints:
+    def drop_ignored(self, rows: Ints) -> Ints:
         """Those of some rows that are not ignored; a filter does not matter."""
         if not self.ignored:
             return rows
         return rows[~np.isin(rows, np.fromiter(self.ignored, np.int64, len(self.ignored)))]
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """What limits what a page says, for its title; nothing where nothing does."""
-        return self._said(() if self.filter is None else (f"of what fulfils {self.filter}",))
+        return self._describe(() if self.filter is None else (f"of what fulfils {self.filter}",))
 
     @property
-    def said_of_all(self) -> str:
+    def description_of_all(self) -> str:
         """The same of a page for which a filter does not matter."""
-        return self._said(())
+        return self._describe(())
 
-    def _said(self, filtered: tuple[str, ...]) -> str:
+    def _describe(self, filtered: tuple[str, ...]) -> str:
         ignored = (f"without {len(self.ignored):,} ignored",) if self.ignored else ()
         left = (f"from message {self.first + 1:,} on",) if self.first else ()
         return ", ".join((*(() if self.ended else ("so far",)), *left, *filtered, *ignored))

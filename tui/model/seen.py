@@ -46,7 +46,7 @@ class SampledValue(NamedTuple):
     """A value as a filter has it, and how many times it was met."""
 
     text: str
-    times: int
+    occurrences: int
 
 
 def sample_values(session: Analysis, name: str, rows: int, around: int, begin: int = 0) -> list[SampledValue]:

@@ -45,22 +45,22 @@ class StatisticsViews:
         self._most: dict[str, str] = {}
         self._facts: OverviewFacts | None = None
 
-    def put(self, view: View, most: str | None = None) -> None:
+    def add_view(self, view: View, most: str | None = None) -> None:
         """A view has been made. most: what is most in it, if it has anything."""
         self._found[view.name] = view
         if most is not None:
             self._most[view.name] = most
 
-    def overview(self, facts: OverviewFacts | None = None) -> None:
+    def update_overview(self, facts: OverviewFacts | None = None) -> None:
         """Makes the first one anew."""
         self._facts = facts or self._facts
         if self._facts is not None:
             others = [(name, self._most[name]) for name in STATISTICS_VIEWS if name in self._most]
-            self.put(OverviewView(OVERVIEW, self._facts, others, RATE))
+            self.add_view(OverviewView(OVERVIEW, self._facts, others, RATE))
 
-    def all(self) -> list[View]:
+    def list_views(self) -> list[View]:
         """In their order."""
-        self.overview()
+        self.update_overview()
         return list(self._found.values())
 
 
@@ -69,39 +69,39 @@ def make_statistics_views(session: Analysis, rows: Ints, work: ViewWork) -> Iter
     reader, views = Rows(session), StatisticsViews()
     if not len(rows):
         for name in STATISTICS_VIEWS:
-            views.put(TextView(name, "there is no message to count"))
-        yield views.all()
+            views.add_view(TextView(name, "there is no message to count"))
+        yield views.list_views()
         return
     study = Study(reader, rows, with_errors=False)
-    views.overview(OverviewFacts.of(study))
-    yield views.all()
-    work.check()
-    views.put(make_latency_view(LATENCY, study))
-    yield views.all()
+    views.update_overview(OverviewFacts.from_study(study))
+    yield views.list_views()
+    work.raise_if_cancelled()
+    views.add_view(make_latency_view(LATENCY, study))
+    yield views.list_views()
     for _ in _add_index_views(views, study, work):
-        yield views.all()
-    work.what = "errors"
-    study = Study(reader, rows, looked=work.looked)
-    views.overview(OverviewFacts.of(study))
+        yield views.list_views()
+    work.subject = "errors"
+    study = Study(reader, rows, looked=work.report_progress)
+    views.update_overview(OverviewFacts.from_study(study))
     _add_errors(views, study)
-    yield views.all()
+    yield views.list_views()
     for _ in _add_index_views(views, study, work):
-        yield views.all()
+        yield views.list_views()
     for name, word in SUBJECTS.items():
-        work.what = name.lower()
+        work.subject = name.lower()
         _add_subjects(views, study, name, word)
-        yield views.all()
+        yield views.list_views()
 
 
 def _add_index_views(views: StatisticsViews, study: Study, work: ViewWork) -> Iterator[None]:
     """Those for which nothing is read but errors."""
-    work.check()
-    views.put(make_rate_view(RATE, study))
+    work.raise_if_cancelled()
+    views.add_view(make_rate_view(RATE, study))
     yield
-    work.check()
+    work.raise_if_cancelled()
     _add_grouped(views, study, CLIENTS, "client")
     yield
-    work.check()
+    work.raise_if_cancelled()
     _add_grouped(views, study, CONNECTIONS, "stream_id")
     yield
 
@@ -113,7 +113,7 @@ def _add_grouped(views: StatisticsViews, study: Study, name: str, field: str) ->
         return FilterLead(write_comparison(field, key[0]))
 
     title = "client" if field == "client" else "connection"
-    views.put(make_group_view(name, [title], groups, lead), summarise_groups(groups, 0))
+    views.add_view(make_group_view(name, [title], groups, lead), summarise_groups(groups, 0))
 
 
 def _add_errors(views: StatisticsViews, study: Study) -> None:
@@ -125,7 +125,7 @@ def _add_errors(views: StatisticsViews, study: Study) -> None:
 
     said = "" if groups else "no message reports an error"
     found = make_group_view(ERRORS, ["protocol", "operation", "error"], groups, lead, said)
-    views.put(found, summarise_groups(groups, 2) if groups else None)
+    views.add_view(found, summarise_groups(groups, 2) if groups else None)
 
 
 def _add_subjects(views: StatisticsViews, study: Study, name: str, word: str) -> None:
@@ -137,7 +137,7 @@ def _add_subjects(views: StatisticsViews, study: Study, name: str, word: str) ->
             silent += group.figures.messages
         else:
             some.append(group)
-    views.put(_make_subject_view(name, word, some, silent), summarise_groups(some, 1) if some else None)
+    views.add_view(_make_subject_view(name, word, some, silent), summarise_groups(some, 1) if some else None)
 
 
 def _make_subject_view(name: str, word: str, groups: Sequence[Group], silent: int) -> TableView:

@@ -37,11 +37,11 @@ class TableColumn:
     title: str
     values: Sequence[Any]
     show: Callable[[Any], str]
-    left: bool = False
+    is_name: bool = False
     rank: int = 0
     style: str = "value"
 
-    def text(self, row: int) -> str:
+    def format_cell(self, row: int) -> str:
         """A cell."""
         value = self.values[row]
         return "" if value is None else safe_text(self.show(value), LONGEST_NAME)
@@ -55,7 +55,7 @@ class TableOrder:
     """
 
     by: str | None = None
-    turned: bool = False
+    is_reversed: bool = False
     words: tuple[str, ...] = ()
 
 
@@ -79,7 +79,11 @@ class SortableTable:
     _searched: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = {column.title: [column.text(row) for row in range(len(self))] for column in self.columns if column.left}
+        names = {
+            column.title: [column.format_cell(row) for row in range(len(self))]
+            for column in self.columns
+            if column.is_name
+        }
         self._natural = [_measure_column(column, names.get(column.title)) for column in self.columns]
         self._most = max(self.bars or (), default=0)
         self._searched = [" ".join(each).lower() for each in zip(*names.values(), strict=True)]
@@ -87,7 +91,7 @@ class SortableTable:
     def __len__(self) -> int:
         return len(self.columns[0].values)
 
-    def ordered(self, order: TableOrder) -> Sequence[int]:
+    def sort_rows(self, order: TableOrder) -> Sequence[int]:
         """The rows that are seen, in their order: names rise, figures fall; what has no value stands at the end."""
         rows: Sequence[int] = range(len(self))
         if order.words:
@@ -95,16 +99,16 @@ class SortableTable:
             rows = [row for row in rows if all(word in searched[row] for word in order.words)]
         column = next((column for column in self.columns if column.title == order.by), None)
         if column is None:
-            return rows[::-1] if order.turned else rows
+            return rows[::-1] if order.is_reversed else rows
         there = [row for row in rows if column.values[row] is not None]
-        there.sort(key=column.values.__getitem__, reverse=column.left is order.turned)
+        there.sort(key=column.values.__getitem__, reverse=column.is_name is order.is_reversed)
         return there + [row for row in rows if column.values[row] is None]
 
-    def fitted(self, width: int) -> TableFit:
+    def fit(self, width: int) -> TableFit:
         """What fits into `width` cells."""
         kept, widths = list(range(len(self.columns))), list(self._natural)
         self._shorten(kept, widths, width, SHORT_NAME)
-        kept = self._chosen(kept, widths, width)
+        kept = self._choose_columns(kept, widths, width)
         self._shorten(kept, widths, width, SHORTEST_NAME)
         left = width - _count_cells(kept, widths) - GAP
         room = min(left, MOST_BAR) if self.bars is not None and left >= LEAST_BAR else 0
@@ -112,14 +116,14 @@ class SortableTable:
 
     def _shorten(self, kept: Sequence[int], widths: list[int], width: int, least: int) -> None:
         """Takes from the names, the widest first, what is too much."""
-        names = [place for place in kept if self.columns[place].left]
+        names = [place for place in kept if self.columns[place].is_name]
         for _ in range(_count_cells(kept, widths) - width):
             widest = max(names, key=widths.__getitem__, default=None)
             if widest is None or widths[widest] <= least:
                 return
             widths[widest] -= 1
 
-    def _chosen(self, there: Sequence[int], widths: Sequence[int], width: int) -> list[int]:
+    def _choose_columns(self, there: Sequence[int], widths: Sequence[int], width: int) -> list[int]:
         """The columns that stay: those of rank 0, then of each rank that still fits all of it."""
         kept = [place for place in there if not self.columns[place].rank]
         for rank in sorted({self.columns[place].rank for place in there} - {0}):
@@ -128,21 +132,21 @@ class SortableTable:
                 kept = more
         return kept
 
-    def head(self, fit: TableFit, order: TableOrder) -> list[tuple[str, str]]:
+    def make_head(self, fit: TableFit, order: TableOrder) -> list[tuple[str, str]]:
         """The titles in their places, and what they are alone; a sign is behind that which sorts."""
         found = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
-            sign = (DOWN if column.left is order.turned else UP) if column.title == order.by else " "
-            found.append((_pad(column.title, width, left=column.left) + sign + " " * (GAP - 1), column.title))
+            sign = (DOWN if column.is_name is order.is_reversed else UP) if column.title == order.by else " "
+            found.append((_pad(column.title, width, left=column.is_name) + sign + " " * (GAP - 1), column.title))
         return found
 
-    def line(self, fit: TableFit, row: int) -> Line:
+    def make_line(self, fit: TableFit, row: int) -> Line:
         """One row."""
         spans: list[tuple[str, str]] = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
-            text = _pad(column.text(row), width, left=column.left)
+            text = _pad(column.format_cell(row), width, left=column.is_name)
             spans.append((column.style, f"{' ' * GAP if spans else ''}{text}"))
         if fit.bar and self.bars is not None:
             spans.append(("name", " " * GAP + draw_bar(self.bars[row], self._most, fit.bar)))

@@ -42,7 +42,7 @@ class ViewState:
     opened: frozenset[Hashable] | None = None
     zoom: int = 0
 
-    def unfolded(self, view: View) -> frozenset[Hashable]:
+    def get_opened(self, view: View) -> frozenset[Hashable]:
         """The keys of what is unfolded of a view."""
         return view.opened if self.opened is None else self.opened
 
@@ -59,19 +59,19 @@ class View(Protocol):
     opened: frozenset[Hashable]
     zooms: int
 
-    def head(self, width: int, state: ViewState) -> ViewHeads:
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """What stands above the lines."""
 
-    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """The lines for a width in cells."""
 
-    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
+    def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """Which of its lines has a key, or is nearest."""
 
-    def above(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
+    def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
         """What stands above the head; `key` is that of the selected line, `height` the lines that there is room for."""
 
-    def key_at(self, cell: int, width: int, state: ViewState) -> Hashable:
+    def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
         """The key of the line that a cell of what stands above stands for; None for none."""
 
 
@@ -79,29 +79,29 @@ class TextView:
     """A view of one line, and the beginning of others."""
 
     def __init__(self, name: str, said: str) -> None:
-        self.name, self.said = name, said
+        self.name, self.text = name, said
         self.sorts = False
         self.foldable: Sequence[Hashable] = ()
         self.opened: frozenset[Hashable] = frozenset()
         self.zooms = 0
 
-    def head(self, width: int, state: ViewState) -> ViewHeads:
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
         return ()
 
-    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
-        return [ViewLine((("dim", f" {self.said}"),))]
+        return [ViewLine((("dim", f" {self.text}"),))]
 
-    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
+    def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """See View."""
         return next((place for place, item in enumerate(lines) if item.key == key), None)
 
-    def above(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
+    def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
         """See View."""
         return ()
 
-    def key_at(self, cell: int, width: int, state: ViewState) -> Hashable:
+    def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
         """See View."""
         return None
 
@@ -118,31 +118,31 @@ class ViewWork:
     """What those who do it are told, and tell. say: how far it has come. what: what is being looked for."""
 
     def __init__(self, say: Callable[[str], None], what: str = "") -> None:
-        self.what = what
+        self.subject = what
         self._say, self._said = say, 0.0
-        self._stopped = Event()
+        self._cancelled = Event()
 
     @property
     def is_wanted(self) -> bool:
         """Whether anybody still wants it."""
-        return not self._stopped.is_set()
+        return not self._cancelled.is_set()
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Nobody wants it any more."""
-        self._stopped.set()
+        self._cancelled.set()
 
-    def check(self) -> None:
+    def raise_if_cancelled(self) -> None:
         """Raises Stopped if nobody wants it any more."""
-        if self._stopped.is_set():
+        if self._cancelled.is_set():
             raise Cancellation
 
-    def looked(self, done: int, total: int) -> None:
+    def report_progress(self, done: int, total: int) -> None:
         """Says that so many messages of `total` have been examined. Raises Stopped as check() does."""
-        self.check()
+        self.raise_if_cancelled()
         now = time.monotonic()
         if now > self._said + PROGRESS_INTERVAL:
             self._said = now
-            self._say(f"{self.what}: {done:,} of {total:,} examined")
+            self._say(f"{self.subject}: {done:,} of {total:,} examined")
 
 
 class TableView(TextView):
@@ -160,19 +160,19 @@ class TableView(TextView):
         self.table, self.keys, self.lead = table, keys, lead
         self.sorts = True
 
-    def head(self, width: int, state: ViewState) -> ViewHeads:
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """See View."""
-        return self.table.head(self.table.fitted(width), state.order)
+        return self.table.make_head(self.table.fit(width), state.order)
 
-    def lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """See View."""
-        rows, said = self.table.ordered(state.order), self.said
+        rows, said = self.table.sort_rows(state.order), self.text
         if state.order.words:
             said = f"{len(rows):,} of {len(self.table):,} have {' '.join(state.order.words)}; / narrows, Esc shows all"
-        fit = self.table.fitted(width)
+        fit = self.table.fit(width)
         return TableLines(self, fit, rows, [ViewLine((("dim", said),))] if said else [])
 
-    def place(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
+    def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """See View."""
         if key is None or not isinstance(lines, TableLines):
             return None
@@ -199,4 +199,4 @@ class TableLines(Sequence[ViewLine]):
         if place >= len(self.rows):
             return self.behind[place - len(self.rows)]
         row, view = self.rows[place], self.view
-        return ViewLine(view.table.line(self._fit, row), view.lead(row), view.keys[row])
+        return ViewLine(view.table.make_line(self._fit, row), view.lead(row), view.keys[row])

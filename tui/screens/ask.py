@@ -94,61 +94,61 @@ class LineDialog(InputDialog[tuple[_Answer]]):
     def __init__(self, palette: Palette, question: LineQuestion[_Answer]) -> None:
         super().__init__()
         self.palette, self.question = palette, question
-        self.said = Bar(palette, "bar", id="said")
-        self.underlined = ErrorHighlighter(palette)
-        self.line = BarLine(question.text, self.underlined)
+        self.hint_bar = Bar(palette, "bar", id="said")
+        self.highlighter = ErrorHighlighter(palette)
+        self.line = BarLine(question.text, self.highlighter)
 
     def compose(self) -> ComposeResult:
         """See Textual."""
         with Vertical():
-            yield self.said
+            yield self.hint_bar
             yield self.line
 
     def on_mount(self) -> None:
         """Says what is asked for. What is typed takes the place of what stands there."""
-        self.say_hint()
+        self.show_hint()
         self.line.select_all()
 
-    def say_hint(self, beside: str = "") -> None:
+    def show_hint(self, beside: str = "") -> None:
         """What is asked for stands above the line; at the right what there is room for."""
         question = self.question
-        self.say([BarPart("bar-title", f" {question.name}  "), BarPart("bar-dim", question.hint)], beside)
+        self.show_above([BarPart("bar-title", f" {question.name}  "), BarPart("bar-dim", question.hint)], beside)
 
-    def say(self, parts: Sequence[BarPart], beside: str) -> None:
+    def show_above(self, parts: Sequence[BarPart], beside: str) -> None:
         """Something stands above the line; what is beside it at the right only if both are seen whole."""
         room = self.size.width - cell_len(beside) - sum(cell_len(part.text) for part in parts)
-        self.said.say(parts, [BarPart("bar-dim", beside)] if beside and room >= 0 else ())
+        self.hint_bar.show(parts, [BarPart("bar-dim", beside)] if beside and room >= 0 else ())
 
     @on(Input.Changed)
     def _change(self) -> None:
-        self.changed()
+        self.handle_change()
 
-    def changed(self) -> None:
+    def handle_change(self) -> None:
         """Another text stands there: what was said of the one before is not true any more."""
-        self.underlined.wrong = None
-        self.say_hint()
+        self.highlighter.error = None
+        self.show_hint()
 
     @on(Input.Submitted)
     def _submit(self, message: Input.Submitted) -> None:
         try:
             answer = self.question.read(message.value)
         except FilterError as error:
-            self.refuse(error.why, _find_span(message.value, error))
+            self.show_error(error.why, _find_span(message.value, error))
         except UserError as error:
-            self.refuse(str(error), None)
+            self.show_error(str(error), None)
         else:
-            self.taken(message.value)
+            self.handle_accept(message.value)
             self.dismiss((answer,))
 
-    def refuse(self, why: str, wrong: Span | None) -> None:
+    def show_error(self, why: str, wrong: Span | None) -> None:
         """The text is wrong."""
-        self.say([BarPart("bar-error", f" {why}")], "")
-        self.underlined.wrong = wrong
+        self.show_above([BarPart("bar-error", f" {why}")], "")
+        self.highlighter.error = wrong
         if wrong is not None:
             self.line.cursor_position = wrong.stop
         self.line.refresh()
 
-    def taken(self, text: str) -> None:
+    def handle_accept(self, text: str) -> None:
         """The text is right, and the line closes."""
 
 
@@ -188,7 +188,7 @@ class NarrowDialog(InputDialog[None]):
 
     def on_mount(self) -> None:
         """Says what it is for."""
-        self._said.say([BarPart("bar-title", NARROW_TITLE)])
+        self._said.show([BarPart("bar-title", NARROW_TITLE)])
 
     @on(Input.Changed)
     def _change(self, message: Input.Changed) -> None:

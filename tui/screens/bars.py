@@ -42,7 +42,7 @@ class TitleCounts:
         """Whether more may come."""
         return self.state == "reading"
 
-    def grown(self, growth: Growth) -> TitleCounts:
+    def with_growth(self, growth: Growth) -> TitleCounts:
         """As announced."""
         rows, streams, packets, findings, percent, *_ = growth
         return replace(
@@ -55,7 +55,7 @@ class TitleCounts:
             memory=measure_memory(),
         )
 
-    def ended(self, error: Exception | None) -> TitleCounts:
+    def with_end(self, error: Exception | None) -> TitleCounts:
         """Reading has ended."""
         return replace(
             self, state="broken off" if error is not None else "complete", percent=None, memory=measure_memory()
@@ -77,7 +77,7 @@ class ActiveFilter:
     """The filter in force: how many messages it keeps so far; how far it has come, None where it has asked all."""
 
     text: str
-    kept: int
+    matches: int
     percent: int | None
 
 
@@ -114,7 +114,7 @@ def make_title(
     left = [BarPart("bar-title", f" {title}")]
     if filtered is not None:
         said = safe_text(filtered.text, LONGEST_FILTER)
-        left += [BarPart("bar-dim", "   filter: "), BarPart("bar-key", said), BarPart("bar", f", {filtered.kept:,}")]
+        left += [BarPart("bar-dim", "   filter: "), BarPart("bar-key", said), BarPart("bar", f", {filtered.matches:,}")]
         left += [BarPart("bar-dim", " of "), BarPart("bar", f"{counts.rows:,}")]
         del many[0]
         if filtered.percent is not None:
@@ -178,8 +178,8 @@ def make_keys(where: KeyPlace) -> list[BarPart]:
     parts = [BarPart("bar", " ")]
     for key in list_footer_keys(where):
         parts += [
-            BarPart("bar-key", key.shown.split(",")[0], key.action),
-            BarPart("bar-dim", f" {key.short}", key.action),
+            BarPart("bar-key", key.label.split(",")[0], key.action),
+            BarPart("bar-dim", f" {key.footer}", key.action),
             BLANK,
         ]
     return parts
@@ -220,7 +220,7 @@ class StatusBars:
         pane = self.focused
         return next(name for name, each in self.panes.items() if each is pane)
 
-    def say(self, text: str, style: str = "bar") -> None:
+    def show_message(self, text: str, style: str = "bar") -> None:
         """A sentence in the status line, until something else is selected; for a while, where messages are selected as
         they come.
         """
@@ -228,12 +228,12 @@ class StatusBars:
         follows = self.timeline.following and self.counts.is_reading
         self._stays = time.monotonic() + MESSAGE_SECONDS if text and follows else 0.0
 
-    def warn(self, text: str) -> None:
+    def show_warning(self, text: str) -> None:
         """A warning that stays for a while, whatever is selected meanwhile."""
-        self.say(text, "bar-warning")
+        self.show_message(text, "bar-warning")
         self._stays = time.monotonic() + MESSAGE_SECONDS
 
-    def take_problem(self, problem: str | None) -> bool:
+    def set_problem(self, problem: str | None) -> bool:
         """Why a live capture ended: stands in the status line when nothing else is said there. Whether it is new."""
         is_new = problem != self._problem
         if is_new:
@@ -242,14 +242,14 @@ class StatusBars:
 
     def _show_status(self, parts: Sequence[BarPart]) -> None:
         """At the right stands how many rows are marked."""
-        said = self.timeline.said.marks.said
-        self.widgets["status"].say(parts, [BarPart("bar-title", f"{said} ")] if said else ())
+        said = self.timeline.row_lines.marks.summary
+        self.widgets["status"].show(parts, [BarPart("bar-title", f"{said} ")] if said else ())
 
-    def say_title(self, filtered: ActiveFilter | None, wire: CaptureStatus | None) -> None:
+    def show_title(self, filtered: ActiveFilter | None, wire: CaptureStatus | None) -> None:
         """What is open, the filter in force, how much there is; how a live capture stands."""
-        self.widgets["title"].say(*make_title(self._title, self.counts, filtered, wire))
+        self.widgets["title"].show(*make_title(self._title, self.counts, filtered, wire))
 
-    def say_heads(
+    def show_heads(
         self, detail: MessageDetail | None, shown: str, source: int, *, zoomed: bool, scrolls: bool | None = None
     ) -> None:
         """The columns of the list, the message in the tree, the sources of the bytes, of which one is shown; zoomed:
@@ -258,25 +258,25 @@ class StatusBars:
         focused = {name: pane.has_focus for name, pane in self.panes.items()}
         sources = () if detail is None else detail.tree.sources
         heads: dict[KeyPlace, list[BarPart]] = {
-            "list": make_head(self.timeline.columns.head()[self.timeline.left :], focused=focused["list"]),
+            "list": make_head(self.timeline.columns.make_head()[self.timeline.left :], focused=focused["list"]),
             "tree": make_head(shown, focused=focused["tree"]),
             "hex": make_tabs(sources, source, focused=focused["hex"]),
         }
         for name, parts in heads.items():
             base = "head-on" if focused[name] else "head"
             beside = ZOOMED if zoomed and focused[name] else SCROLLS[scrolls] if name == "list" else ""
-            self.widgets[f"{name}-head"].say(parts, [BarPart(base, beside)] if beside else (), base)
+            self.widgets[f"{name}-head"].show(parts, [BarPart(base, beside)] if beside else (), base)
 
-    def say_status(self, detail: MessageDetail | None, source: int) -> None:
+    def show_selection(self, detail: MessageDetail | None, source: int) -> None:
         """Where the selected field stands, unless the list has the focus: it says all itself."""
         if time.monotonic() < self._stays:
             return
-        path = () if self.timeline.has_focus or detail is None else self.tree.path()
+        path = () if self.timeline.has_focus or detail is None else self.tree.get_path()
         name = detail.tree.sources[source].name if detail is not None and source else None
-        at = self.hex.at if self.hex.has_focus and self.hex.count else None
+        at = self.hex.offset_at_cursor if self.hex.has_focus and self.hex.count else None
         problem = [BarPart("bar-error", f" {safe_text(self._problem)}")] if self._problem else []
         self._show_status(problem or make_status(path, name, at))
 
-    def say_keys(self) -> None:
+    def show_keys(self) -> None:
         """The keys that matter in the pane that has the focus."""
-        self.widgets["keys"].say(make_keys(self.focused_name))
+        self.widgets["keys"].show(make_keys(self.focused_name))

@@ -38,7 +38,7 @@ class BugPane(Pane):
         """See Pane."""
         return len(self.lines)
 
-    def spans(self, line: int) -> Spans:
+    def get_spans(self, line: int) -> Spans:
         """See Pane."""
         return self.lines[line]
 
@@ -72,26 +72,26 @@ class BugScreen(CrashGuard, Screen[BugAnswer]):
 
     def on_mount(self) -> None:
         """Says what it is, and the keys."""
-        self._head.say([BarPart("bar-title", " bug")])
+        self._head.show([BarPart("bar-title", " bug")])
         hints = [(BarPart("bar-key", key, key), BarPart("bar-dim", f" {text}", key), BLANK) for key, text in KEYS]
-        self._foot.say([BarPart("bar", " "), *(part for parts in hints for part in parts)])
+        self._foot.show([BarPart("bar", " "), *(part for parts in hints for part in parts)])
 
-    def on_bar_clicked(self, message: Bar.Clicked) -> None:
+    def on_bar_clicked(self, message: Bar.PartClick) -> None:
         """A key that is clicked is pressed."""
         self.app.simulate_key(message.name)
 
     def _action_copy(self) -> None:
         self.app.copy_to_clipboard(self._report)
-        self._said.say([BarPart("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
+        self._said.show([BarPart("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
 
     def _action_save(self) -> None:
         from tui.remembered import write_file
 
         path = write_file("bug-report.txt", f"{self._report}\n".encode())
         if path is None:
-            self._said.say([BarPart("bar-error", " the report cannot be written: y copies it")])
+            self._said.show([BarPart("bar-error", " the report cannot be written: y copies it")])
         else:
-            self._said.say([BarPart("bar", f" the report is in {path}")])
+            self._said.show([BarPart("bar", f" the report is in {path}")])
 
     def _action_go(self, going: BugAnswer) -> None:
         self.dismiss(going)

@@ -37,7 +37,7 @@ AROUND = 4
 class Choice(NamedTuple, Generic[_Value]):
     """One thing to choose. shown: its line. beside: what stands at its right, a key for example."""
 
-    shown: Line
+    line: Line
     value: _Value
     beside: str = ""
 
@@ -61,13 +61,13 @@ class ChoicePane(Pane):
         """It looks so."""
         return True
 
-    def spans(self, line: int) -> Spans:
+    def get_spans(self, line: int) -> Spans:
         """See Pane."""
         shown, beside = self.lines[line]
         width = self.inner.width - len(plain(shown)) - len(beside) - 1
         return [*shown, ("", " " * max(width, 1)), ("dim", beside)] if beside else shown
 
-    def clicked(self, line: int, column: int) -> None:
+    def handle_click(self, line: int, column: int) -> None:
         """See Pane."""
         assert isinstance(self.screen, Chooser)
         self.screen.choose()
@@ -108,7 +108,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
     def on_mount(self) -> None:
         """Shows all."""
-        self._said.say([BarPart("bar-title", f" {self._title}")])
+        self._said.show([BarPart("bar-title", f" {self._title}")])
         self._show(self._at)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -122,8 +122,8 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
         self._show(0)
 
     def _show(self, at: int) -> None:
-        self.pane.lines = [(each.shown, each.beside) for each in self._left]
-        self.pane.recount()
+        self.pane.lines = [(each.line, each.beside) for each in self._left]
+        self.pane.update_count()
         self.pane.place_cursor(at)
 
     def _action_move(self, by: int) -> None:
@@ -140,7 +140,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
 
 def _make_search_text(choice: Choice[_Value]) -> str:
-    return f"{plain(choice.shown)} {choice.beside}".lower()
+    return f"{plain(choice.line)} {choice.beside}".lower()
 
 
 Act = Callable[[], object]

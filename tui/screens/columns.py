@@ -63,24 +63,24 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
 
     def on_mount(self) -> None:
         """Shows what is known at once, and has the fields written down."""
-        self._choose_among(None)
+        self._update_list(None)
         super().on_mount()
-        self._main.background.ask("fields", _list_fields, self._take)
+        self._main.background.submit("fields", _list_fields, self._take_fields)
 
-    def _take(self, fields: Mapping[str, str]) -> None:
+    def _take_fields(self, fields: Mapping[str, str]) -> None:
         self._fields = fields
         if self.is_attached:
-            self._choose_among(None)
+            self._update_list(None)
 
     @on(Input.Changed)
-    def _typed(self, message: Input.Changed) -> None:
+    def _narrow_list(self, message: Input.Changed) -> None:
         message.prevent_default()
         self._words = message.value.lower().split()
         self.pane.cursor = 0
-        self._choose_among(None)
+        self._update_list(None)
 
     @on(Input.Submitted)
-    def _entered(self, message: Input.Submitted) -> None:
+    def _submit(self, message: Input.Submitted) -> None:
         message.prevent_default()
         self.choose()
 
@@ -121,25 +121,25 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         try:
             columns.show_columns(self._main, names)
         except UserError as error:
-            self._said_wrong(error)
+            self._show_error(error)
         else:
-            self._choose_among(at)
+            self._update_list(at)
 
-    def _said_wrong(self, error: UserError) -> None:
-        self._main.say(str(error), "bar-warning")
+    def _show_error(self, error: UserError) -> None:
+        self._main.show_message(str(error), "bar-warning")
         self.dismiss(None)
 
-    def _choose_among(self, at: Choice[ColumnSetChoice | ColumnToggle] | None) -> None:
+    def _update_list(self, at: Choice[ColumnSetChoice | ColumnToggle] | None) -> None:
         """Lists what there is by now; `at` is selected if it is there still, else the same line as before."""
         before = self.pane.cursor
-        self._left = list(self._fitting())
-        names = [choice.shown[1] for choice in self._left]
-        self._show(names.index(at.shown[1]) if at is not None and at.shown[1] in names else before)
+        self._left = list(self._list_matching())
+        names = [choice.line[1] for choice in self._left]
+        self._show(names.index(at.line[1]) if at is not None and at.line[1] in names else before)
 
-    def _fitting(self) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
+    def _list_matching(self) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
         shown = columns.get_columns(self._main)
-        for choice in self._always(shown):
-            text = f"{plain(choice.shown)} {choice.beside}".lower()
+        for choice in self._list_fixed(shown):
+            text = f"{plain(choice.line)} {choice.beside}".lower()
             if all(word in text for word in self._words):
                 yield choice
         there = frozenset(shown or ())
@@ -148,7 +148,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         for name in islice(fitting, LISTED):
             yield _make_toggle(HIDDEN, name, self._fields[name])
 
-    def _always(self, shown: Sequence[str] | None) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
+    def _list_fixed(self, shown: Sequence[str] | None) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
         """What fits, the columns that are shown, in order, and the sets."""
         mark = SHOWN if shown is None else HIDDEN
         yield Choice((("", mark), ("name", FITTING)), ColumnSetChoice(()), "the list's own choice")

@@ -50,26 +50,26 @@ class DetailView:
         self._session, self._read, self._background, self._search = session, read, background, search
         self._bars, self._say_heads = bars, say_heads
         self._timeline, self._tree, self._hex = bars.timeline, bars.tree, bars.hex
-        self._aim: tuple[int, Callable[[Tree], ByteRange | None]] | None = None
+        self._target: tuple[int, Callable[[Tree], ByteRange | None]] | None = None
 
-    def say_status(self) -> None:
+    def show_status(self) -> None:
         """The status line speaks of what is selected now."""
-        self._bars.say_status(self.detail, self.source)
+        self._bars.show_selection(self.detail, self.source)
 
     def show_selected(self, place: ListPlace | None) -> None:
         """Shows what is selected in the list, None for nothing."""
-        self._background.forget("detail")
-        self._background.forget("session")
-        self.say_status()
+        self._background.cancel("detail")
+        self._background.cancel("session")
+        self.show_status()
         if place is None:
             self.show_nothing()
         elif place.row is None:
-            cells = self._timeline.stream_cells(place.stream)
+            cells = self._timeline.read_stream(place.stream)
             self._show(None, f"stream {place.stream}", make_stream_notes(self._session, cells), ())
         else:
-            self._look_at(place.row)
+            self._show_row(place.row)
 
-    def _look_at(self, row: int) -> None:
+    def _show_row(self, row: int) -> None:
         """Decodes a row and shows it: at once; when it is long, or not alone, as soon as another thread has done so."""
         session, read = self._session, self._read
         if row in self._timeline.ignored:
@@ -80,29 +80,29 @@ class DetailView:
             self._show_detail(read(row, None))
         else:
             self._show(None, f"message {row + 1}", (TreeNote((("dim", f"decoding {length:,} bytes ..."),)),), ())
-            self._background.ask("detail", lambda: read(row, None), self._take)
-        self._background.ask("session", lambda: standing_of(session, row), partial(self._take_standing, row))
+            self._background.submit("detail", lambda: read(row, None), self._take_detail)
+        self._background.submit("session", lambda: standing_of(session, row), partial(self._take_standing, row))
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         """Shows anew what is selected: there is something else to be said of it."""
         place = self._timeline.selected
         if place is not None and place.row is not None:
-            self._look_at(place.row)
+            self._show_row(place.row)
 
     def _take_standing(self, row: int, standing: Standing | None) -> None:
         if standing is not None:
-            self.read_again(row, standing)
+            self.reread(row, standing)
 
-    def read_again(self, row: int, standing: Standing | None) -> None:
+    def reread(self, row: int, standing: Standing | None) -> None:
         """Decodes what is shown again, for more is known of it."""
         if self._is_selected(row):
-            self._background.ask("detail", lambda: self._read(row, standing), self._take)
+            self._background.submit("detail", lambda: self._read(row, standing), self._take_detail)
 
     def _is_selected(self, row: int) -> bool:
         place = self._timeline.selected
         return place is not None and place.row == row
 
-    def _take(self, detail: MessageDetail) -> None:
+    def _take_detail(self, detail: MessageDetail) -> None:
         shown = self.detail
         if not self._is_selected(detail.row):
             return
@@ -114,27 +114,27 @@ class DetailView:
 
     def _show_detail(self, detail: MessageDetail) -> None:
         self._show(detail, plain(detail.title), detail.notes, detail.tree.fields)
-        self.point()
+        self.select_found()
 
-    def point(self) -> None:
+    def select_found(self) -> None:
         """Selects the field and marks the bytes that were found, or aimed at, in the selected message."""
         detail = self.detail
-        found = None if detail is None else self._search.found_in(detail.row)
+        found = None if detail is None else self._search.get_result_in(detail.row)
         if detail is None or found is None:
-            self._point_at_aim()
+            self._select_target()
             return
-        said = f"{'round the end, ' if found.went_round else ''}found in message {detail.row + 1}"
-        where = found.place_in(detail.tree)
+        said = f"{'round the end, ' if found.has_wrapped else ''}found in message {detail.row + 1}"
+        where = found.locate_in(detail.tree)
         if where is not None:
             path, place = where
             self._reveal(path, place)
             said += f": {join_path([node.spec.name for node in path])}"
-        self._bars.say(said)
+        self._bars.show_message(said)
 
-    def _point_at_aim(self) -> None:
-        detail, aim = self.detail, self._aim
+    def _select_target(self) -> None:
+        detail, aim = self.detail, self._target
         if detail is None or aim is None or aim[0] != detail.row:
-            self._aim = None
+            self._target = None
             return
         place = aim[1](detail.tree)
         if place is not None:
@@ -143,7 +143,7 @@ class DetailView:
     def _reveal(self, path: Sequence[Field], place: ByteRange) -> None:
         """Selects the last field of a path, and marks bytes."""
         self._tree.reveal(path)
-        self.turn_to(place.source)
+        self.show_source(place.source)
         self._hex.mark((place.offset, place.offset + place.length), jump=True)
 
     def _show(
@@ -151,11 +151,11 @@ class DetailView:
     ) -> None:
         self.detail, self.head = detail, head
         self._tree.show(notes, fields)
-        self.turn_to(0)
+        self.show_source(0)
         self._timeline.show_partner(None if detail is None else detail.partner)
         self._say_heads()
         if not self._timeline.has_focus:  # else it speaks of no field, and what a key has said meanwhile stays
-            self.say_status()
+            self.show_status()
 
     def show_nothing(self) -> None:
         """Nothing is selected, or what was has left."""
@@ -176,9 +176,9 @@ class DetailView:
         if place is None:
             self._hex.mark(None, jump=False)
         else:
-            self.turn_to(place.source)
+            self.show_source(place.source)
             self._hex.mark((place.offset, place.offset + place.length), jump=True)
-        self.say_status()
+        self.show_status()
 
     def select_byte(self, offset: int) -> None:
         """The cursor has come to another byte: the innermost field around it is selected."""
@@ -190,20 +190,20 @@ class DetailView:
             place = find_range(path[-1])
             if place is not None and place.source == self.source:
                 self._hex.mark((place.offset, place.offset + place.length), jump=False)
-        self.say_status()
+        self.show_status()
 
-    def turn_source(self, by: int) -> None:
+    def cycle_source(self, by: int) -> None:
         """The source `by` tabs further, round the end."""
         sources = 0 if self.detail is None else len(self.detail.tree.sources)
         if sources > 1:
-            self.turn_to((self.source + by) % sources)
+            self.show_source((self.source + by) % sources)
         else:
-            self._bars.say("there is no other source: nothing here was decompressed or joined", "bar-warning")
+            self._bars.show_message("there is no other source: nothing here was decompressed or joined", "bar-warning")
 
-    def turn_to(self, source: int) -> None:
+    def show_source(self, source: int) -> None:
         """Another source in the hex pane."""
         detail = self.detail
-        if detail is not None and self._hex.shows == (detail.row, source):
+        if detail is not None and self._hex.shown_source == (detail.row, source):
             return
         self.source = source
         if detail is None:
@@ -215,16 +215,18 @@ class DetailView:
     def select_row(self, row: int, what: str = "") -> None:
         """Selects a row of those that were announced, or says why that cannot be."""
         if row < self._timeline.timeline.first:
-            self._bars.say(f"{what}message {row + 1} {EVICTED}", "bar-warning")
-        elif self._timeline.timeline.shows(row):
+            self._bars.show_message(f"{what}message {row + 1} {EVICTED}", "bar-warning")
+        elif self._timeline.timeline.is_shown(row):
             self._timeline.select_row(row)
         else:
-            self._bars.say(f"the filter hides {what}message {row + 1}: an empty filter (/) shows all", "bar-warning")
+            self._bars.show_message(
+                f"the filter hides {what}message {row + 1}: an empty filter (/) shows all", "bar-warning"
+            )
 
-    def select_at(self, row: int, where: Callable[[Tree], ByteRange | None]) -> None:
+    def select_place(self, row: int, where: Callable[[Tree], ByteRange | None]) -> None:
         """Selects a row and, when it is decoded, the field at a place in it, if there is one; see select_row."""
-        self._search.found, self._aim = None, (row, where)
+        self._search.result, self._target = None, (row, where)
         if self._is_selected(row):
-            self.point()
+            self.select_found()
         else:
             self.select_row(row)

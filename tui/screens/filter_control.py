@@ -38,57 +38,59 @@ class FilterControl:
     ) -> None:
         self.worker = worker
         self._search, self._timeline, self._bars, self._prompts = search, timeline, bars, prompts
-        self._show_soon = worker.changed = show_soon
+        self._show_soon = worker.on_change = show_soon
 
     @property
     def in_force(self) -> ActiveFilter | None:
         """What there is to say of the filter in force."""
-        filtering = self.worker.filtering
+        filtering = self.worker.current_pass
         if filtering is None:
             return None
-        return ActiveFilter(filtering.filter.text, len(filtering.kept), filtering.percent if filtering.left else None)
+        return ActiveFilter(
+            filtering.filter.text, len(filtering.matches), filtering.percent if filtering.rows_left else None
+        )
 
     def begin(self, wanted: Filter) -> None:
         """Puts the first filter in force, before there are rows."""
         self.worker.apply(wanted, 0, 0)
-        self.show_kept()
+        self.show_matches()
 
     def apply(self, wanted: Filter | None) -> None:
         """Puts a filter in force, or none."""
         self._search.stop()
         listed = self._timeline
-        self.worker.apply(wanted, listed.timeline.rows, listed.around, listed.timeline.first)
+        self.worker.apply(wanted, listed.timeline.rows, listed.current_row, listed.timeline.first)
         self._replace_rows()
 
-    def give_up(self) -> bool:
+    def cancel(self) -> bool:
         """Goes back to the filter before one that is at work; whether one was."""
-        is_at_work = self.worker.give_up()
+        is_at_work = self.worker.restore_previous()
         if is_at_work:
             self._replace_rows()
-            self._bars.say("the filter was given up", "bar-warning")
+            self._bars.show_message("the filter was given up", "bar-warning")
         return is_at_work
 
     def _replace_rows(self) -> None:
-        self._timeline.hold()
+        self._timeline.hold_selection()
         self._show_soon(True)
 
-    def show_kept(self) -> None:
+    def show_matches(self) -> None:
         """Shows what the filter has kept by now; until it has been asked, what was shown before."""
         worker, listed = self.worker, self._timeline
-        if worker.filtering is not None and worker.filtering.is_new and listed.timeline.rows:
+        if worker.current_pass is not None and worker.current_pass.is_new and listed.timeline.rows:
             return
-        if worker.kept is listed.timeline.kept and worker.is_settled is listed.settled:
+        if worker.matches is listed.timeline.matches and worker.is_settled is listed.is_settled:
             return
-        listed.show_rows(worker.kept, settled=worker.is_settled)
-        self.say_if_empty()
+        listed.show_rows(worker.matches, settled=worker.is_settled)
+        self.warn_if_empty()
 
-    def say_if_empty(self) -> None:
+    def warn_if_empty(self) -> None:
         """Says why there is nothing in the list, if it is for the filter."""
-        filtering = self.worker.filtering
-        if filtering is not None and filtering.settled and not len(filtering.kept):
-            self._bars.say("no message fulfils the filter", "bar-warning")
+        filtering = self.worker.current_pass
+        if filtering is not None and filtering.is_settled and not len(filtering.matches):
+            self._bars.show_message("no message fulfils the filter", "bar-warning")
 
-    def ask(self) -> None:
+    def ask_filter(self) -> None:
         """Asks for another filter; nothing stands for none."""
         from analyzer.query.filter import compiled
         from tui.model.prompting import InputAdvisor
@@ -97,6 +99,6 @@ class FilterControl:
         def read(text: str) -> Filter | None:
             return compiled(text, self._prompts.named) if text.strip() else None
 
-        filtering = self.worker.filtering
+        filtering = self.worker.current_pass
         question = LineQuestion("filter", FILTER_HINT, "" if filtering is None else filtering.filter.text, read)
-        self._prompts.ask(question, "filters", InputAdvisor, self.apply)
+        self._prompts.ask_line(question, "filters", InputAdvisor, self.apply)

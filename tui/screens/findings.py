@@ -46,13 +46,13 @@ class FindingScan:
     def run(self) -> ScanPortion | None:
         """Posts what it finds, and gives what it finds last; None where nobody wants it any more."""
         scope = self.scope
-        if scope.ended and scope.kept is None:
+        if scope.ended and scope.matches is None:
             for finding in self._session.findings:
                 self._tally.add(Found(None, finding))
-            self._tell(0)
-        mask = scope.mask()
+            self._post_portion(0)
+        mask = scope.make_mask()
         try:
-            for found in of_rows(self._session, scope.rows, self._tell, PORTION_LIMITS):
+            for found in of_rows(self._session, scope.rows, self._post_portion, PORTION_LIMITS):
                 row = -1 if found.row is None else found.row - scope.first
                 if row >= 0 and (mask is None or mask[row]):
                     self._tally.add(found)
@@ -60,8 +60,8 @@ class FindingScan:
             return None
         return self._tally, scope.rows
 
-    def _tell(self, rows: int) -> None:
-        self.work.check()
+    def _post_portion(self, rows: int) -> None:
+        self.work.raise_if_cancelled()
         tally, self._tally = self._tally, FindingTally()
         self._post((tally, rows))
 
@@ -80,25 +80,25 @@ class FindingsPage(FoldingPage):
         """See FoldingPage."""
         self.stop()
         self._findings, self._rows = FindingList(self._session), 0
-        self.pane.say("working ...")
+        self.pane.show_text("working ...")
         self._examination = examination = FindingScan(
             self._session,
             self._scope(),
-            lambda portion: self._worker.post(lambda: self._take(examination, portion)),
+            lambda portion: self._worker.post(lambda: self._take_portion(examination, portion)),
         )
-        self._worker.ask("page", examination.run, partial(self._take, examination))
-        self._say()
+        self._worker.submit("page", examination.run, partial(self._take_portion, examination))
+        self._show_title()
 
     def stop(self) -> None:
         """Ends the examination that is under way."""
         if self._examination is not None:
-            self._examination.work.stop()
+            self._examination.work.cancel()
 
     def on_unmount(self) -> None:
         """Nobody wants the rest any more."""
         self.stop()
 
-    def _take(self, examination: FindingScan, portion: ScanPortion | None) -> None:
+    def _take_portion(self, examination: FindingScan, portion: ScanPortion | None) -> None:
         if examination is not self._examination or portion is None:
             return
         tally, self._rows = portion
@@ -106,30 +106,30 @@ class FindingsPage(FoldingPage):
         if pane.contents is None:
             findings.merge(tally)
             if findings.kinds:
-                pane.show(findings)
+                pane.show_contents(findings)
         elif tally.counts:
             # Who is at the top sees what is gravest by now; nobody else is moved.
             marks = [
-                findings.mark(pane.spot if pane.cursor else None),
-                findings.mark(pane.top_spot if pane.top else None),
+                findings.get_position(pane.current_line if pane.cursor else None),
+                findings.get_position(pane.top_line if pane.top else None),
             ]
             findings.merge(tally)
-            pane.changed(*map(findings.spot, marks))
-        self._say()
+            pane.restore_lines(*map(findings.find_line, marks))
+        self._show_title()
 
-    def _say(self) -> None:
+    def _show_title(self) -> None:
         assert self._examination is not None
-        scope, counts = self._examination.scope, self._findings.tally.by_severity()
+        scope, counts = self._examination.scope, self._findings.tally.count_by_severity()
         ended = self._rows >= scope.rows
         parts = [BarPart(_STYLES[severity], f"  {format_count(count, severity)}") for severity, count in counts.items()]
         if ended:
-            done = f"   {'' if counts else 'nothing to say '}in {scope.many:,} messages"
+            done = f"   {'' if counts else 'nothing to say '}in {scope.row_count:,} messages"
         else:
-            share = max(self._rows - scope.first, 0) / max(scope.many, 1)
-            done = f"   {int(100 * share)} % of {scope.many:,} messages examined"
-        self.say_title(*parts, BarPart("bar-dim", done + (f" ({scope.said})" if scope.said else "")))
+            share = max(self._rows - scope.first, 0) / max(scope.row_count, 1)
+            done = f"   {int(100 * share)} % of {scope.row_count:,} messages examined"
+        self.show_title(*parts, BarPart("bar-dim", done + (f" ({scope.description})" if scope.description else "")))
         if ended and not counts:
-            self.pane.say("nothing to say")
+            self.pane.show_text("nothing to say")
 
 
 _STYLES = {Severity.NOTE: "bar", Severity.WARNING: "bar-warning", Severity.ERROR: "bar-error"}

@@ -52,31 +52,33 @@ class FollowPage(FoldingPage):
 
     def begin(self) -> None:
         """See FoldingPage."""
-        if self._dialogue is not None and self.pane.spot is not None:
-            self._row = int(self._dialogue.rows[self.pane.spot.head])
+        if self._dialogue is not None and self.pane.current_line is not None:
+            self._row = int(self._dialogue.rows[self.pane.current_line.head])
         scope, index = self._scope(), self._session.rows
         every = scope.first + np.flatnonzero(index.column("stream")[scope.first : scope.rows] == self._stream)
         began = int(index.column("time")[every[:1]].sum())
-        rows = scope.counting(every)
+        rows = scope.drop_ignored(every)
         if self._side is not None:
             rows = rows[index.column("side")[rows] == self._side]
-        self._dialogue = Dialogue(self._session, rows, began, self._limits, self._lore, self._wish)
+        self._dialogue = Dialogue(self._session, rows, began, self._limits, self._lore, self._request)
         if len(rows):
-            self.pane.show(self._dialogue, 0 if self._row is None else self._dialogue.place_of(self._row))
+            self.pane.show_contents(self._dialogue, 0 if self._row is None else self._dialogue.find_head(self._row))
         else:
-            self.pane.say("no message")
-        limits = f"   ({scope.said_of_all})" if scope.said_of_all else ""
-        self.say_title(BarPart("bar", f"  {len(rows):,} messages{SIDE_TITLES[self._side]}"), BarPart("bar-dim", limits))
+            self.pane.show_text("no message")
+        limits = f"   ({scope.description_of_all})" if scope.description_of_all else ""
+        self.show_title(
+            BarPart("bar", f"  {len(rows):,} messages{SIDE_TITLES[self._side]}"), BarPart("bar-dim", limits)
+        )
 
-    def _wish(self, row: int) -> None:
+    def _request(self, row: int) -> None:
         dialogue = self._dialogue
         assert dialogue is not None
-        work = partial(dialogue.decoded, row)
-        self._worker.ask(f"row {row}", work, lambda decoded: self._take(dialogue, row, decoded))
+        work = partial(dialogue.decode_message, row)
+        self._worker.submit(f"row {row}", work, lambda decoded: self._take_decoded(dialogue, row, decoded))
 
-    def _take(self, dialogue: Dialogue, row: int, decoded: DecodedMessage) -> None:
+    def _take_decoded(self, dialogue: Dialogue, row: int, decoded: DecodedMessage) -> None:
         if dialogue is self._dialogue:
-            self.pane.grown(*dialogue.put(row, decoded))
+            self.pane.add_lines(*dialogue.add_decoded(row, decoded))
 
     def _action_one_side(self) -> None:
         sides = list(SIDE_TITLES)

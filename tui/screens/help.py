@@ -37,21 +37,21 @@ class HelpPane(Pane):
 
     def __init__(self, palette: Palette, said: Sequence[HelpLine], *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.said = said
+        self.help_lines = said
 
     @property
     def count(self) -> int:
         """See Pane."""
-        return len(self.said)
+        return len(self.help_lines)
 
-    def spans(self, line: int) -> Spans:
+    def get_spans(self, line: int) -> Spans:
         """See Pane."""
-        return self.said[line].line
+        return self.help_lines[line].line
 
     @property
     def key(self) -> KeyBinding | None:
         """What the selected line is about."""
-        return self.said[self.cursor].key if self.count else None
+        return self.help_lines[self.cursor].key if self.count else None
 
 
 class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
@@ -78,8 +78,8 @@ class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
 
     def __init__(self, palette: Palette, rules: Sequence[CompiledRule] = ()) -> None:
         super().__init__()
-        self._said = make_help_lines(SIGN_HELP, rules)
-        self.pane = HelpPane(palette, self._said, id="help")
+        self._lines = make_help_lines(SIGN_HELP, rules)
+        self.pane = HelpPane(palette, self._lines, id="help")
         self._hint = Bar(palette, "bar", id="hint")
 
     def compose(self) -> ComposeResult:
@@ -94,7 +94,7 @@ class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
         parts = [
             each for key, text in HINT for each in (BarPart("bar-key", f" {key}"), BarPart("bar-dim", f" {text}  "))
         ]
-        self._hint.say(parts)
+        self._hint.show(parts)
 
     def _action_search(self) -> None:
         self.add_class("-searching")
@@ -102,12 +102,12 @@ class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
 
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
-        self.pane.said = filter_lines(self._said, message.value)
+        self.pane.help_lines = filter_lines(self._lines, message.value)
         self.pane.cursor = 0
-        self.pane.recount()
+        self.pane.update_count()
 
     def _action_move(self, by: int) -> None:
-        self.pane.go(self.pane.cursor + by)
+        self.pane.move_cursor(self.pane.cursor + by)
 
     @on(Input.Submitted)
     def _action_choose(self) -> None:
@@ -171,7 +171,7 @@ def make_help_lines(signs: Sequence[tuple[str, str]], rules: Sequence[CompiledRu
     said: list[HelpLine] = []
     for where, title in TITLES.items():
         said += _make_section(
-            title, ((_make_line(key.shown, key.help), key) for key in KEYS if key.where == where and key.keys)
+            title, ((_make_line(key.label, key.help), key) for key in KEYS if key.place == where and key.keys)
         )
     said += _make_section("Commands without a key", ((_make_line("", key.help), key) for key in KEYS if not key.keys))
     said += _make_section("Signs in the list", _make_lines(signs))

@@ -55,7 +55,7 @@ class Ingest:
         *,
         follows: bool,
     ) -> None:
-        self.live, self.paused, self.saved = live, False, 0
+        self.live, self.is_paused, self.saved = live, False, 0
         self.when_read: Callable[[], None] = lambda: None
         """Called when all has been read."""
         self._screen, self._loader, self._filters, self._names = screen, loader, filters, names
@@ -67,7 +67,7 @@ class Ingest:
         self._was_alone = False
 
     @property
-    def reading(self) -> bool:
+    def is_reading(self) -> bool:
         """Whether more may come."""
         return self._bars.counts.is_reading
 
@@ -84,7 +84,7 @@ class Ingest:
     @property
     def scrolls(self) -> bool | None:
         """Whether the list stays at its end; None where no end is awaited."""
-        return self._timeline.following and not self.paused if self.reading and self._comes_live else None
+        return self._timeline.following and not self.is_paused if self.is_reading and self._comes_live else None
 
     @property
     def unsaved(self) -> int:
@@ -93,26 +93,26 @@ class Ingest:
         return 0 if live is None or live.kept else max(live.health().captured - self.saved, 0)
 
     @property
-    def wire(self) -> CaptureStatus | None:
+    def capture_status(self) -> CaptureStatus | None:
         """What there is to say of the live capture, or of a list that stands still."""
         live, waiting = self.live, 0
-        if self.paused and self._announced is not None:
+        if self.is_paused and self._announced is not None:
             waiting = self._announced.rows - self._timeline.timeline.rows
         if live is None:
-            return CaptureStatus("paused", waiting=waiting) if self.paused else None
+            return CaptureStatus("paused", waiting=waiting) if self.is_paused else None
         health, state = live.health(), str(live.state)
-        if state == "stopped" and self.reading:
+        if state == "stopped" and self.is_reading:
             state = "stopping"  # what was captured is still being read
-        if self.paused:
+        if self.is_paused:
             state = "paused"
         return CaptureStatus(state, health.captured, health.dropped, health.backlog, health.lag, waiting)
 
-    def say_title(self) -> None:
+    def show_title(self) -> None:
         """The first line says how much there is now, and how the live capture stands."""
         live = self.live
-        self._bars.say_title(self._filters.in_force, self.wire)
-        if self._bars.take_problem(None if live is None else live.problem):
-            self._view.say_status()
+        self._bars.show_title(self._filters.in_force, self.capture_status)
+        if self._bars.set_problem(None if live is None else live.problem):
+            self._view.show_status()
 
     # Rows come in.
 
@@ -120,15 +120,15 @@ class Ingest:
         """Begins to read; the first rows, if they come in a moment."""
         return self._loader.begin(FIRST_ROWS_TIMEOUT)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Reads on."""
-        self._loader.go_on(self._tell)
+        self._loader.resume(self._take_progress)
 
     def stop(self, patience: float) -> None:
         """Ends reading; waits that many seconds for it at most."""
         self._loader.stop(patience)
 
-    def _tell(self, told: Growth | ReadingEnd) -> None:
+    def _take_progress(self, told: Growth | ReadingEnd) -> None:
         """See Loader.go_on; in its thread."""
         self._screen.call_later(
             partial(self._end, told.error) if isinstance(told, ReadingEnd) else partial(self._grow, told)
@@ -154,54 +154,54 @@ class Ingest:
         timeline = self._timeline
         began, before = time.monotonic(), timeline.timeline.rows
         self._announced = growth or self._announced
-        if self._announced is not None and self._goes_on(self._announced):
+        if self._announced is not None and self._can_take_over(self._announced):
             growth, self._announced = self._announced, None
             timeline.grow(growth.rows, growth.streams)
-            self._bars.counts = self._bars.counts.grown(growth)
+            self._bars.counts = self._bars.counts.with_growth(growth)
             self._filters.worker.grow(growth.rows)
-            self._leave(growth)
+            self._evict(growth)
             self._say_heads()
             self._view.check_partner()
             self._names.learn()
-        self._filters.show_kept()
-        self.say_title()
+        self._filters.show_matches()
+        self.show_title()
         now = time.monotonic()
         pause = SHORT_PAUSE if timeline.timeline.rows - before <= FEW else PAUSE
         self._next = now + max(pause, SHARE * (now - began))
 
-    def _goes_on(self, growth: Growth) -> bool:
+    def _can_take_over(self, growth: Growth) -> bool:
         """Whether the list takes over what was announced; one that stands still does when it must lose rows."""
-        if self.paused and growth.pressing and growth.first > self._timeline.timeline.first:
-            self.paused = False
-            self._bars.warn("the list goes on: messages that stood in it leave memory")
-        return not self.paused
+        if self.is_paused and growth.pressing and growth.first > self._timeline.timeline.first:
+            self.is_paused = False
+            self._bars.show_warning("the list goes on: messages that stood in it leave memory")
+        return not self.is_paused
 
-    def pause(self) -> None:
+    def toggle_pause(self) -> None:
         """The list stands still, or takes over all that has come meanwhile."""
-        self.paused = not self.paused
+        self.is_paused = not self.is_paused
         self.show_soon(now=True)
         self._say_heads()
 
     def _end(self, error: Exception | None) -> None:
         bars, timeline = self._bars, self._timeline
-        self.paused = False
+        self.is_paused = False
         self.take_over()
         self._filters.worker.end()
-        timeline.end()
-        bars.counts = bars.counts.ended(error)
+        timeline.finish()
+        bars.counts = bars.counts.with_end(error)
         self._say_heads()
-        self.say_title()
+        self.show_title()
         if error is not None:
             if not timeline.timeline.rows:
                 self._screen.app.exit(error)
-            bars.say(str(error), "bar-error")
+            bars.show_message(str(error), "bar-error")
         elif not timeline.timeline.streams:
-            bars.say("there is no TCP packet in it", "bar-warning")
+            bars.show_message("there is no TCP packet in it", "bar-warning")
         self.when_read()
 
     # Rows leave.
 
-    def _leave(self, growth: Growth) -> None:
+    def _evict(self, growth: Growth) -> None:
         """Rows leave that are to, if nobody needs them: nothing that is painted looks at them from then on."""
         app, first = self._screen.app, min(growth.first, growth.rows)
         alone = app.screen is self._screen
@@ -210,14 +210,14 @@ class Ingest:
             return
         if not alone and growth.pressing and not any(getattr(each, "HOLDS_ROWS", False) for each in app.screen_stack):
             self._close_others()
-            self._bars.warn("what stood here was closed: messages that it spoke of leave memory")
+            self._bars.show_warning("what stood here was closed: messages that it spoke of leave memory")
         elif not (alone and was_alone):  # between two dialogs of one command there is a moment, too
             return
-        self._filters.worker.leave(first)
+        self._filters.worker.evict(first)
         if self._view.detail is not None and self._view.detail.row < first:
             self._view.show_nothing()
-        self._timeline.leave(first)
-        self._loader.left(first)
+        self._timeline.evict(first)
+        self._loader.release_rows(first)
 
     def _close_others(self) -> None:
         """Closes what stands above the screen, now: Textual's own way to do that comes too late the second time."""

@@ -28,13 +28,13 @@ class NameLearning:
         lore = self._lore
         rows = min(self._timeline.timeline.rows, lore.read + MOST_ROWS)
         if lore.read < rows:
-            self._background.ask("names", lambda: lore.learn(rows, MOST_MESSAGES), self._take)
+            self._background.submit("names", lambda: lore.learn(rows, MOST_MESSAGES), self._take_kinds)
 
-    def _take(self, kinds: set[str]) -> None:
+    def _take_kinds(self, kinds: set[str]) -> None:
         """Names have been learned, of these kinds."""
         if TOPIC in kinds:
-            self._timeline.name_anew()
+            self._timeline.clear_names()
         detail = self._view.detail
         if kinds and detail is not None:
-            self._view.read_again(detail.row, detail.known.standing)
+            self._view.reread(detail.row, detail.known.standing)
         self.learn()

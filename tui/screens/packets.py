@@ -31,15 +31,15 @@ class PacketsPage(FoldingPage):
     def begin(self) -> None:
         """See FoldingPage."""
         session, row = self._session, self._row
-        self.pane.say("working ...")
-        self.say_title()
-        self._worker.ask("frames", lambda: (frames_of(session, row), lost_in(session, row)), self._show_frames)
+        self.pane.show_text("working ...")
+        self.show_title()
+        self._worker.submit("frames", lambda: (frames_of(session, row), lost_in(session, row)), self._show_frames)
 
     def _show_frames(self, read: tuple[Sequence[Frame], Sequence[Lost]]) -> None:
         frames, lost = read
         client = self._session.rows.cell("side", self._row) == FROM_CLIENT
-        self._lines = PacketLines(frames, lost, from_client=client, wish=self._wish)
-        self.pane.show(self._lines, 1)
+        self._lines = PacketLines(frames, lost, from_client=client, wish=self._request)
+        self.pane.show_contents(self._lines, 1)
         packets, again = (
             len({each.number for each in some}) for some in (frames, [each for each in frames if each.again])
         )
@@ -51,15 +51,15 @@ class PacketsPage(FoldingPage):
             parts.append(BarPart("bar-error", f"  {missing:,} bytes missing"))
         if not self._scope().ended:
             parts.append(BarPart("bar-dim", "   (so far)"))
-        self.say_title(*parts)
+        self.show_title(*parts)
 
-    def _wish(self, place: int) -> None:
+    def _request(self, place: int) -> None:
         assert self._lines is not None
         session, row, frame, rows = self._session, self._row, self._lines.frames[place], self._scope().rows
         work = partial(frame_bytes, session, row, frame, rows, show_secrets=self._show_secrets)
-        self._worker.ask(f"frame {place}", work, partial(self._show_bytes, frame, place))
+        self._worker.submit(f"frame {place}", work, partial(self._show_bytes, frame, place))
 
     def _show_bytes(self, frame: Frame, place: int, read: tuple[bytes, Sequence[Span]]) -> None:
         lines = self._lines
         if lines is not None and lines is self.pane.contents and lines.frames[place] is frame:
-            self.pane.grown(lines.accordion.line_of(place + 1), lines.put(place, *read))
+            self.pane.add_lines(lines.fold_list.find_line(place + 1), lines.add_bytes(place, *read))

@@ -43,21 +43,21 @@ class PagePane(Pane):
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.entries: Sequence[PageLine] = (PageLine((("dim", "working ..."),)),)
+        self.page_lines: Sequence[PageLine] = (PageLine((("dim", "working ..."),)),)
 
     @property
     def count(self) -> int:
         """See Pane."""
-        return len(self.entries)
+        return len(self.page_lines)
 
-    def spans(self, line: int) -> Spans:
+    def get_spans(self, line: int) -> Spans:
         """See Pane."""
-        return self.entries[line].line
+        return self.page_lines[line].line
 
-    def clicked(self, line: int, column: int) -> None:
+    def handle_click(self, line: int, column: int) -> None:
         """See Pane: a click on what leads somewhere goes there."""
-        if self.entries[line].lead is not None and isinstance(self.screen, Page):
-            self.screen.enter()
+        if self.page_lines[line].lead is not None and isinstance(self.screen, Page):
+            self.screen.follow_line()
 
 
 class Page(CrashGuard, Screen[Lead]):
@@ -89,9 +89,9 @@ class Page(CrashGuard, Screen[Lead]):
 
     def on_mount(self) -> None:
         """Begins to work."""
-        self._head.say([BarPart("bar-title", f" {self.heading}")])
+        self._head.show([BarPart("bar-title", f" {self.heading}")])
         hints = [(BarPart("bar-key", key), BarPart("bar-dim", f" {text}"), BLANK) for key, text in self.HINTS]
-        self._foot.say([BarPart("bar", " "), *(part for parts in hints for part in parts)])
+        self._foot.show([BarPart("bar", " "), *(part for parts in hints for part in parts)])
         self._worker.start()
 
     def on_unmount(self) -> None:
@@ -100,9 +100,9 @@ class Page(CrashGuard, Screen[Lead]):
 
     def on_resize(self) -> None:
         """Another width, other lines."""
-        self.call_after_refresh(self.remake)
+        self.call_after_refresh(self.rebuild)
 
-    def remake(self) -> None:
+    def rebuild(self) -> None:
         """Has the lines made anew."""
         width, make = self.page.inner.width, self._make
 
@@ -112,18 +112,18 @@ class Page(CrashGuard, Screen[Lead]):
             except UserError as error:
                 return [PageLine((("error", str(error)),))]
 
-        self._worker.ask("page", work, self._show)
+        self._worker.submit("page", work, self._show)
 
     def _show(self, entries: Sequence[PageLine]) -> None:
-        self.page.entries = entries
-        self.page.recount()
+        self.page.page_lines = entries
+        self.page.update_count()
 
     def _action_enter(self) -> None:
-        self.enter()
+        self.follow_line()
 
-    def enter(self) -> None:
+    def follow_line(self) -> None:
         """Ends with what the selected line stands for, if it stands for something."""
-        entry = self.page.entries[self.page.cursor] if self.page.count else None
+        entry = self.page.page_lines[self.page.cursor] if self.page.count else None
         if entry is not None and entry.lead is not None:
             self.dismiss(entry.lead)
 

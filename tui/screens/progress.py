@@ -35,18 +35,18 @@ class ProgressWatch:
 
     def __init__(self, show: Callable[[int | None], object]) -> None:
         self._show = show
-        self._stopped = threading.Event()
+        self._cancelled = threading.Event()
         self.over = threading.Event()
 
-    def told(self, done: int | None) -> None:
+    def report(self, done: int | None) -> None:
         """So many rows are done, None where that cannot be said. Raises Stopped."""
-        if self._stopped.is_set():
+        if self._cancelled.is_set():
             raise Cancellation
         self._show(done)
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Nobody wants it any more."""
-        self._stopped.set()
+        self._cancelled.set()
 
 
 class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
@@ -80,13 +80,13 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
     def on_mount(self) -> None:
         """Begins."""
         what, _, hint = self._said
-        what.say([BarPart("bar-title", f" {self._title}")])
-        hint.say([BarPart("bar-key", " Esc"), BarPart("bar-dim", " stops it: nothing is left behind")])
+        what.show([BarPart("bar-title", f" {self._title}")])
+        hint.show([BarPart("bar-key", " Esc"), BarPart("bar-dim", " stops it: nothing is left behind")])
         self._show(None)
         self._worker.start()
-        self._worker.ask("work", self._whole, self._finish)
+        self._worker.submit("work", self._run_work, self._finish)
 
-    def _whole(self) -> tuple[str, bool] | Exception:
+    def _run_work(self) -> tuple[str, bool] | Exception:
         """Does the work: a sentence, and whether it is a bad one; or a defect."""
         try:
             return self._work(self._watch), False
@@ -103,7 +103,7 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
 
     def on_unmount(self) -> None:
         """Whoever ends the program in between waits until all is undone."""
-        self._watch.stop()
+        self._watch.cancel()
         self._worker.stop()
         if self._worker.ident is not None:
             self._watch.over.wait(PATIENCE)
@@ -111,12 +111,12 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
     def _show(self, done: int | None) -> None:
         far = self._said[1]
         if done is None:
-            far.say([BarPart("bar-dim", " working ...")])
+            far.show([BarPart("bar-dim", " working ...")])
             return
         share = done / max(self._rows, 1)
         full = int(share * WIDTH)
         bar = "█" * full + "·" * (WIDTH - full)
-        far.say([BarPart("bar", f" {bar} "), BarPart("bar-dim", f"{int(100 * share)} %")])
+        far.show([BarPart("bar", f" {bar} "), BarPart("bar-dim", f"{int(100 * share)} %")])
 
     def _finish(self, end: tuple[str, bool] | Exception) -> None:
         if isinstance(end, Exception):
@@ -125,5 +125,5 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
         self.dismiss(end)
 
     def _action_stop(self) -> None:
-        self._watch.stop()
-        self._said[2].say([BarPart("bar-warning", " stopping ...")])
+        self._watch.cancel()
+        self._said[2].show([BarPart("bar-warning", " stopping ...")])

@@ -39,23 +39,23 @@ class InputPrompts:
         self._timeline, self._remembered = timeline, remembered
         self._histories: dict[str, InputHistory] = {}
 
-    def ask(
+    def ask_line(
         self, question: LineQuestion[_Answer], kind: str, make: MakePrompter, then: Callable[[_Answer], object]
     ) -> None:
         """Opens a line; `then` gets the answer, if there is one. kind: the name under which earlier ones are kept."""
         from tui.screens.filter_bar import FilterBar  # stock widgets: only who asks pays for them
 
-        history = self._history(kind)
+        history = self._get_history(kind)
 
         def answered(answer: tuple[_Answer] | None) -> None:
-            self._remembered.keep(kind, history.entries)
+            self._remembered.set(kind, history.entries)
             if answer is not None:
                 then(*answer)
 
-        prompter = make(history, self.named, self._sample())
+        prompter = make(history, self.named, self._make_sampler())
         self._screen.app.push_screen(FilterBar(self._palette, question, prompter), answered)
 
-    def _history(self, kind: str) -> InputHistory:
+    def _get_history(self, kind: str) -> InputHistory:
         """What was typed into a line earlier, in this run and before."""
         from tui.model.prompting import InputHistory
 
@@ -63,10 +63,10 @@ class InputPrompts:
             self._histories[kind] = InputHistory(self._remembered.get(kind, list[str]()))
         return self._histories[kind]
 
-    def _sample(self) -> Callable[[str], Sequence[SampledValue]]:
+    def _make_sampler(self) -> Callable[[str], Sequence[SampledValue]]:
         """Reads the values of a field by its name, as they are by now; for another thread."""
         from tui.model.seen import sample_values
 
-        listed, around = self._timeline.timeline, self._timeline.around
+        listed, around = self._timeline.timeline, self._timeline.current_row
         rows, first = listed.rows, listed.first
         return lambda name: sample_values(self._session, name, rows, around, first)

@@ -71,10 +71,10 @@ class PropertiesPage(Page):
         self._scope = scope
         self._known = scope()
 
-    def remake(self) -> None:
+    def rebuild(self) -> None:
         """See Page."""
         self._known = self._scope()
-        super().remake()
+        super().rebuild()
 
     def _action_anew(self) -> None:
-        self.remake()
+        self.rebuild()

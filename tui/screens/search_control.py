@@ -35,9 +35,9 @@ class SearchControl:
     ) -> None:
         self._worker, self._filters, self._timeline = worker, filters, timeline
         self._view, self._bars, self._prompts = view, bars, prompts
-        worker.progressed, worker.ended = self._say_progress, self._take
+        worker.on_progress, worker.on_end = self._show_progress, self._take_result
 
-    def ask(self) -> None:
+    def ask_text(self) -> None:
         """Asks what is sought, and searches for it."""
         from tui.model.prompting import SearchAdvisor
         from tui.screens.ask import LineQuestion
@@ -45,46 +45,46 @@ class SearchControl:
         def read(words: str) -> tuple[str, Sought]:
             return words, parse_search(words, self._prompts.named)
 
-        question = LineQuestion("find", SEARCH_HINT, self._worker.words, read)
-        self._prompts.ask(question, "sought", partial(SearchAdvisor, sign=FILTER_SIGN, read=read), self._begin)
+        question = LineQuestion("find", SEARCH_HINT, self._worker.text, read)
+        self._prompts.ask_line(question, "sought", partial(SearchAdvisor, sign=FILTER_SIGN, read=read), self._begin)
 
     def _begin(self, aim: tuple[str, Sought]) -> None:
-        self._worker.aim(*aim)
+        self._worker.set_target(*aim)
         self.search(forward=True)
 
     def search(self, *, forward: bool) -> None:
         """Searches on from the selected message, round the end."""
         worker, listed = self._worker, self._timeline
-        if not worker.has_aim:
-            self._bars.say("nothing is sought yet: Ctrl+F asks for it", "bar-warning")
+        if not worker.has_target:
+            self._bars.show_message("nothing is sought yet: Ctrl+F asks for it", "bar-warning")
             return
         if worker.is_searching(forward=forward):
             return
-        at = listed.around
+        at = listed.current_row
         if forward and (listed.selected is None or listed.selected.row is None):
             at -= 1  # the first message of a stream comes behind the stream's own line
-        worker.start(at, listed.said.marks.without_ignored(listed.timeline.shown), forward=forward)
+        worker.start(at, listed.row_lines.marks.drop_ignored(listed.timeline.visible_rows), forward=forward)
 
     def stop(self) -> None:
         """Ends the search that is under way."""
         self._worker.stop()
 
-    def give_up(self) -> bool:
+    def cancel(self) -> bool:
         """The same, and says so; whether one was under way."""
         is_under_way = self._worker.stop()
         if is_under_way:
-            self._bars.say("the search was stopped", "bar-warning")
+            self._bars.show_message("the search was stopped", "bar-warning")
         return is_under_way
 
-    def _say_progress(self, percent: int) -> None:
-        self._bars.say(f"searching for {self._worker.words}: {percent} %, Esc stops it")
+    def _show_progress(self, percent: int) -> None:
+        self._bars.show_message(f"searching for {self._worker.text}: {percent} %, Esc stops it")
 
-    def _take(self, found: SearchResult) -> None:
+    def _take_result(self, found: SearchResult) -> None:
         listed = self._timeline
-        if found.row is None or not listed.timeline.shows(found.row):
-            which = "no message" if self._filters.filtering is None else "no message that the filter keeps"
-            self._bars.say(f"{which} has {self._worker.words}", "bar-warning")
+        if found.row is None or not listed.timeline.is_shown(found.row):
+            which = "no message" if self._filters.current_pass is None else "no message that the filter keeps"
+            self._bars.show_message(f"{which} has {self._worker.text}", "bar-warning")
         elif listed.selected is not None and listed.selected.row == found.row:
-            self._view.point()
+            self._view.select_found()
         else:
             listed.select_row(found.row)

@@ -72,7 +72,7 @@ class ErrorHighlighter(Highlighter):
     """Shows a text in a style, with what is wrong in it underlined; `wrong` is nothing where nothing is."""
 
     def __init__(self, palette: Palette) -> None:
-        self.wrong: Span | None = None
+        self.error: Span | None = None
         self.style = Style.null()
         self._wrong_style = palette.styles["error"] + Style(underline=True)
         self._safe = ("", "")
@@ -84,8 +84,8 @@ class ErrorHighlighter(Highlighter):
             self._safe = plain, make_safe(plain)
         text.plain = self._safe[1]
         text.stylize(self.style)
-        if self.wrong is not None:
-            text.stylize(self._wrong_style, *self.wrong)
+        if self.error is not None:
+            text.stylize(self._wrong_style, *self.error)
 
 
 class BarLine(TextLine):
@@ -99,24 +99,24 @@ class BarLine(TextLine):
         Binding("shift+tab", "help('previous')", show=False),
     ]
 
-    class Moved(Message):
+    class CursorMove(Message):
         """The cursor stands elsewhere, or what is selected is something else."""
 
     def __init__(self, text: str, underlined: ErrorHighlighter) -> None:
         super().__init__(text, highlighter=underlined, most=LONGEST_LINE)
-        self.underlined = underlined
+        self.error_highlighter = underlined
 
     def watch_selection(self) -> None:
         """See Textual."""
-        self.post_message(self.Moved())
+        self.post_message(self.CursorMove())
 
-    def put(self, text: str, cursor: int) -> None:
+    def set_text(self, text: str, cursor: int) -> None:
         """Has the line say something else."""
         self.value = text[:LONGEST_LINE]
         self.cursor_position = cursor
 
     def _action_help(self, key: str) -> None:
-        helper = getattr(self.screen, "help", None)
+        helper = getattr(self.screen, "press_help_key", None)
         if helper is not None:
             helper(key)
 

@@ -23,8 +23,8 @@ class ViewMaker:
         self, worker: BackgroundWorker, names: Sequence[str], ask_scope: Callable[[], PageScope], make: MakeViews
     ) -> None:
         self.views: Sequence[View] = [TextView(name, "working ...") for name in names]
-        self.changed: Callable[[], object] = lambda: None
-        self.scope, self.count, self.progress, self.is_whole = ask_scope(), 0, "", False
+        self.on_change: Callable[[], object] = lambda: None
+        self.scope, self.message_count, self.progress, self.is_whole = ask_scope(), 0, "", False
         self._worker, self._ask_scope, self._make_views = worker, ask_scope, make
         self._work: ViewWork | None = None
 
@@ -37,36 +37,36 @@ class ViewMaker:
         """Has the views made of what there is by now."""
         self.stop()
         self.scope, self.progress, self.is_whole = self._ask_scope(), "working ...", False
-        mask = self.scope.mask()
-        self.count = self.scope.many if mask is None else int(mask.sum())
-        self._work = work = ViewWork(lambda text: self._worker.post(partial(self._say_progress, work, text)))
-        self._worker.ask("views", partial(self._make, self.scope, work), partial(self._take, work, whole=True))
-        self.changed()
+        mask = self.scope.make_mask()
+        self.message_count = self.scope.row_count if mask is None else int(mask.sum())
+        self._work = work = ViewWork(lambda text: self._worker.post(partial(self._show_progress, work, text)))
+        self._worker.submit("views", partial(self._make, self.scope, work), partial(self._take_views, work, whole=True))
+        self.on_change()
 
     def stop(self) -> None:
         """Nobody wants the views any more."""
         if self._work is not None:
-            self._work.stop()
+            self._work.cancel()
 
     def _make(self, scope: PageScope, work: ViewWork) -> Sequence[View] | None:
         """Makes all views, in the worker's thread; None where nobody wants them any more."""
         views: Sequence[View] = ()
         try:
             for views in self._make_views(scope, work):
-                work.check()
-                self._worker.post(partial(self._take, work, views))
+                work.raise_if_cancelled()
+                self._worker.post(partial(self._take_views, work, views))
         except Cancellation:
             return None
         return views
 
-    def _say_progress(self, work: ViewWork, text: str) -> None:
+    def _show_progress(self, work: ViewWork, text: str) -> None:
         if work is self._work and not self.is_whole:
             self.progress = text
-            self.changed()
+            self.on_change()
 
-    def _take(self, work: ViewWork, views: Sequence[View] | None, *, whole: bool = False) -> None:
+    def _take_views(self, work: ViewWork, views: Sequence[View] | None, *, whole: bool = False) -> None:
         if work is self._work and views is not None:
             self.views = views
             if whole:
                 self.is_whole, self.progress = True, ""
-            self.changed()
+            self.on_change()

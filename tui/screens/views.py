@@ -40,40 +40,40 @@ class ViewPane(PagePane):
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.items: Sequence[ViewLine] = ()
+        self.view_lines: Sequence[ViewLine] = ()
 
     @property
     def count(self) -> int:
         """See Pane."""
-        return len(self.items)
+        return len(self.view_lines)
 
     @property
-    def item(self) -> ViewLine | None:
+    def current_line(self) -> ViewLine | None:
         """What the cursor is on."""
-        return self.items[self.cursor] if self.cursor < self.count else None
+        return self.view_lines[self.cursor] if self.cursor < self.count else None
 
     @property
     def fold_line(self) -> int | None:
         """The line of what unfolds that the cursor is on or beneath."""
-        return next((line for line in range(self.cursor, -1, -1) if self.items[line].folds), None)
+        return next((line for line in range(self.cursor, -1, -1) if self.view_lines[line].folds), None)
 
-    def spans(self, line: int) -> Spans:
+    def get_spans(self, line: int) -> Spans:
         """See Pane."""
-        return self.items[line].line
+        return self.view_lines[line].line
 
-    def moved(self) -> None:
+    def handle_move(self) -> None:
         """See Pane."""
         assert isinstance(self.screen, ViewsPage)
-        self.screen.say_above()
+        self.screen.show_chart()
 
-    def clicked(self, line: int, column: int) -> None:
+    def handle_click(self, line: int, column: int) -> None:
         """See Pane: a click on a mark folds, one on what leads somewhere goes there."""
         assert isinstance(self.screen, ViewsPage)
-        item = self.items[line]
+        item = self.view_lines[line]
         if item.folds and column < 2:
-            self.screen.turn(item.key)
+            self.screen.toggle_line(item.key)
         elif item.lead is not None:
-            self.screen.enter()
+            self.screen.follow_line()
 
 
 class ViewsPage(Page):
@@ -92,7 +92,7 @@ class ViewsPage(Page):
         super().__init__(palette, title, lambda width: ())
         self.page = self.pane = ViewPane(palette, id="page")
         self.maker = ViewMaker(self._worker, names, scope, make)
-        self.maker.changed = self._say_changed
+        self.maker.on_change = self._show_change
         self._tabs = Bar(palette, "bar", id="page-tabs")
         self._above = ChartArea(palette, id="page-above")
         self._heads = Bar(palette, "head", id="page-heads")
@@ -121,12 +121,12 @@ class ViewsPage(Page):
 
     # What is seen.
 
-    def _say_changed(self) -> None:
-        self._say_title()
+    def _show_change(self) -> None:
+        self._show_title()
         if self._seen is not None and self.view is not self._seen:
-            self.remake()
+            self.rebuild()
 
-    def remake(self) -> None:
+    def rebuild(self) -> None:
         """See Page: the view is shown for the width and the state that there are now; the selected line stays so."""
         pane, view, width = self.pane, self.view, self.pane.inner.width
         if not width:
@@ -135,44 +135,44 @@ class ViewsPage(Page):
             self.maker.begin()
         self._seen = view
         key = self._selected.get(view.name)
-        pane.items = view.lines(width, self.state)
-        place = view.place(key, pane.items) if key is not None else 0
+        pane.view_lines = view.make_lines(width, self.state)
+        place = view.find_line(key, pane.view_lines) if key is not None else 0
         pane.cursor = min(pane.cursor, max(pane.count - 1, 0)) if place is None else place
-        self._say_tabs()
-        self._say_keys()
-        self._say_heads(width)
-        self.say_above()
-        pane.recount()
+        self._show_tabs()
+        self._show_page_keys()
+        self._show_heads(width)
+        self.show_chart()
+        pane.update_count()
         pane.place_cursor(pane.cursor)
 
-    def say_above(self) -> None:
+    def show_chart(self) -> None:
         """What stands above the lines depends on the one that is selected."""
-        item, view, pane = self.pane.item, self.view, self.pane
+        item, view, pane = self.pane.current_line, self.view, self.pane
         key = None if item is None else item.key
         self._selected[view.name] = key
         height = self.size.height - FIXED - (1 if self._heads.display else 0)
-        self._above.say(view.above(pane.inner.width, height, self.state, key))
+        self._above.show(view.make_chart(pane.inner.width, height, self.state, key))
 
-    def _say_title(self) -> None:
+    def _show_title(self) -> None:
         maker = self.maker
-        said = f", {maker.scope.said}" if maker.scope.said else ""
+        said = f", {maker.scope.description}" if maker.scope.description else ""
         title = BarPart("bar-title", f" {self.heading}")
         right = [BarPart("bar-warning", f" {maker.progress} ")] if maker.progress else []
-        self._head.say([title, BarPart("bar", f" of {counted(maker.count, 'message')}{said}")], right)
+        self._head.show([title, BarPart("bar", f" of {counted(maker.message_count, 'message')}{said}")], right)
 
-    def _say_tabs(self) -> None:
+    def _show_tabs(self) -> None:
         parts = []
         for place, view in enumerate(self.maker.views):
             name = f"[{view.name}]" if place == self._at else f" {view.name} "
             parts.append(BarPart("tab-on" if place == self._at else "tab", name, str(place)))
-        self._tabs.say(parts)
+        self._tabs.show(parts)
 
-    def _say_heads(self, width: int) -> None:
-        heads = self.view.head(width, self.state)
+    def _show_heads(self, width: int) -> None:
+        heads = self.view.make_head(width, self.state)
         self._heads.display = bool(heads)
-        self._heads.say([BarPart("head", text, title) for text, title in heads])
+        self._heads.show([BarPart("head", text, title) for text, title in heads])
 
-    def _say_keys(self) -> None:
+    def _show_page_keys(self) -> None:
         view = self.view
         hints = [("Enter", "filter", "enter"), ("Tab", "view", "turn(1)")]
         if view.foldable:
@@ -185,69 +185,69 @@ class ViewsPage(Page):
         parts = [
             (BarPart("bar-key", key, name), BarPart("bar-dim", f" {text}", name), BLANK) for key, text, name in hints
         ]
-        self._foot.say([BarPart("bar", " "), *(part for each in parts for part in each)])
+        self._foot.show([BarPart("bar", " "), *(part for each in parts for part in each)])
 
     # What is done to it.
 
-    def enter(self) -> None:
+    def follow_line(self) -> None:
         """See Page: goes where the line leads; unfolds one that leads nowhere."""
-        item = self.pane.item
+        item = self.pane.current_line
         if item is None:
             return
         if isinstance(item.lead, ViewLead):
-            self.open([view.name for view in self.maker.views].index(item.lead.view))
+            self.open_view([view.name for view in self.maker.views].index(item.lead.view))
         elif isinstance(item.lead, FilterLead):  # a figure counts what the filter in force keeps
             self.dismiss(FilterLead(combine_filters(self.maker.scope.filter or "", item.lead.condition)))
         elif item.lead is not None:
             self.dismiss(item.lead)
         elif item.folds:
-            self.turn(item.key)
+            self.toggle_line(item.key)
 
-    def open(self, place: int) -> None:
+    def open_view(self, place: int) -> None:
         """Shows another view."""
         if place < len(self.maker.views):
             self._at = place
             self.pane.cursor = self.pane.top = 0
-            self.remake()
+            self.rebuild()
 
-    def turn(self, key: Hashable) -> None:
+    def toggle_line(self, key: Hashable) -> None:
         """Unfolds what has a key, or folds it."""
-        self.state.opened = self.state.unfolded(self.view) ^ {key}
-        self.remake()
+        self.state.opened = self.state.get_opened(self.view) ^ {key}
+        self.rebuild()
 
     def narrow(self, text: str) -> None:
         """Shows only what has all of these words."""
         self.state.order.words = tuple(safe_text(text).lower().split())
-        self.remake()
+        self.rebuild()
 
     def _action_open(self, place: int) -> None:
-        self.open(place)
+        self.open_view(place)
 
     def _action_turn(self, by: int) -> None:
-        self.open((self._at + by) % len(self.maker.views))
+        self.open_view((self._at + by) % len(self.maker.views))
 
     def _action_fold(self) -> None:
         head = self.pane.fold_line if self.view.foldable else None
         if head is not None:
-            self.pane.go(head)
-            self.turn(self.pane.items[head].key)
+            self.pane.move_cursor(head)
+            self.toggle_line(self.pane.view_lines[head].key)
 
     def _action_inward(self) -> None:
-        item = self.pane.item
+        item = self.pane.current_line
         if item is not None and item.folds:
-            if item.key not in self.state.unfolded(self.view):
-                self.turn(item.key)
+            if item.key not in self.state.get_opened(self.view):
+                self.toggle_line(item.key)
             else:
-                self.pane.go(self.pane.cursor + 1)
+                self.pane.move_cursor(self.pane.cursor + 1)
 
     def _action_outward(self) -> None:
         head = self.pane.fold_line if self.view.foldable else None
         if head is None:
             return
         if head != self.pane.cursor:
-            self.pane.go(head)
-        elif self.pane.items[head].key in self.state.unfolded(self.view):
-            self.turn(self.pane.items[head].key)
+            self.pane.move_cursor(head)
+        elif self.pane.view_lines[head].key in self.state.get_opened(self.view):
+            self.toggle_line(self.pane.view_lines[head].key)
 
     def _action_more(self) -> None:
         self._zoom(1, frozenset(self.view.foldable))
@@ -261,10 +261,10 @@ class ViewsPage(Page):
         zoom = max(0, min(state.zoom + by, view.zooms))
         if view.foldable or zoom != state.zoom:
             state.zoom, state.opened = zoom, opened if view.foldable else state.opened
-            self.remake()
+            self.rebuild()
 
     def _action_sort(self) -> None:
-        shown = [title for _, title in self.view.head(self.pane.inner.width, self.state) if title]
+        shown = [title for _, title in self.view.make_head(self.pane.inner.width, self.state) if title]
         if self.view.sorts and shown:
             by = self.state.order.by
             place = shown.index(by) + 1 if by in shown else 0
@@ -272,13 +272,13 @@ class ViewsPage(Page):
 
     def _sort(self, by: str | None) -> None:
         order = self.state.order
-        order.by, order.turned = by, by == order.by and by is not None and not order.turned
-        self.remake()
+        order.by, order.is_reversed = by, by == order.by and by is not None and not order.is_reversed
+        self.rebuild()
 
     def _action_reverse(self) -> None:
         if self.view.sorts:
-            self.state.order.turned = not self.state.order.turned
-            self.remake()
+            self.state.order.is_reversed = not self.state.order.is_reversed
+            self.rebuild()
 
     def _action_narrow(self) -> None:
         from tui.screens.ask import NarrowDialog  # a stock widget: only who narrows pays for it
@@ -295,23 +295,23 @@ class ViewsPage(Page):
         else:
             super()._action_leave()
 
-    @on(Bar.Clicked, "#page-tabs")
-    def _click_tab(self, message: Bar.Clicked) -> None:
-        self.open(int(message.name))
+    @on(Bar.PartClick, "#page-tabs")
+    def _click_tab(self, message: Bar.PartClick) -> None:
+        self.open_view(int(message.name))
 
-    @on(Bar.Clicked, "#page-heads")
-    def _click_head(self, message: Bar.Clicked) -> None:
+    @on(Bar.PartClick, "#page-heads")
+    def _click_head(self, message: Bar.PartClick) -> None:
         if self.view.sorts:
             self._sort(message.name)
 
-    @on(Bar.Clicked, "#page-keys")
-    async def _click_key(self, message: Bar.Clicked) -> None:
+    @on(Bar.PartClick, "#page-keys")
+    async def _click_key(self, message: Bar.PartClick) -> None:
         await self.run_action(message.name)
 
-    @on(ChartArea.Picked)
-    def _pick(self, message: ChartArea.Picked) -> None:
-        key = self.view.key_at(message.cell, self.pane.inner.width, self.state)
-        place = None if key is None else self.view.place(key, self.pane.items)
+    @on(ChartArea.CellClick)
+    def _pick(self, message: ChartArea.CellClick) -> None:
+        key = self.view.find_key(message.cell, self.pane.inner.width, self.state)
+        place = None if key is None else self.view.find_line(key, self.pane.view_lines)
         if place is not None:
-            self.pane.go(place)
+            self.pane.move_cursor(place)
             self.pane.focus()

@@ -62,20 +62,20 @@ class AccessGate:
     @property
     def address(self) -> str:
         """Where a person gets in."""
-        return self._entry(self._token)
+        return self._make_address(self._token)
 
-    def ticket(self) -> str:
+    def create_ticket(self) -> str:
         """Where somebody gets in once: for a command line, which all users of a computer may read."""
         ticket = secrets.token_urlsafe()
         self._tickets.add(ticket)
-        return self._entry(ticket)
+        return self._make_address(ticket)
 
-    def guard(self, app: web.Application) -> None:
+    def protect(self, app: web.Application) -> None:
         """Puts all that an application serves behind the gate, also what it does not have."""
         app.middlewares.append(self._check)
         app.on_response_prepare.append(self._add_headers)
 
-    def _entry(self, token: str) -> str:
+    def _make_address(self, token: str) -> str:
         return f"{self.origin}/?token={token}"
 
     @web.middleware

@@ -54,13 +54,13 @@ class PageProcess(AppService):
             "",
             write_bytes=websocket.send_bytes,
             write_str=websocket.send_str,
-            close=self._leave,
+            close=self._keep_open,
             download_manager=downloads,
         )
         self._words, self._websocket, self._say = words, websocket, say
         self._said: deque[str] = deque(maxlen=LAST)
 
-    async def obey(self, message: str) -> None:
+    async def handle_message(self, message: str) -> None:
         """Does what the page asks for, `["stdin", "q"]`; what makes no sense is left out."""
         try:
             asked = json.loads(message)
@@ -81,19 +81,19 @@ class PageProcess(AppService):
         process = self._process
         assert process is not None
         assert process.stdout is not None
-        saying = asyncio.create_task(self._listen(process))
+        saying = asyncio.create_task(self._read_errors(process))
         is_shown = True
         try:
             if await process.stdout.readuntil(GREETING):
                 while True:
                     kind, payload = await _read_packet(process.stdout)
-                    is_shown = is_shown and await self._pass_on(kind, payload)
+                    is_shown = is_shown and await self._forward(kind, payload)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await process.stdout.read()
         status = await process.wait()
         await saying
         if status and self._said and not self._websocket.closed:
-            await self._pass_on(b"D", render_lines(self._said))
+            await self._forward(b"D", render_lines(self._said))
         await self._websocket.close()
 
     async def stop(self) -> None:
@@ -124,7 +124,7 @@ class PageProcess(AppService):
         environment.pop("COLORFGBG", None)
         return {**environment, "TEXTUAL_DRIVER": DRIVER, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
-    async def _pass_on(self, kind: bytes, payload: bytes) -> bool:
+    async def _forward(self, kind: bytes, payload: bytes) -> bool:
         """Whether the page took it."""
         try:
             if kind == b"D":
@@ -137,14 +137,14 @@ class PageProcess(AppService):
             return False
         return True
 
-    async def _listen(self, process: Process) -> None:
+    async def _read_errors(self, process: Process) -> None:
         assert process.stderr is not None
         async for line in process.stderr:
             text = safe_text(line.rstrip(b"\n"), LONGEST)
             self._said.append(text)
             self._say(text)
 
-    async def _leave(self) -> None:
+    async def _keep_open(self) -> None:
         """The program says that it ends: the page waits for what it still has to say."""
 
 

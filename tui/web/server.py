@@ -55,7 +55,7 @@ class PageServer(Server):
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
         app.router.add_static("/page", HERE)
-        self.gate.guard(app)
+        self.gate.protect(app)
         return app
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
@@ -72,7 +72,7 @@ class PageServer(Server):
             await process.start(to_int(request.query.get("width", ""), 80), to_int(request.query.get("height", ""), 24))
             async for message in websocket:
                 if message.type is WSMsgType.TEXT:
-                    await process.obey(message.data)
+                    await process.handle_message(message.data)
         finally:
             try:
                 await process.stop()

@@ -18,7 +18,7 @@ from tui.widgets.painted import PaintedWidget
 class ChartArea(PaintedWidget):
     """As high as what it says; nothing where that is nothing."""
 
-    class Picked(Message):
+    class CellClick(Message):
         """The mouse was pressed on a cell of a line."""
 
         def __init__(self, cell: int) -> None:
@@ -31,7 +31,7 @@ class ChartArea(PaintedWidget):
         self._lines: Sequence[Line] = ()
         self.display = False
 
-    def say(self, lines: Sequence[Line]) -> None:
+    def show(self, lines: Sequence[Line]) -> None:
         """Shows other lines; a layout is made only where there are more or fewer of them."""
         if len(lines) != len(self._lines):
             self.display = bool(lines)
@@ -39,11 +39,11 @@ class ChartArea(PaintedWidget):
         self._lines = lines
         self.repaint()
 
-    def made(self, size: Size) -> list[Strip]:
+    def make_strips(self, size: Size) -> list[Strip]:
         """See Painted."""
         lines = [*self._lines[: size.height], *((),) * (size.height - len(self._lines))]
         return [make_strip(line, size.width, self._styles_of) for line in lines]
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Tells where."""
-        self.post_message(self.Picked(event.x))
+        self.post_message(self.CellClick(event.x))

@@ -33,7 +33,7 @@ class Bar(PaintedWidget):
 
     DEFAULT_CSS = "Bar { height: 1; }"
 
-    class Clicked(Message):
+    class PartClick(Message):
         """A named part was clicked."""
 
         def __init__(self, bar: Bar, name: str) -> None:
@@ -52,7 +52,7 @@ class Bar(PaintedWidget):
         self._left: tuple[BarPart, ...] = ()
         self._right: tuple[BarPart, ...] = ()
 
-    def say(self, left: Sequence[BarPart], right: Sequence[BarPart] = (), base: str | None = None) -> None:
+    def show(self, left: Sequence[BarPart], right: Sequence[BarPart] = (), base: str | None = None) -> None:
         """Shows something else."""
         said = (tuple(left), tuple(right), base or self._base)
         if said != (self._left, self._right, self._base):
@@ -64,7 +64,7 @@ class Bar(PaintedWidget):
         """What is shown, for tests."""
         return "".join(part.text for part in (*self._left, *self._right))
 
-    def made(self, size: Size) -> list[Strip]:
+    def make_strips(self, size: Size) -> list[Strip]:
         """See Painted."""
         return [self._line(size.width)] * size.height
 
@@ -84,5 +84,5 @@ class Bar(PaintedWidget):
             at += cell_len(safe_text(part.text))
             if event.x < at:
                 if part.name:
-                    self.post_message(self.Clicked(self, part.name))
+                    self.post_message(self.PartClick(self, part.name))
                 return

@@ -37,7 +37,7 @@ class CustomColumns:
             for column in chosen.columns
         ]
         self._last = len(chosen.columns) - 1
-        self._says_time = any(column.key == "time" for column in chosen.columns)
+        self._has_time = any(column.key == "time" for column in chosen.columns)
         self._measure()
 
     def _measure(self) -> None:
@@ -49,7 +49,7 @@ class CustomColumns:
             )
         ]
 
-    def head(self) -> str:
+    def make_head(self) -> str:
         """The names of the columns, behind the mark of one cell that every head begins with."""
         cells = [
             _pad(safe_text(column.title, WIDEST_COLUMN), width, column.right)
@@ -57,7 +57,7 @@ class CustomColumns:
         ]
         return " " * (SIGN_CELLS - 1) + " ".join(cells)
 
-    def texts(self, row: RowCells, more: Mapping[str, str], look: RowContext) -> list[str]:
+    def make_texts(self, row: RowCells, more: Mapping[str, str], look: RowContext) -> list[str]:
         """What stands in the columns, safe; of the line for people nothing, which is made of pieces."""
         return [_make_text(column.key, row, more, look) for column in self._columns]
 
@@ -69,15 +69,15 @@ class CustomColumns:
             self._measure()
         return is_wider
 
-    def spans(self, row: RowCells, texts: Sequence[str], look: RowContext) -> list[Span]:
+    def make_spans(self, row: RowCells, texts: Sequence[str], look: RowContext) -> list[Span]:
         """One message's line."""
         spans = [*make_signs(row, look)]
-        if look.referred and not self._says_time:
+        if look.referred and not self._has_time:
             spans.append(("partner", f"{REFERENCE} "))
         style, said = "", ""
         for place, (column, text, width) in enumerate(zip(self._columns, texts, self._widths, strict=True)):
             if column.key == INFO:
-                spans += [(style, said), *self._info(place, row, look)]
+                spans += [(style, said), *self._make_info(place, row, look)]
                 said = ""
                 continue
             mine = _choose_style(column, row, look)
@@ -87,7 +87,7 @@ class CustomColumns:
             said += _pad(text, width, column.right) + " "
         return [*spans, (style, said)]
 
-    def _info(self, place: int, row: RowCells, look: RowContext) -> list[Span]:
+    def _make_info(self, place: int, row: RowCells, look: RowContext) -> list[Span]:
         spans = make_info_spans(row, look)
         if place == self._last:
             return spans
@@ -139,7 +139,7 @@ def _make_text(key: str, row: RowCells, more: Mapping[str, str], look: RowContex
 
 
 def _make_body_text(key: str, row: RowCells) -> str:
-    said = row.said
+    said = row.body
     if said is None:
         return ""
     return (

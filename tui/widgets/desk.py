@@ -38,7 +38,7 @@ class TooSmallNotice(PaintedWidget):
         super().__init__(id="too-small")
         self._styles_of = palette.styles
 
-    def made(self, size: Size) -> list[Strip]:
+    def make_strips(self, size: Size) -> list[Strip]:
         """See Painted."""
         lines = [*wrap(TOO_SMALL, max(size.width, 1)), *[""] * size.height]
         return [make_strip((("bar-warning", line),), size.width, self._styles_of) for line in lines[: size.height]]
@@ -52,7 +52,7 @@ class BoxLayout(Layout):
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
         """See Textual's Layout."""
         assert isinstance(parent, PaneArea)
-        regions = parent.lay(size)
+        regions = parent.place_widgets(size)
         return [
             WidgetPlacement(regions[child], child.styles.offset.resolve(size, size), child.styles.margin, child)
             for child in children
@@ -66,7 +66,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
     BLANK = True
     DEFAULT_CSS = "Desk { height: 1fr; overflow: hidden; }"
 
-    class Rearranged(Message):
+    class LayoutChange(Message):
         """Panes stand elsewhere, or the zoom was turned on or off."""
 
     def __init__(
@@ -80,8 +80,8 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         self._splitters = [Splitter(palette, id=f"splitter-{number}") for number in range(len(panes) - 1)]
         self._note = TooSmallNotice(palette)
         self._remembered = remembered
-        self.arrangement = Arrangement.recalled(remembered)
-        self._focus: PaneName = self.arrangement.shown[0]
+        self.arrangement = Arrangement.load(remembered)
+        self._focus: PaneName = self.arrangement.visible_panes[0]
         super().__init__(*bars.values(), *panes.values(), *self._splitters, self._note, id="desk")
         self._boxes = BoxLayout()
 
@@ -93,7 +93,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
     @property
     def focus_first(self) -> Pane:
         """The pane that gets the focus when the program starts."""
-        return self._panes[self.arrangement.shown[0]]
+        return self._panes[self.arrangement.visible_panes[0]]
 
     @property
     def area(self) -> Region:
@@ -101,15 +101,15 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         return _find_area(self.size)
 
     @property
-    def laid(self) -> PaneLayout:
+    def pane_layout(self) -> PaneLayout:
         """Where panes and dividers stand, or will when the screen has been laid out; boxes are parts of `area`."""
-        return self._laid(self.size)
+        return self._lay_out(self.size)
 
-    def _laid(self, size: Size) -> PaneLayout:
+    def _lay_out(self, size: Size) -> PaneLayout:
         if size.width < LEAST_WIDTH or size.height < LEAST_HEIGHT:
             return PaneLayout()
         area = _find_area(size)
-        return self.arrangement.laid(area.width, area.height, self._focus)
+        return self.arrangement.lay_out(area.width, area.height, self._focus)
 
     @property
     def focused(self) -> PaneName:
@@ -119,7 +119,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
 
     def turn_focus(self, by: int) -> None:
         """To the pane `by` further, of those that are not hidden."""
-        shown = self.arrangement.shown
+        shown = self.arrangement.visible_panes
         at = shown.index(self.focused) if self.focused in shown else 0
         self.screen.set_focus(self._panes[shown[(at + by) % len(shown)]])
 
@@ -128,23 +128,23 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         if arrangement == self.arrangement:
             return
         self.arrangement = arrangement
-        arrangement.keep(self._remembered)
+        arrangement.save(self._remembered)
         self._focus = self.focused
         if self._focus in arrangement.hidden:
             after = PANES[PANES.index(self._focus) :] + PANES
             self._focus = next(name for name in after if name not in arrangement.hidden)
             self.screen.set_focus(self._panes[self._focus])
-        self._lay_anew()
-        self.post_message(self.Rearranged())
+        self._refresh_layout_soon()
+        self.post_message(self.LayoutChange())
 
-    def _lay_anew(self) -> None:
+    def _refresh_layout_soon(self) -> None:
         """Has Textual ask again: it keeps what a widget said of its children until one of these wants a layout."""
         self._note.refresh(layout=True)
 
-    def lay(self, size: Size) -> dict[Widget, Region]:
+    def place_widgets(self, size: Size) -> dict[Widget, Region]:
         """Where everything stands on a desk of a size; what is not named is not seen."""
         regions: dict[Widget, Region] = {}
-        laid, area = self._laid(size), _find_area(size)
+        laid, area = self._lay_out(size), _find_area(size)
         if not laid.panes:
             regions[self._note] = size.region
         else:
@@ -158,10 +158,10 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
             }
         dividers = [*laid.dividers, *[None] * len(self._splitters)]
         for splitter, divider in zip(self._splitters, dividers, strict=False):
-            splitter.stand_for(divider)
+            splitter.set_divider(divider)
         for child in self.children:
             if isinstance(child, PaintedWidget):
-                child.place(child in regions)
+                child.set_placed(child in regions)
             if child not in regions and self.app.mouse_captured is child:
                 child.release_mouse()
         return regions
@@ -174,9 +174,9 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
             return
         self._focus = name
         if name in self.arrangement.hidden:
-            self.rearrange(self.arrangement.turned(name, shown=True))
+            self.rearrange(self.arrangement.with_pane(name, shown=True))
         elif not self._panes[name].is_placed:
-            self._lay_anew()
+            self._refresh_layout_soon()
 
     @on(events.DescendantBlur)
     def _keep_focus(self) -> None:
@@ -184,18 +184,18 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         if self.screen.focused is None and self.app.app_focus:
             self.screen.set_focus(self._panes[self._focus])
 
-    @on(Splitter.Dragged)
-    def _drag(self, message: Splitter.Dragged) -> None:
-        index, dividers, area = self._splitters.index(message.splitter), self.laid.dividers, self.area
+    @on(Splitter.DividerDrag)
+    def _drag(self, message: Splitter.DividerDrag) -> None:
+        index, dividers, area = self._splitters.index(message.splitter), self.pane_layout.dividers, self.area
         if index < len(dividers):
             divider = dividers[index]
             place = message.x - self.region.x - area.x if divider.upright else message.y - self.region.y - area.y
-            self.rearrange(self.arrangement.moved(divider, place, area.width))
+            self.rearrange(self.arrangement.with_divider_at(divider, place, area.width))
 
     def on_resize(self) -> None:
         """A divider that the mouse holds is not where it was."""
         for splitter in self._splitters:
-            splitter.let_go()
+            splitter.release()
 
 
 def _find_area(size: Size) -> Region:

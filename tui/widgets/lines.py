@@ -31,7 +31,7 @@ class ListLine(NamedTuple):
     """What a line says. over: the same for the cursor's line, where a rule's background gives way."""
 
     spans: list[Span]
-    over: list[Span]
+    cursor_spans: list[Span]
 
 
 COLUMNS_KEY = "columns"
@@ -54,33 +54,33 @@ class RowLines:
     def __init__(self, session: Session, cells: CellReader, covers: Callable[[str], bool]) -> None:
         self.cells, self._covers = cells, covers
         self.marks, self.times = RowMarks(), RowTimes(session)
-        self.colouring: ColourRules | None = None
-        self.chosen: ListColumns | None = None
+        self.colour_rules: ColourRules | None = None
+        self.custom_columns: ListColumns | None = None
         self.partner: int | None = None
-        self.widened = False
+        self.has_widened = False
         """Whether the columns have become wider since somebody last looked: the head has to say it."""
 
-    def columns(self, room: int, rows: int, streams: int) -> StandardColumns | CustomColumns:
+    def fit_columns(self, room: int, rows: int, streams: int) -> StandardColumns | CustomColumns:
         """The columns, as they fit into `room` cells; `streams`: how many there are, if they are to be said."""
-        if self.chosen is None:
-            return StandardColumns.fitting(room, rows, self.times.width(room, rows), streams=streams)
+        if self.custom_columns is None:
+            return StandardColumns.fit(room, rows, self.times.fit(room, rows), streams=streams)
         from tui.widgets.chosen_line import CustomColumns
 
-        return CustomColumns(self.chosen, self.times.width(max(room, LEAST), rows), rows)
+        return CustomColumns(self.custom_columns, self.times.fit(max(room, LEAST), rows), rows)
 
-    def read(self, places: Sequence[ListPlace], columns: StandardColumns | CustomColumns) -> dict[int, ListLine]:
+    def make_lines(self, places: Sequence[ListPlace], columns: StandardColumns | CustomColumns) -> dict[int, ListLine]:
         """The lines of the rows among places, of which the first is only what stands before them."""
         numbers = [place.row for place in places[1:] if place.row is not None]
         before = [last.row for last, place in pairwise(places) if place.row is not None]
         ignored, references = self.marks.ignored, frozenset(self.times.references)
-        rows = self.cells.rows(numbers, without=ignored)
-        times = self.times.texts(
+        rows = self.cells.read_rows(numbers, without=ignored)
+        times = self.times.format_times(
             np.array(numbers, np.int64),
             [row.time for row in rows],
             np.array([-1 if row is None else row for row in before], np.int64),
             columns.time,
         )
-        rules = self._rules(numbers, rows)
+        rules = self._find_rules(numbers, rows)
         looks = [
             RowContext(
                 time,
@@ -88,80 +88,80 @@ class RowLines:
                 marked=number in self.marks.marked,
                 referred=number in references,
                 ignored=number in ignored,
-                rule=self._painted(rule),
+                rule=self._make_markup(rule),
             )
             for number, time, rule in zip(numbers, times, rules, strict=True)
         ]
         made = (
             [make_row_spans(row, columns, look) for row, look in zip(rows, looks, strict=True)]
             if isinstance(columns, StandardColumns)
-            else self._in_chosen(rows, looks, columns)
+            else self._make_custom_spans(rows, looks, columns)
         )
         return {
             number: ListLine(cover_spans(spans, rule.style) if rule and self._covers(rule.style) else spans, spans)
             for number, spans, rule in zip(numbers, made, rules, strict=True)
         }
 
-    def _rules(self, numbers: Sequence[int], rows: Sequence[RowCells]) -> list[CompiledRule | None]:
+    def _find_rules(self, numbers: Sequence[int], rows: Sequence[RowCells]) -> list[CompiledRule | None]:
         """The colour rule of each row; an ignored one has none."""
-        if self.colouring is None:
+        if self.colour_rules is None:
             return [None] * len(rows)
         ignored = self.marks.ignored
         partners = {number: row.partner for number, row in zip(numbers, rows, strict=True) if number not in ignored}
-        found = self.colouring.rules_at(partners)
+        found = self.colour_rules.find_rules(partners)
         return [found.get(number) for number in numbers]
 
-    def _painted(self, rule: CompiledRule | None) -> tuple[str, str] | None:
+    def _make_markup(self, rule: CompiledRule | None) -> tuple[str, str] | None:
         """Style of the words, and sign; what covers the whole line is painted over all of it."""
         if rule is None:
             return None
         return "" if self._covers(rule.style) else rule.style, rule.sign
 
-    def _in_chosen(
+    def _make_custom_spans(
         self, rows: Sequence[RowCells], looks: Sequence[RowContext], columns: CustomColumns
     ) -> list[list[Span]]:
-        assert self.chosen is not None
-        more = self.chosen.texts([row.number - 1 for row in rows])
-        texts = [columns.texts(row, each, look) for row, each, look in zip(rows, more, looks, strict=True)]
-        self.widened |= columns.fit(texts)
-        return [columns.spans(row, text, look) for row, text, look in zip(rows, texts, looks, strict=True)]
+        assert self.custom_columns is not None
+        more = self.custom_columns.read_texts([row.number - 1 for row in rows])
+        texts = [columns.make_texts(row, each, look) for row, each, look in zip(rows, more, looks, strict=True)]
+        self.has_widened |= columns.fit(texts)
+        return [columns.make_spans(row, text, look) for row, text, look in zip(rows, texts, looks, strict=True)]
 
-    def wants(self, rows: Sequence[int]) -> list[ReadRequest]:
+    def list_requests(self, rows: Sequence[int]) -> list[ReadRequest]:
         """What rows, which have been read here, lack for their lines."""
         found: list[ReadRequest] = []
         ignored = self.marks.ignored
-        if (colouring := self.colouring) is not None and (asked := colouring.wanting(rows)):
+        if (colouring := self.colour_rules) is not None and (asked := colouring.list_missing(rows)):
             found.append(_request_rules(colouring, asked))
-        chosen = self.chosen
-        if chosen is not None and (asked := [row for row in chosen.wanting(rows) if row not in ignored]):
+        chosen = self.custom_columns
+        if chosen is not None and (asked := [row for row in chosen.list_missing(rows) if row not in ignored]):
             found.append(_request_fields(chosen, asked))
         return found
 
-    def leave(self, before: int) -> None:
+    def evict(self, before: int) -> None:
         """The rows before one leave."""
-        self.marks.leave(before)
-        self.times.leave(before)
+        self.marks.evict(before)
+        self.times.evict(before)
         if self.partner is not None and self.partner < before:
             self.partner = None
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Names have been learned: all that was read out of messages is read again."""
-        self.cells.forget()
-        self.read_again()
+        self.cells.clear()
+        self.clear_read()
 
-    def read_again(self) -> None:
+    def clear_read(self) -> None:
         """The same of what rules and chosen columns have read."""
-        for each in (self.colouring, self.chosen):
+        for each in (self.colour_rules, self.custom_columns):
             if each is not None:
-                each.forget()
+                each.clear()
 
 
 def _request_rules(colouring: ColourRules, rows: list[int]) -> ReadRequest:
     edition = colouring.edition
 
     def work() -> ResultTaker:
-        held = colouring.ask(rows)
-        return lambda: colouring.take(edition, rows, held)
+        held = colouring.match_expensive(rows)
+        return lambda: colouring.add_matches(edition, rows, held)
 
     return ReadRequest("colours", work)
 
@@ -170,7 +170,7 @@ def _request_fields(chosen: ListColumns, rows: list[int]) -> ReadRequest:
     edition = chosen.edition
 
     def work() -> ResultTaker:
-        found = chosen.read(rows)
-        return lambda: chosen.take(edition, found)
+        found = chosen.read_fields(rows)
+        return lambda: chosen.add_fields(edition, found)
 
     return ReadRequest("columns", work)

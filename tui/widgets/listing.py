@@ -75,7 +75,7 @@ class StandardColumns:
     length: int
 
     @classmethod
-    def fitting(cls, width: int, rows: int, time: TimeWidth, *, streams: int = 0) -> StandardColumns:
+    def fit(cls, width: int, rows: int, time: TimeWidth, *, streams: int = 0) -> StandardColumns:
         """What fits into `width` for row numbers up to `rows`; `streams`: how many there are, if their column is
         wanted.
         """
@@ -88,7 +88,7 @@ class StandardColumns:
             length=8 if width >= 100 else 0,
         )
 
-    def head(self) -> str:
+    def make_head(self) -> str:
         """The names of the columns, behind the mark of one cell that every head begins with."""
         cells = [
             ("No.".rjust(self.number), True),
@@ -157,9 +157,9 @@ def make_info_spans(row: RowCells, look: RowContext) -> list[Span]:
     """Error, state, the line for people, findings: as `list` has them."""
     if look.ignored:
         return [("dim", "ignored")]
-    if row.said is None:
+    if row.body is None:
         return [("dim", f"{row.length:,} bytes, not decoded yet")]
-    said = row.said
+    said = row.body
     words = look.rule[0] if look.rule else ""
     spans: list[Span] = []
     if said.error and said.error not in said.info:
@@ -179,14 +179,14 @@ def cover_spans(spans: Sequence[Span], style: str) -> list[Span]:
 
 def make_stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span]:
     """A stream's own line; its number takes `digits` cells."""
-    there = stream.messages > stream.left
+    there = stream.messages > stream.evicted
     mark = " " if not there else "▾" if opened else "▸"
     style = "value" if there else "dim"
     messages = counted(stream.messages, "message")
-    if stream.kept is not None:
-        messages = f"{stream.kept:,} of {messages}"
-    if stream.left:
-        messages += f" ({stream.left:,} left memory)"
+    if stream.matches is not None:
+        messages = f"{stream.matches:,} of {messages}"
+    if stream.evicted:
+        messages += f" ({stream.evicted:,} left memory)"
     return [
         ("name", f"{mark} "),
         (style, f"{stream.number:>{digits}} {stream.client} > {stream.server}"),

@@ -25,18 +25,18 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._stands: list[Strip] = []
-        self._stands_in = Size(0, 0)
+        self._strips_shown: list[Strip] = []
+        self._size_shown = Size(0, 0)
         self._is_asked = False
         self.is_placed = True
 
-    def place(self, placed: bool) -> None:
+    def set_placed(self, placed: bool) -> None:
         """Says whether it is on the screen; while it is not, nothing is made."""
         if placed and not self.is_placed:
-            self._stands_in = Size(-1, -1)
+            self._size_shown = Size(-1, -1)
         self.is_placed = placed
 
-    def made(self, size: Size) -> list[Strip]:
+    def make_strips(self, size: Size) -> list[Strip]:
         """All lines that are seen: as many strips as `size` is high, each as wide."""
         raise NotImplementedError
 
@@ -48,9 +48,9 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """See Textual's Widget."""
-        if self._stands_in != self.size:
+        if self._size_shown != self.size:
             self._make()
-        lines = self._stands[crop.y : crop.bottom]
+        lines = self._strips_shown[crop.y : crop.bottom]
         if crop.column_span == (0, self.size.width):
             return lines
         return [line.crop(*crop.column_span) for line in lines]
@@ -61,19 +61,19 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
         return line
 
     def _make(self) -> None:
-        self._stands_in = self.size
-        self._stands = self.made(self.size)
+        self._size_shown = self.size
+        self._strips_shown = self.make_strips(self.size)
 
     def _compare(self) -> None:
         self._is_asked = False
         if not self.is_placed:
             return
-        before, size = self._stands, self._stands_in
+        before, size = self._strips_shown, self._size_shown
         self._make()
-        if size != self._stands_in:
+        if size != self._size_shown:
             self.refresh()
             return
-        changed = [y for y, (old, new) in enumerate(zip(before, self._stands, strict=True)) if old != new]
+        changed = [y for y, (old, new) in enumerate(zip(before, self._strips_shown, strict=True)) if old != new]
         for _, run in groupby(enumerate(changed), lambda pair: pair[1] - pair[0]):
             ys = [y for _, y in run]
             self.refresh(Region(0, ys[0], size.width, len(ys)))

@@ -21,7 +21,7 @@ REST, HELD = "dim", "partner"
 class Splitter(PaintedWidget):
     """One cell wide, or high. `divider`: what it stands for now; None while it is not needed."""
 
-    class Dragged(Message):
+    class DividerDrag(Message):
         """The mouse holds it and is at this cell of the screen."""
 
         def __init__(self, splitter: Splitter, x: int, y: int) -> None:
@@ -34,12 +34,12 @@ class Splitter(PaintedWidget):
         self._held = False
         self.divider: Divider | None = None
 
-    def stand_for(self, divider: Divider | None) -> None:
+    def set_divider(self, divider: Divider | None) -> None:
         """From now on it is this one."""
         self.divider = divider
         self.repaint()
 
-    def made(self, size: Size) -> list[Strip]:
+    def make_strips(self, size: Size) -> list[Strip]:
         """See Painted."""
         divider, style = self.divider, HELD if self._held else REST
         if divider is None or divider.upright:
@@ -59,15 +59,15 @@ class Splitter(PaintedWidget):
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Drags it; where the terminal did not tell that the button was let go, the next move does."""
         if self._held and event.button == 1:
-            self.post_message(self.Dragged(self, *event.screen_offset))
+            self.post_message(self.DividerDrag(self, *event.screen_offset))
         else:
-            self.let_go()
+            self.release()
 
     def on_mouse_up(self) -> None:
         """Lets go of it."""
-        self.let_go()
+        self.release()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Where it is now it stays."""
         if self._held:
             self.release_mouse()

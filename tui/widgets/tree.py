@@ -24,14 +24,14 @@ class TreePane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("tree")
 
-    class Selected(Message):
+    class FieldSelection(Message):
         """Another line is selected: what it shows, behind all around it."""
 
         def __init__(self, path: list[Field | TreeNote]) -> None:
             super().__init__()
-            self.path = path
+            self.get_path = path
 
-    class Entered(Message):
+    class BytesRequest(Message):
         """Enter on a field without anything below it: its bytes are wanted."""
 
     def __init__(self, palette: Palette, limits: Limits, *, id: str) -> None:
@@ -45,7 +45,7 @@ class TreePane(Pane):
         """See Pane."""
         return len(self.outline.lines)
 
-    def spans(self, line: int) -> Spans:
+    def get_spans(self, line: int) -> Spans:
         """See Pane."""
         what, depth, hidden = self.outline.lines[line]
         mark = "  " if not what.children else "▾ " if self.outline.is_open(line) else "▸ "
@@ -56,24 +56,24 @@ class TreePane(Pane):
         """Another message; its first line is selected, and nobody told."""
         self.outline = Outline(notes, fields, self._folds)
         self.cursor = self.top = 0
-        self.recount()
+        self.update_count()
 
     def reveal(self, path: Sequence[Field]) -> None:
         """Selects the last field of a path, unfolding what is around it; nobody is told."""
         line = self.outline.reveal(path)
         if line is not None:
-            self.recount()
+            self.update_count()
             self.place_cursor(line)
 
-    def path(self) -> list[Field | TreeNote]:
+    def get_path(self) -> list[Field | TreeNote]:
         """What is selected, behind all around it."""
-        return self.outline.path(self.cursor) if self.count else []
+        return self.outline.get_path(self.cursor) if self.count else []
 
-    def moved(self) -> None:
+    def handle_move(self) -> None:
         """See Pane."""
-        self.post_message(self.Selected(self.path()))
+        self.post_message(self.FieldSelection(self.get_path()))
 
-    def clicked(self, line: int, column: int) -> None:
+    def handle_click(self, line: int, column: int) -> None:
         """See Pane: a click on the mark folds."""
         if 0 <= column - 2 * self.outline.lines[line].depth < 2:
             self._action_fold()
@@ -81,24 +81,24 @@ class TreePane(Pane):
     def _fold(self, *, opened: bool) -> None:
         before = self.count
         self.outline.fold(self.cursor, opened=opened)
-        self.recount()
+        self.update_count()
         self.show_below(self.count - before if opened else 0)
 
     def _action_enter(self) -> None:
-        if self.count and self.outline.lines[self.cursor].what.children:
+        if self.count and self.outline.lines[self.cursor].node.children:
             self._action_fold()
         else:
-            self.post_message(self.Entered())
+            self.post_message(self.BytesRequest())
 
     def _action_fold(self) -> None:
         if self.count:
             self._fold(opened=not self.outline.is_open(self.cursor))
 
     def _action_inward(self) -> None:
-        if not self.count or not self.outline.lines[self.cursor].what.children:
+        if not self.count or not self.outline.lines[self.cursor].node.children:
             return
         if self.outline.is_open(self.cursor):
-            self.go(self.cursor + 1)
+            self.move_cursor(self.cursor + 1)
         else:
             self._fold(opened=True)
 
@@ -107,8 +107,8 @@ class TreePane(Pane):
             return
         if self.outline.is_open(self.cursor):
             self._fold(opened=False)
-        elif (parent := self.outline.parent(self.cursor)) is not None:
-            self.go(parent)
+        elif (parent := self.outline.find_parent(self.cursor)) is not None:
+            self.move_cursor(parent)
 
     def _action_unfold_all(self) -> None:
         self._fold_all(opened=True)
@@ -118,8 +118,8 @@ class TreePane(Pane):
 
     def _fold_all(self, *, opened: bool) -> None:
         """What was selected stays so, or what is around it."""
-        around = self.path()
+        around = self.get_path()
         self.outline.fold_all(opened=opened)
-        self.recount()
-        line = next((at for what in reversed(around) if (at := self.outline.find(what)) is not None), 0)
-        self.go(line)
+        self.update_count()
+        line = next((at for what in reversed(around) if (at := self.outline.find_line(what)) is not None), 0)
+        self.move_cursor(line)

@@ -423,7 +423,7 @@ def test_no_more_than_so_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_ticket_is_good_for_one() -> None:
     async def look(session: ClientSession, pages: PageServer) -> None:
-        ticket = pages.gate.ticket()
+        ticket = pages.gate.create_ticket()
         assert ticket != pages.gate.address
         for status in (303, 403):
             async with ClientSession() as stranger, stranger.get(ticket, allow_redirects=False) as response:

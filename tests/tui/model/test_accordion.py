@@ -22,13 +22,15 @@ def test_as_a_list_of_all_lines() -> None:
             heights[head] = random.randrange(5)
             assert accordion.unfold(head, heights[head]) == accordion.lines - before
         lines = spelled(40, heights)
-        assert [accordion.at(line) for line in range(accordion.lines)] == lines
-        assert [accordion.line_of(head) for head in range(40)] == [lines.index(FoldLine(head, 0)) for head in range(40)]
+        assert [accordion.locate(line) for line in range(accordion.lines)] == lines
+        assert [accordion.find_line(head) for head in range(40)] == [
+            lines.index(FoldLine(head, 0)) for head in range(40)
+        ]
         assert accordion.unfolded == sorted(heights)
-        assert accordion.height(head) == heights.get(head)
+        assert accordion.get_height(head) == heights.get(head)
     for head in accordion.unfolded:
         accordion.fold(head)
-    assert accordion.at(39) == FoldLine(39, 0)
+    assert accordion.locate(39) == FoldLine(39, 0)
     assert accordion.lines == 40
 
 

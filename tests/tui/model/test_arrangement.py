@@ -69,10 +69,10 @@ def check(laid: PaneLayout, width: int, height: int) -> None:
 
 @given(arrangements, SIZES, st.sampled_from(PANES))
 def test_boxes_cover_the_area(arrangement: Arrangement, size: tuple[int, int], focus: PaneName) -> None:
-    laid = arrangement.laid(*size, focus)
+    laid = arrangement.lay_out(*size, focus)
     check(laid, *size)
     shown = [name for name in PANES if name not in arrangement.hidden]
-    assert arrangement.shown == shown
+    assert arrangement.visible_panes == shown
     if len(laid.panes) == 1:
         assert list(laid.panes) == [focus if focus in shown else shown[0]]
         assert not laid.dividers
@@ -87,18 +87,18 @@ def test_a_divider_goes_where_it_is_put(
     arrangement: Arrangement, size: tuple[int, int], moves: list[tuple[int, int]]
 ) -> None:
     for index, to in moves:
-        laid = arrangement.laid(*size, "list")
+        laid = arrangement.lay_out(*size, "list")
         if index >= len(laid.dividers):
             continue
         divider = laid.dividers[index]
-        arrangement = arrangement.moved(divider, to, size[0])
-        after = arrangement.laid(*size, "list")
+        arrangement = arrangement.with_divider_at(divider, to, size[0])
+        after = arrangement.lay_out(*size, "list")
         check(after, *size)
         moved = after.dividers[index]
         sizes = list(divider.sizes.values())
-        first = divider.position - sizes[divider.at - 1]
-        end = divider.position + 1 + sizes[divider.at]
-        assert moved.position == max(first + divider.least[0], min(to, end - divider.least[1] - 1))
+        first = divider.position - sizes[divider.index - 1]
+        end = divider.position + 1 + sizes[divider.index]
+        assert moved.position == max(first + divider.least_sizes[0], min(to, end - divider.least_sizes[1] - 1))
         for other, same in zip(laid.dividers, after.dividers, strict=True):
             if other.upright == divider.upright and other is not divider:
                 assert other.position == same.position
@@ -139,33 +139,33 @@ def columns(laid: PaneLayout) -> dict[str, tuple[int, int]]:
 )
 def test_sizes(size: tuple[int, int], mode: str, panes: dict[str, tuple[int, int]]) -> None:
     assert mode in MODES
-    assert columns(Arrangement(mode).laid(*size, "tree")) == panes  # type: ignore[arg-type]
+    assert columns(Arrangement(mode).lay_out(*size, "tree")) == panes  # type: ignore[arg-type]
 
 
 def test_what_is_hidden_gives_its_room_and_gets_it_back() -> None:
     whole = Arrangement("beside")
-    laid = whole.laid(150, 30, "list")
-    moved = whole.moved(laid.dividers[1], 120, 150)
-    without = moved.turned("tree", shown=False)
-    assert columns(without.laid(150, 30, "list")).keys() == {"list", "hex"}
-    assert without.turned("tree", shown=True).laid(150, 30, "list") == moved.laid(150, 30, "list")
-    smaller = without.moved(without.laid(150, 30, "list").dividers[0], 60, 150)
-    back = columns(smaller.turned("tree", shown=True).laid(150, 30, "list"))
+    laid = whole.lay_out(150, 30, "list")
+    moved = whole.with_divider_at(laid.dividers[1], 120, 150)
+    without = moved.with_pane("tree", shown=False)
+    assert columns(without.lay_out(150, 30, "list")).keys() == {"list", "hex"}
+    assert without.with_pane("tree", shown=True).lay_out(150, 30, "list") == moved.lay_out(150, 30, "list")
+    smaller = without.with_divider_at(without.lay_out(150, 30, "list").dividers[0], 60, 150)
+    back = columns(smaller.with_pane("tree", shown=True).lay_out(150, 30, "list"))
     assert back["list"][0] / back["hex"][0] == pytest.approx(60 / 89, rel=0.05)
-    assert back["tree"][0] == pytest.approx(columns(moved.laid(150, 30, "list"))["tree"][0], abs=1)
+    assert back["tree"][0] == pytest.approx(columns(moved.lay_out(150, 30, "list"))["tree"][0], abs=1)
 
 
 def test_the_last_pane_stays() -> None:
-    found = Arrangement().turned("list", shown=False).turned("hex", shown=False)
-    assert found.turned("tree", shown=False) is found
-    assert found.turned("hex", shown=True).shown == ["tree", "hex"]
+    found = Arrangement().with_pane("list", shown=False).with_pane("hex", shown=False)
+    assert found.with_pane("tree", shown=False) is found
+    assert found.with_pane("hex", shown=True).visible_panes == ["tree", "hex"]
 
 
 def test_modes_go_round() -> None:
     found = Arrangement(zoomed=True)
     modes = []
     for _ in MODES:
-        found = found.next_mode()
+        found = found.with_next_mode()
         modes.append(found.mode)
     assert modes == ["beside", "stacked", "mixed", "auto"]
     assert not found.zoomed
@@ -188,15 +188,15 @@ def test_modes_go_round() -> None:
     ],
 )
 def test_the_divider_beside_a_pane(mode: str, pane: PaneName, upright: bool, index: int | None) -> None:
-    laid = Arrangement(mode).laid(150, 30, "list")  # type: ignore[arg-type]
-    assert laid.divider(pane, upright=upright) is (None if index is None else laid.dividers[index])
+    laid = Arrangement(mode).lay_out(150, 30, "list")  # type: ignore[arg-type]
+    assert laid.find_divider(pane, upright=upright) is (None if index is None else laid.dividers[index])
 
 
 def test_where_dividers_meet() -> None:
-    level, upright = Arrangement("mixed").laid(80, 21, "list").dividers
+    level, upright = Arrangement("mixed").lay_out(80, 21, "list").dividers
     assert level.joint == upright.box.x
     assert upright.joint is None
-    hidden = Arrangement("mixed", hidden=frozenset({"hex"})).laid(80, 21, "list")
+    hidden = Arrangement("mixed", hidden=frozenset({"hex"})).lay_out(80, 21, "list")
     assert [divider.joint for divider in hidden.dividers] == [None]
 
 
@@ -209,8 +209,8 @@ def test_where_dividers_meet() -> None:
 )
 def test_it_is_recalled(arrangement: Arrangement) -> None:
     remembered = SavedState()
-    arrangement.keep(remembered)
-    found = Arrangement.recalled(remembered)
+    arrangement.save(remembered)
+    found = Arrangement.load(remembered)
     assert (found.mode, found.shares, found.hidden, found.zoomed) == (
         arrangement.mode, arrangement.shares, arrangement.hidden, False
     )  # fmt: skip
@@ -218,10 +218,10 @@ def test_it_is_recalled(arrangement: Arrangement) -> None:
 
 def test_what_makes_no_sense_is_not_recalled() -> None:
     remembered = SavedState()
-    remembered.keep("layout", "[/red]")
-    remembered.keep("hidden", ["list", "tree", "hex", "status"])
-    remembered.keep("shares", {"beside.list": -1, "beside.tree": 1e15, "beside.hex": 0.5, "mixed.list": 2})
-    assert Arrangement.recalled(remembered) == Arrangement(shares={"mixed.list": 2})
+    remembered.set("layout", "[/red]")
+    remembered.set("hidden", ["list", "tree", "hex", "status"])
+    remembered.set("shares", {"beside.list": -1, "beside.tree": 1e15, "beside.hex": 0.5, "mixed.list": 2})
+    assert Arrangement.load(remembered) == Arrangement(shares={"mixed.list": 2})
 
 
 def test_least_sizes() -> None:

@@ -38,12 +38,12 @@ def session() -> Iterator[Session]:
 
 def test_what_they_say(session: Session) -> None:
     chosen = ListColumns(session, NAMES, Limits())
-    first = chosen.texts(ROWS)
+    first = chosen.read_texts(ROWS)
     assert all("kafka.topic" not in texts for texts in first)
-    assert chosen.wanting(ROWS) == ROWS
-    assert chosen.take(chosen.edition, chosen.read(ROWS)) == ROWS
-    assert chosen.wanting(ROWS) == []
-    found = chosen.texts(ROWS)
+    assert chosen.list_missing(ROWS) == ROWS
+    assert chosen.add_fields(chosen.edition, chosen.read_fields(ROWS)) == ROWS
+    assert chosen.list_missing(ROWS) == []
+    found = chosen.read_texts(ROWS)
     reader = Rows(session)
     assert [texts["client"] for texts in found] == [
         client or "" for client in reader.columns(["client"], reader.between(0, 600)[::11])[0]
@@ -54,19 +54,21 @@ def test_what_they_say(session: Session) -> None:
         shape = Joined(Limits(), labels=True)
         assert [texts[name] for texts in found] == [shape(path, each) or "" for each in values]
         assert any(texts[name] for texts in found)
-    chosen.forget()
-    assert chosen.wanting(ROWS) == ROWS
-    assert chosen.take(chosen.edition - 1, {0: ("late", "late")}) == []
-    assert chosen.wanting([0]) == [0]
+    chosen.clear()
+    assert chosen.list_missing(ROWS) == ROWS
+    assert chosen.add_fields(chosen.edition - 1, {0: ("late", "late")}) == []
+    assert chosen.list_missing([0]) == [0]
 
 
 def test_all_sets_are_columns(session: Session) -> None:
     for keys in collect_sets(Config().columns).values():
         chosen = ListColumns(session, list_set_keys(keys), Limits())
         assert chosen.names == tuple(dict.fromkeys(list_set_keys(keys)))
-        texts = chosen.texts(ROWS)
+        texts = chosen.read_texts(ROWS)
         for column in chosen.columns:
-            assert column.key in CELL_KEYS or column.key in chosen._dear or all(column.key in each for each in texts)
+            assert (
+                column.key in CELL_KEYS or column.key in chosen._body_keys or all(column.key in each for each in texts)
+            )
     assert "state" not in list_set_keys(presets()["default"])
     assert "state" in list_set_keys(presets()["wide"])
     own = collect_sets({"mine": ("number",), "kafka": ("time",)})
@@ -86,7 +88,7 @@ def test_secrets_stay_masked() -> None:
         name = "kafka.SaslAuthenticate.request.authBytes"
         rows = list(range(len(session.rows)))
         masked, shown = (
-            {text for (text,) in chosen.read(rows).values() if text}
+            {text for (text,) in chosen.read_fields(rows).values() if text}
             for chosen in (ListColumns(session, [name], Limits(show_secrets=each)) for each in (False, True))
         )
         assert masked == {"***"} or not masked & shown

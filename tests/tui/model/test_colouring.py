@@ -46,11 +46,11 @@ def expected(session: Session, colors: tuple[ColorRule, ...]) -> list[str | None
 
 def asked(session: Session, colouring: ColourRules, rows: list[int]) -> list[str | None]:
     partners = {row: read_cell(session, "partner", row) for row in rows}
-    colouring.rules_at(partners)
-    wanting = colouring.wanting(rows)
-    colouring.take(colouring.edition, wanting, colouring.ask(wanting))
-    assert colouring.wanting(rows) == []
-    return [None if rule is None else rule.name for rule in colouring.rules_at(partners).values()]
+    colouring.find_rules(partners)
+    wanting = colouring.list_missing(rows)
+    colouring.add_matches(colouring.edition, wanting, colouring.match_expensive(wanting))
+    assert colouring.list_missing(rows) == []
+    return [None if rule is None else rule.name for rule in colouring.find_rules(partners).values()]
 
 
 @pytest.mark.parametrize("own", [(), OWN])
@@ -74,16 +74,16 @@ def test_dear_rules_wait_for_another_thread() -> None:
         colouring = ColourRules(session, rules)
         rows = list(range(len(session.rows)))
         partners = {row: read_cell(session, "partner", row) for row in rows}
-        at_first = colouring.rules_at(partners)
+        at_first = colouring.find_rules(partners)
         assert {rule.name for rule in at_first.values() if rule} == {"all"}
-        changed = colouring.take(colouring.edition, rows, colouring.ask(rows))
+        changed = colouring.add_matches(colouring.edition, rows, colouring.match_expensive(rows))
         assert changed == [row for row in rows if decode_body(session, row).error is not None]
         assert changed
-        colouring.forget()
+        colouring.clear()
         late = colouring.edition - 1
-        colouring.rules_at(partners)
-        assert colouring.take(late, rows, dict.fromkeys(rows, 0)) == []
-        assert colouring.wanting(rows) == rows
+        colouring.find_rules(partners)
+        assert colouring.add_matches(late, rows, dict.fromkeys(rows, 0)) == []
+        assert colouring.list_missing(rows) == rows
 
 
 def test_an_answer_has_its_request_asked_again() -> None:
@@ -94,25 +94,25 @@ def test_an_answer_has_its_request_asked_again() -> None:
         partners = session.rows.column("partner")
         before = partners[0]
         partners[0] = np.iinfo(np.int32).min
-        assert colouring.rules_at({0: None}) == {0: None}
+        assert colouring.find_rules({0: None}) == {0: None}
         partners[0] = before
-        assert colouring.rules_at({0: None}) == {0: None}
-        assert colouring.rules_at({0: int(before) + 1})[0] is not None
+        assert colouring.find_rules({0: None}) == {0: None}
+        assert colouring.find_rules({0: int(before) + 1})[0] is not None
 
 
 def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT", 80)
+    monkeypatch.setattr(module, "KEPT_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()
         colouring = ColourRules(session, compile_rules(built_in_colors(), {})[0])
         for first in range(0, 600, 50):
             asked(session, colouring, list(range(first, first + 50)))
-        assert len(colouring._kept) == 80
+        assert len(colouring._matches) == 80
 
 
 def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page back may show rows that are known beside rows that were let go of long since."""
-    monkeypatch.setattr(module, "KEPT", 80)
+    monkeypatch.setattr(module, "KEPT_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()
         rules = compile_rules(built_in_colors(), {})[0]

@@ -107,9 +107,9 @@ def test_what_is_offered(case: Case) -> None:
 def test_what_any_field_may_begin_with_is_shown_to_who_asks() -> None:
     for text in ("", "error and ", "not (", "len("):
         found = complete(text, len(text), KNOWN)
-        assert found.asked_for, text
+        assert found.on_request, text
         assert Completion("latency") in found.items or Completion("latency_ns") in found.items
-    assert not complete("latency ", 8, KNOWN).asked_for
+    assert not complete("latency ", 8, KNOWN).on_request
 
 
 def test_values_that_are_not_known_are_missing() -> None:
@@ -138,8 +138,8 @@ def test_every_name_comes_up_when_it_is_typed() -> None:
     assert names is not None
     for name in [field.name for field in every()][::97]:
         around = name.rpartition(".")[0]
-        assert name in names.inside(around), name
-        assert name in names.beginning(name[: len(around) + 2]), name
+        assert name in names.list_inside(around), name
+        assert name in names.find_beginning(name[: len(around) + 2]), name
 
 
 def test_a_key_looks_at_each_name_a_few_times_at_most() -> None:
@@ -148,7 +148,7 @@ def test_a_key_looks_at_each_name_a_few_times_at_most() -> None:
     assert names is not None
     for word in ("e", "par", "kafka.part", "kafka.Fetch.part", "zzz"):
         with within_steps(5 * count):
-            names.matching(word)
+            names.find_matching(word)
 
 
 VERDICTS = [
@@ -185,7 +185,7 @@ def test_what_is_said_of_a_text(text: str, sign: str) -> None:
     found = judge_filter(text, KNOWN)
     assert found.state.value == sign
     assert bool(found.why) is (sign != "✓")
-    assert (found.where is not None) is (sign == "✗")
+    assert (found.span is not None) is (sign == "✗")
 
 
 @given(st.sampled_from([text for text, sign in VERDICTS if sign == "✓" and text.strip()]))
@@ -221,7 +221,7 @@ def test_values_that_occur(session: Session, name: str) -> None:
     found = sample_values(session, name, rows, rows // 2)
     texts = [each.text for each in found]
     assert SAMPLED[name] <= set(texts)
-    assert [each.times for each in found] == sorted((each.times for each in found), reverse=True)
+    assert [each.occurrences for each in found] == sorted((each.occurrences for each in found), reverse=True)
     reader = Rows(session)
     for text in texts:
         assert len(compiled(f"{name} == {text}").rows(reader, range(rows))), text
@@ -272,11 +272,16 @@ def test_a_secret_is_no_value(name: str) -> None:
 def test_earlier_ones_go_back_and_forth() -> None:
     earlier = InputHistory(["c", "b", "c", " ", "a"])
     assert earlier.entries == ["c", "b", "a"]
-    assert [earlier.older("typed"), earlier.older("c"), earlier.older("b"), earlier.older("a")] == ["c", "b", "a", None]
-    assert [earlier.newer(), earlier.newer(), earlier.newer(), earlier.newer()] == ["b", "c", "typed", None]
+    assert [earlier.go_older("typed"), earlier.go_older("c"), earlier.go_older("b"), earlier.go_older("a")] == [
+        "c",
+        "b",
+        "a",
+        None,
+    ]
+    assert [earlier.go_newer(), earlier.go_newer(), earlier.go_newer(), earlier.go_newer()] == ["b", "c", "typed", None]
     earlier.add("b")
     assert earlier.entries == ["b", "c", "a"]
-    assert earlier.older("b") == "c"
+    assert earlier.go_older("b") == "c"
     for number in range(MOST_ENTRIES + 10):
         earlier.add(str(number))
     assert len(earlier.entries) == MOST_ENTRIES
@@ -299,19 +304,19 @@ def prompters() -> tuple[InputAdvisor, SearchAdvisor]:
 
 def test_a_filter_to_find_is_looked_at_like_any_other() -> None:
     for prompter, before in zip(prompters(), ("", "="), strict=True):
-        look = prompter.look(f"{before}lat", len(before) + 3)
+        look = prompter.advise(f"{before}lat", len(before) + 3)
         assert not look.offers.items
         prompter.read_names()
-        look = prompter.look(f"{before}lat", len(before) + 3)
+        look = prompter.advise(f"{before}lat", len(before) + 3)
         assert look.offers.items[0].text == "latency"
         assert (look.offers.begin, look.offers.end) == (len(before), len(before) + 3)
         text = f"{before}operation == "
-        assert prompter.look(text, len(text)).offers.missing == "operation"
+        assert prompter.advise(text, len(text)).offers.missing == "operation"
         prompter.read_values("operation")
-        assert [offer.text for offer in prompter.look(text, len(text)).offers.items] == ["Fetch"]
-        wrong = prompter.look(f"{before}latensy > 5", 3).verdict
+        assert [offer.text for offer in prompter.advise(text, len(text)).offers.items] == ["Fetch"]
+        wrong = prompter.advise(f"{before}latensy > 5", 3).verdict
         assert wrong.state is TextState.WRONG
-        assert wrong.where == (len(before), len(before) + 7)
+        assert wrong.span == (len(before), len(before) + 7)
 
 
 @pytest.mark.parametrize(
@@ -319,9 +324,9 @@ def test_a_filter_to_find_is_looked_at_like_any_other() -> None:
     [("a text", "✓"), ("0x00ff", "✓"), ("0x0", "…"), ('"ab', "…"), ('"ab"', "✓"), ("0xzz", "✗"), ("", "…"), ("=", "…")],
 )
 def test_what_is_said_of_what_is_sought(text: str, sign: str) -> None:
-    look = prompters()[1].look(text, len(text))
+    look = prompters()[1].advise(text, len(text))
     assert look.verdict.state.value == sign
-    assert not look.offers.items or look.offers.asked_for
+    assert not look.offers.items or look.offers.on_request
 
 
 def test_ten_thousand_characters() -> None:

@@ -53,7 +53,7 @@ def test_what_is_told_beside_the_fields() -> None:
         assert told[0].startswith("message 48  2026-11-21T14:15:14.820665312Z")
         assert "answers message 47, 991us later" in told
         assert detail.partner == 46
-        cells = CellReader(session).stream(7, 28)
+        cells = CellReader(session).read_stream(7, 28)
         told = [plain(note.line) for note in make_stream_notes(session, cells)]
         assert told[:4] == [
             "id: 127.0.0.1:58834>127.0.0.1:29092",

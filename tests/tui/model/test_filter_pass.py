@@ -29,9 +29,9 @@ def session():
 def ask(filtering: FilterPass, session: Session, most: int | None = None) -> list[model.RowPortion]:
     """Asks one portion after the other, until there are none or `most` have been asked."""
     readers, asked = RowReaders(session), []
-    while (rows := filtering.portion()) is not None and len(asked) != most:
+    while (rows := filtering.next_portion()) is not None and len(asked) != most:
         asked.append(rows)
-        filtering.take(_apply_filter(filtering.filter, rows, readers, session))
+        filtering.add_result(_apply_filter(filtering.filter, rows, readers, session))
     return asked
 
 
@@ -57,8 +57,8 @@ def test_all_that_the_filter_keeps(
         ask(filtering, session, portions)
     filtering.grow(648)
     ask(filtering, session)
-    assert filtering.kept.tolist() == wanted(session, text)
-    assert (filtering.left, filtering.percent, filtering.settled) == (0, 100, True)
+    assert filtering.matches.tolist() == wanted(session, text)
+    assert (filtering.rows_left, filtering.percent, filtering.is_settled) == (0, 100, True)
 
 
 @settings(max_examples=settings.default.max_examples // 40)
@@ -78,17 +78,17 @@ def test_rows_that_leave_are_forgotten(
     for rows, leave, portions in sorted(steps):
         filtering.grow(rows)
         ask(filtering, session, portions)
-        portion = filtering.portion() if late else None
+        portion = filtering.next_portion() if late else None
         gone = max(gone, min(leave, rows))
-        filtering.leave(gone)
+        filtering.evict(gone)
         if portion is not None:
-            filtering.take(_apply_filter(filtering.filter, portion, readers, session))
-        assert not len(filtering.kept) or filtering.kept[0] >= gone
+            filtering.add_result(_apply_filter(filtering.filter, portion, readers, session))
+        assert not len(filtering.matches) or filtering.matches[0] >= gone
     filtering.grow(648)
     asked = ask(filtering, session)
     assert all(rows[0] >= gone for rows in asked)
-    assert filtering.kept.tolist() == [row for row in wanted(session, text) if row >= gone]
-    assert (filtering.left, filtering.percent, filtering.settled) == (0, 100, True)
+    assert filtering.matches.tolist() == [row for row in wanted(session, text) if row >= gone]
+    assert (filtering.rows_left, filtering.percent, filtering.is_settled) == (0, 100, True)
 
 
 def test_outwards_from_where_the_user_is(session: Session) -> None:
@@ -111,19 +111,19 @@ def test_columns_are_asked_in_one_go(session: Session) -> None:
 def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     filtering = FilterPass(compiled('text contains "jg"'), session, 648, 0)
     none = np.zeros(0, np.int64)
-    assert filtering.portion() == range(model.FIRST_PORTION)
-    filtering.take(FilterResult(range(100), none, none, True, 10 * model.PORTION_SECONDS))
-    assert filtering.portion() == range(100, 110)
-    filtering.take(FilterResult(range(100, 110), none, none, True, 0.0))
-    assert filtering.portion() == range(110, 150)
+    assert filtering.next_portion() == range(model.FIRST_PORTION)
+    filtering.add_result(FilterResult(range(100), none, none, True, 10 * model.PORTION_SECONDS))
+    assert filtering.next_portion() == range(100, 110)
+    filtering.add_result(FilterResult(range(100, 110), none, none, True, 0.0))
+    assert filtering.next_portion() == range(110, 150)
     monkeypatch.setattr(model, "CHUNK_BYTES", int(session.rows.column("length")[110:115].sum()))
-    assert filtering.portion() == range(110, 115)
+    assert filtering.next_portion() == range(110, 115)
     monkeypatch.setattr(model, "CHUNK_BYTES", 1)
-    assert filtering.portion() == range(110, 111)
+    assert filtering.next_portion() == range(110, 111)
     sizes = session.rows.column("length")
     monkeypatch.setattr(model, "CHUNK_BYTES", int(sizes[643:].sum()))
     assert int(sizes[:643].max()) > model.CHUNK_BYTES
-    assert FilterPass(compiled('text contains "jg"'), session, 648, 648).portion() == range(643, 648)
+    assert FilterPass(compiled('text contains "jg"'), session, 648, 648).next_portion() == range(643, 648)
 
 
 LATE = [*((KAFKA, text) for text in FILTERS), (GOLDEN / "k4_election.pcap.zst", 'kafka.topic matches "^[\\w-]{22}$"')]
@@ -141,9 +141,9 @@ def test_what_comes_later_changes_the_verdict(capture: Path, text: str) -> None:
             filtering.grow(rows.stop)
             ask(filtering, session)
             if text == "not partner":
-                partners = session.rows.column("partner")[filtering.kept]
-                requests = session.rows.column("role")[filtering.kept] == 0
+                partners = session.rows.column("partner")[filtering.matches]
+                requests = session.rows.column("role")[filtering.matches] == 0
                 assert (partners[requests] < 0).all()
         filtering.end()
         ask(filtering, session)
-        assert filtering.kept.tolist() == wanted(session, text)
+        assert filtering.matches.tolist() == wanted(session, text)

@@ -34,7 +34,7 @@ def walked(nodes: list[Field], opened: set[int], depth: int = 0) -> Iterator[tup
 
 
 def lines_of(outline: Outline) -> list[tuple[object, int]]:
-    return [(entry.what, entry.depth) for entry in outline.lines]
+    return [(entry.node, entry.depth) for entry in outline.lines]
 
 
 def test_any_folding_gives_the_lines_of_a_walk(fields: list[Field]) -> None:
@@ -42,7 +42,7 @@ def test_any_folding_gives_the_lines_of_a_walk(fields: list[Field]) -> None:
     outline.fold_all(opened=False)
     for _ in range(400):
         line = random.randrange(len(outline.lines))
-        what, to = outline.lines[line].what, random.random() < 0.7
+        what, to = outline.lines[line].node, random.random() < 0.7
         outline.fold(line, opened=to)
         if what.children:
             (opened.add if to else opened.discard)(id(what))
@@ -66,9 +66,9 @@ def test_a_path_is_unfolded_as_far_as_needed(fields: list[Field]) -> None:
         outline.fold_all(opened=False)
         line = outline.reveal(path)
         assert line is not None
-        assert outline.lines[line].what is path[-1]
-        assert outline.path(line) == path
-        assert outline.parent(line) == (None if len(path) == 1 else outline.find(path[-2]))
+        assert outline.lines[line].node is path[-1]
+        assert outline.get_path(line) == path
+        assert outline.find_parent(line) == (None if len(path) == 1 else outline.find_line(path[-2]))
 
 
 def all_paths(nodes: list[Field], above: list[Field]) -> Iterator[list[Field]]:
@@ -114,7 +114,7 @@ def test_a_secret_hides_what_is_below() -> None:
     secret = Field(FieldSpec("password", "struct", secret=True), None, 0, 1, children=[below])
     outline = Outline((), [secret], FoldChoices())
     outline.fold_all(opened=True)
-    assert [(entry.what, entry.hidden) for entry in outline.lines] == [(secret, False), (below, True)]
+    assert [(entry.node, entry.hidden) for entry in outline.lines] == [(secret, False), (below, True)]
 
 
 def test_parts_of_a_secret_that_speak_for_themselves() -> None:
@@ -123,4 +123,4 @@ def test_parts_of_a_secret_that_speak_for_themselves() -> None:
     token = Field(Parted("token", "bytes", secret=True), Secret(b"timx"), 0, 4, children=[shown, secret])
     outline = Outline((), [token], FoldChoices())
     outline.fold(0, opened=True)
-    assert [(entry.what, entry.hidden) for entry in outline.lines] == [(token, False), (shown, False), (secret, False)]
+    assert [(entry.node, entry.hidden) for entry in outline.lines] == [(token, False), (shown, False), (secret, False)]

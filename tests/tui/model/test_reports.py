@@ -33,7 +33,7 @@ def test_a_view_for_each_story() -> None:
         tabled = {"sessions", "watches"}
         assert [type(view) for view in found] == [TableView if view.name in tabled else TextView for view in found]
         watches = found[1]
-        items = watches.lines(200, ViewState())
+        items = watches.make_lines(200, ViewState())
         assert len(items) == 18
         assert plain(items[0].line).split()[:6] == [
             "14:09:32.411",
@@ -45,7 +45,7 @@ def test_a_view_for_each_story() -> None:
         ]
         assert items[0].lead == FilterLead("number in {7, 15, 16}")
         compiled(items[0].lead.condition, None)
-        assert "no message of zookeeper-quorum" in plain(found[2].lines(200, ViewState())[0].line)
+        assert "no message of zookeeper-quorum" in plain(found[2].make_lines(200, ViewState())[0].line)
 
 
 def test_what_the_capture_may_tell_comes_first() -> None:
@@ -56,15 +56,15 @@ def test_what_the_capture_may_tell_comes_first() -> None:
 
 
 def test_no_more_lines_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "KEPT", 5)
+    monkeypatch.setattr(reports, "KEPT_LINES", 5)
     with Session([WATCH]).load() as session:
-        items = views(session)[1].lines(120, ViewState())
+        items = views(session)[1].make_lines(120, ViewState())
     assert (len(items), plain(items[5].line)) == (6, "12 more are not shown")
 
 
 def test_it_ends_when_nobody_wants_it() -> None:
     work = ViewWork(lambda said: None)
-    work.stop()
+    work.cancel()
     with Session([WATCH]).load() as session, pytest.raises(Cancellation):
         list(
             make_report_views(

@@ -63,7 +63,7 @@ def column(view: TableView, title: str) -> list[Any]:
 
 
 def lines(view: View, state: ViewState | None = None) -> list[ViewLine]:
-    return list(view.lines(WIDE, state or ViewState()))
+    return list(view.make_lines(WIDE, state or ViewState()))
 
 
 @pytest.mark.parametrize("path", [KAFKA, MIXED], ids=lambda path: path.stem)
@@ -194,7 +194,7 @@ def test_only_the_rows_that_are_shown_count() -> None:
     *_, views = make_statistics_views(session, rows, silent())
     found = {view.name: view for view in views}
     assert f"messages       {len(rows)}," in "".join(
-        plain(item.line) for item in found["Overview"].lines(WIDE, ViewState())
+        plain(item.line) for item in found["Overview"].make_lines(WIDE, ViewState())
     )
     latencies = found["Latency"]
     assert isinstance(latencies, LatencyView)
@@ -232,7 +232,7 @@ def test_nobody_waits_for_work_that_nobody_wants(after: int) -> None:
     came = make_statistics_views(session, np.arange(len(session.rows)), work)
     for _ in range(after):
         next(came)
-    work.stop()
+    work.cancel()
     with pytest.raises(Cancellation):
         list(came)
 

@@ -26,7 +26,7 @@ def session() -> Iterator[Session]:
 def shown(session: Session, times: RowTimes, room: int, rows: np.ndarray = ROWS) -> list[str]:
     told = Rows(session).columns(["time"], rows)[0]
     before = np.concatenate(([-1], rows[:-1]))
-    return times.texts(rows, told, before, times.width(room, len(session.rows)))
+    return times.format_times(rows, told, before, times.fit(room, len(session.rows)))
 
 
 @pytest.mark.parametrize(("room", "decimals"), [(140, 6), (74, 3)])
@@ -50,14 +50,14 @@ def test_the_same_as_list(session: Session, form: TimeFormat | None, room: int, 
 
 def test_where_it_is_narrow_there_are_none(session: Session) -> None:
     times = RowTimes(session, "relative")
-    assert times.width(63, 10) == TimeWidth(0, 0)
+    assert times.fit(63, 10) == TimeWidth(0, 0)
     assert set(shown(session, times, 63)) == {""}
 
 
 def test_references(session: Session) -> None:
     times = RowTimes(session, "relative")
-    assert times.toggle(100)
-    assert times.toggle(20)
+    assert times.toggle_reference(100)
+    assert times.toggle_reference(20)
     assert times.references == [20, 100]
     texts = shown(session, times, 140, np.array([10, 20, 50, 100, 120]))
     assert [text.strip() == REFERENCE for text in texts] == [False, True, False, True, False]
@@ -66,7 +66,7 @@ def test_references(session: Session) -> None:
     assert began is not None
     for place, row, since in ((0, 10, began), (2, 50, int(at[20])), (4, 120, int(at[100]))):
         assert abs(float(texts[place]) - (int(at[row]) - since) / 10**9) < 2e-6
-    assert not times.toggle(20)
+    assert not times.toggle_reference(20)
     assert times.references == [100]
     assert shown(session, times, 140, np.array([100]))[0].strip() == REFERENCE
 

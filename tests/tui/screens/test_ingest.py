@@ -113,7 +113,7 @@ def test_small_blocks_give_the_same_lines() -> None:
 
     async def test(found: Drive) -> None:
         await found.press("=")
-        seen.append((found.text("list"), found.main.timeline.timeline.window(0, 2000)))
+        seen.append((found.text("list"), found.main.timeline.timeline.list_places(0, 2000)))
 
     drive(test, block=50)
     drive(test)

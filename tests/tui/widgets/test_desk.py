@@ -90,7 +90,7 @@ async def test_keys_do_not_wait_for_what_those_before_them_did(found: Drive) -> 
         found.window.post_message(Key(key, key if len(key) == 1 else None))
     await found.settle()
     await found.until(lambda: list(seen(found)) == LIST)
-    assert found.main.desk.arrangement.hidden == {"tree", "hex"}
+    assert found.main.pane_area.arrangement.hidden == {"tree", "hex"}
     assert found.main.focused is found.main.timeline
 
 
@@ -257,7 +257,7 @@ async def test_a_move_without_a_button_lets_go(found: Drive) -> None:
 @driven()
 async def test_too_small_and_back(found: Drive) -> None:
     await found.press("tab", "down", "down")
-    before, field = seen(found), found.main.tree_pane.path()
+    before, field = seen(found), found.main.tree_pane.get_path()
     for size in ((19, 40), (200, 4), (12, 6), (1, 1)):
         await found.pilot.resize_terminal(*size)
         await found.settle()
@@ -274,7 +274,7 @@ async def test_too_small_and_back(found: Drive) -> None:
     await found.pilot.resize_terminal(140, 40)
     await found.settle()
     assert seen(found) == before
-    assert found.main.tree_pane.path() == field
+    assert found.main.tree_pane.get_path() == field
     assert found.main.focused is found.main.tree_pane
     check_screen(found)
 

@@ -26,7 +26,7 @@ SAID = BodyCells(None, "jg, may create", ())
 ROW = RowCells(
     7, "2026-11-21T14:15:13.809123456Z", 3, "kafka", "request", "Metadata", 12, 44, 8, 1_500_000, "complete", SAID
 )
-COLUMNS = StandardColumns.fitting(120, 600, TimeWidth(15, 6), streams=9)
+COLUMNS = StandardColumns.fit(120, 600, TimeWidth(15, 6), streams=9)
 
 
 def text(spans: list[Span]) -> str:
@@ -92,7 +92,7 @@ def test_what_is_ignored_says_so() -> None:
 @pytest.mark.parametrize(("room", "where"), [(120, "time"), (50, "info")])
 def test_a_reference_says_so_where_there_is_no_time_too(room: int, where: str) -> None:
     cells = 15 if room == 120 else 0
-    columns = StandardColumns.fitting(room, 600, TimeWidth(cells, 6 if cells else 0))
+    columns = StandardColumns.fit(room, 600, TimeWidth(cells, 6 if cells else 0))
     line = text(make_row_spans(ROW, columns, RowContext("*REF*" if cells else "", referred=True)))
     assert line.count("*REF*") == 1
     assert (line.index("*REF*") > line.index("Metadata")) is (where == "info")
@@ -100,8 +100,8 @@ def test_a_reference_says_so_where_there_is_no_time_too(room: int, where: str) -
 
 @pytest.mark.parametrize("width", [30, 44, 60, 64, 80, 90, 100, 160])
 def test_heads_stand_above_their_columns(width: int) -> None:
-    columns = StandardColumns.fitting(width, 600, TimeWidth(15 if width >= 64 else 0, 6), streams=9)
-    head, line = "▌" + columns.head(), text(make_row_spans(ROW, columns, RowContext("14:15:13.809123")))
+    columns = StandardColumns.fit(width, 600, TimeWidth(15 if width >= 64 else 0, 6), streams=9)
+    head, line = "▌" + columns.make_head(), text(make_row_spans(ROW, columns, RowContext("14:15:13.809123")))
     assert head.index("No.") + 3 == line.index("7") + 1
     assert head.index("Operation") == line.index("Metadata")
     assert head.index("Latency") + 7 == line.index("1.5ms") + 5
@@ -126,16 +126,16 @@ def test_a_background_covers_the_line_but_not_the_cursor(session: Session) -> No
         (ColorRule("all", "length > 0", "white on red"), ColorRule("no", "length < 0", "blue")), {}
     )
     for rule in rules:
-        palette.add(rule.style, rule.words)
-    lines = RowLines(session, CellReader(session), palette.covers)
-    lines.colouring = ColourRules(session, rules)
-    columns = lines.columns(120, 648, 0)
-    (line,) = lines.read(places(5), columns).values()
+        palette.add_style(rule.style, rule.words)
+    lines = RowLines(session, CellReader(session), palette.has_background)
+    lines.colour_rules = ColourRules(session, rules)
+    columns = lines.fit_columns(120, 648, 0)
+    (line,) = lines.make_lines(places(5), columns).values()
     assert [style for style, _ in line.spans] == ["rule-0"]
-    assert "rule-0" not in styles([span for span in line.over if span[1].strip() != "a"])
-    assert text(line.over) == text(line.spans)
+    assert "rule-0" not in styles([span for span in line.cursor_spans if span[1].strip() != "a"])
+    assert text(line.cursor_spans) == text(line.spans)
     lines.marks.ignored.add(5)
-    (line,) = lines.read(places(5), columns).values()
+    (line,) = lines.make_lines(places(5), columns).values()
     assert "rule-0" not in styles(line.spans)
 
 
@@ -150,19 +150,19 @@ NAMES = (
 @pytest.mark.parametrize("names", NAMES)
 def test_chosen_columns_are_aligned(session: Session, names: tuple[str, ...]) -> None:
     lines = RowLines(session, CellReader(session), lambda _: False)
-    lines.chosen = chosen = ListColumns(session, names, Limits())
+    lines.custom_columns = chosen = ListColumns(session, names, Limits())
     rows = tuple(range(0, 600, 13))
     for _ in range(2):
-        columns = lines.columns(160, 648, 37)
-        read = lines.read(places(*rows), columns)
-        for want in lines.wants(rows):
+        columns = lines.fit_columns(160, 648, 37)
+        read = lines.make_lines(places(*rows), columns)
+        for want in lines.list_requests(rows):
             want.work()()
-    lines.widened = False
-    columns = lines.columns(160, 648, 37)
-    read = lines.read(places(*rows), columns)
-    assert not lines.widened
-    head = "▌" + columns.head()
-    found = chosen.texts(rows)
+    lines.has_widened = False
+    columns = lines.fit_columns(160, 648, 37)
+    read = lines.make_lines(places(*rows), columns)
+    assert not lines.has_widened
+    head = "▌" + columns.make_head()
+    found = chosen.read_texts(rows)
     for number, texts in zip(rows, found, strict=True):
         line = text(read[number].spans)
         for column in chosen.columns:
@@ -177,12 +177,12 @@ def test_chosen_columns_are_aligned(session: Session, names: tuple[str, ...]) ->
 
 def test_hostile_texts_stay_in_their_columns(session: Session) -> None:
     lines = RowLines(session, CellReader(session), lambda _: False)
-    lines.chosen = chosen = ListColumns(session, ["number", "client", "kafka.topic", "length"], Limits())
+    lines.custom_columns = chosen = ListColumns(session, ["number", "client", "kafka.topic", "length"], Limits())
     for hostile in TEXTS:
         chosen.widths = [3, 6, 11, 6]
-        chosen.take(chosen.edition, {0: (hostile,), 1: ("topic",)})
+        chosen.add_fields(chosen.edition, {0: (hostile,), 1: ("topic",)})
         for _ in range(2):
-            read = lines.read(places(0, 1), lines.columns(120, 648, 0))
+            read = lines.make_lines(places(0, 1), lines.fit_columns(120, 648, 0))
         made = [text([*fit_spans(line.spans, 120)]) for line in read.values()]
         assert all(cell_len(line) == 120 and not acts(line) for line in made)
         ends = [cell_len(line.rstrip()) for line in made]
