@@ -123,13 +123,13 @@ class TuiApp(CrashGuard, App[Exception]):
         from analyzer.render.bug_report import report
         from tui.screens.bug import BugScreen
 
-        def then(going: str | None) -> None:
+        def handle_answer(going: str | None) -> None:
             if going == "end":
                 self._end_with_error(error)
 
         if not isinstance(self.screen, BugScreen):
             happened = "What you did last may not have been done; the program can go on."
-            self.push_screen(BugScreen(self.main.palette, report(error), happened), then)
+            self.push_screen(BugScreen(self.main.palette, report(error), happened), handle_answer)
 
     def _handle_exception(self, error: Exception) -> None:
         if not (is_survivable(error) and self.handle_defect(error)):

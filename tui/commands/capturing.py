@@ -122,13 +122,13 @@ def save_packets(main: MainScreen) -> None:
         return
     capture = live
 
-    def read(name: str) -> str:
+    def check_path(name: str) -> str:
         path = os.path.expanduser(name.strip())
         check_file(path, force=False)
         return path
 
     hint = "all packets captured so far, as pcapng. Enter saves, Esc leaves all as it is"
-    question = LineQuestion("the file", hint, find_unused_name("capture", ".pcapng"), read)
+    question = LineQuestion("the file", hint, find_unused_name("capture", ".pcapng"), check_path)
     main.open_dialog(LineDialog(main.palette, question), lambda path: _save(main, capture, path))
 
 
@@ -146,7 +146,7 @@ def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
         except OSError as error:
             return f"{path} cannot be written: {error.strerror or error}", False
 
-    def then(done: tuple[str, bool]) -> None:
+    def show_result(done: tuple[str, bool]) -> None:
         worker.stop()
         text, is_done = done
         if is_done:
@@ -155,4 +155,4 @@ def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
 
     main.show_message(f"saving to {path} ...")
     worker.start()
-    worker.submit("save", work, then)
+    worker.submit("save", work, show_result)

@@ -114,7 +114,7 @@ def copy_text(main: MainScreen, about: str, make: Callable[[], str | None], *, h
         acting = sum(not character.isprintable() and character != "\n" for character in text)
         return CopyResult(text, size, acting, put_file(COPY_FILE, text.encode()))
 
-    def then(put: CopyResult | str) -> None:
+    def show_result(put: CopyResult | str) -> None:
         if isinstance(put, str):
             main.show_message(put, "bar-warning")
             return
@@ -125,7 +125,7 @@ def copy_text(main: MainScreen, about: str, make: Callable[[], str | None], *, h
             _describe_result(about, put, fits=fits, hides=hides), "bar" if fits or put.path else "bar-warning"
         )
 
-    main.background.submit("copy", work, then)
+    main.background.submit("copy", work, show_result)
 
 
 def _describe_result(about: str, put: CopyResult, *, fits: bool, hides: bool) -> str:

@@ -42,8 +42,10 @@ def open_bug_report(main: MainScreen, lines: Sequence[str]) -> None:
     """Shows a report."""
     from tui.screens.bug import BugScreen
 
-    def then(going: str | None) -> None:
+    def handle_answer(going: str | None) -> None:
         if going == "end":
             main.app.exit()
 
-    main.app.push_screen(BugScreen(main.palette, lines, "It cost one message its tree; the others are not lost."), then)
+    main.app.push_screen(
+        BugScreen(main.palette, lines, "It cost one message its tree; the others are not lost."), handle_answer
+    )

@@ -74,11 +74,11 @@ def _open_of_row(main: MainScreen, row: int) -> None:
 
     session = main.session
 
-    def then(offers: list[FilterOffer]) -> None:
+    def open_row_menu(offers: list[FilterOffer]) -> None:
         choices = [*_list_filters(offers), *_list_row_commands(main), *_list_copies(), *_combine_offers(main, offers)]
         _open_choices(main, f"message {row + 1}", choices)
 
-    main.background.submit("menu", lambda: [FilterOffer(*each) for each in filters_of_row(session, row)], then)
+    main.background.submit("menu", lambda: [FilterOffer(*each) for each in filters_of_row(session, row)], open_row_menu)
 
 
 def _open_of_field(main: MainScreen) -> None:
@@ -103,7 +103,7 @@ def _open_of_field(main: MainScreen) -> None:
         session, row, path = found.session, found.row, found.path
         return filter_of(session, row, found.detail.tree, path), path_of(session, row, path)
 
-    def then(made: tuple[str | None, str | None]) -> None:
+    def open_field_menu(made: tuple[str | None, str | None]) -> None:
         text, column = made
         offers = [] if text is None else [FilterOffer("this value", text)]
         choices = [
@@ -115,7 +115,7 @@ def _open_of_field(main: MainScreen) -> None:
         ]
         _open_choices(main, name, [*choices, *_list_copies(), *_list_row_commands(main)])
 
-    main.background.submit("menu", work, then)
+    main.background.submit("menu", work, open_field_menu)
 
 
 def _open_choices(main: MainScreen, title: str, choices: list[Choice[Act]]) -> None:

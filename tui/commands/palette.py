@@ -40,7 +40,7 @@ def open_help(main: MainScreen) -> None:
     from tui.commands.palette import run_key
     from tui.screens.help import HelpScreen
 
-    def chosen(key: KeyBinding | None) -> None:
+    def use_key(key: KeyBinding | None) -> None:
         if key is None:
             return
         pane = main.bars.panes.get(key.place)
@@ -50,4 +50,4 @@ def open_help(main: MainScreen) -> None:
             run_key(main, key)
 
     colouring = main.timeline.row_lines.colour_rules
-    main.app.push_screen(HelpScreen(main.palette, () if colouring is None else colouring.rules), chosen)
+    main.app.push_screen(HelpScreen(main.palette, () if colouring is None else colouring.rules), use_key)

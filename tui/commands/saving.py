@@ -44,7 +44,7 @@ def choose_rows(main: MainScreen) -> None:
         main.show_message("there is no message to save", "bar-warning")
         return
 
-    def chosen(what: ExportChoice | None) -> None:
+    def save_choice(what: ExportChoice | None) -> None:
         if what is None:
             capturing.save_packets(main)
         else:
@@ -55,7 +55,7 @@ def choose_rows(main: MainScreen) -> None:
     if main.ingest.live is not None:
         packets = f"{main.ingest.live.health().captured:,}"
         lines.append(Choice((("", "all packets captured so far (pcapng)"),), None, packets))
-    main.open_dialog(Chooser(main.palette, "save", lines), chosen)
+    main.open_dialog(Chooser(main.palette, "save", lines), save_choice)
 
 
 def _choose_form(main: MainScreen, what: ExportChoice) -> None:
@@ -77,7 +77,7 @@ def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
     def unheard(done: int | None) -> None:
         """Nobody listens yet."""
 
-    def read(name: str) -> Asked:
+    def check_request(name: str) -> Asked:
         wanted = exports.make_request(name, form, main.limits, unheard)
         exports.is_existing(wanted)
         return wanted
@@ -85,7 +85,7 @@ def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
     warned = warning(FORMS[form])
     hint = HINT if warned is None else f"{warned}. {HINT}"
     name = "the folder" if FORMS[form].folder else "the file"
-    question = LineQuestion(name, hint, exports.suggest_name(what, form), read)
+    question = LineQuestion(name, hint, exports.suggest_name(what, form), check_request)
     main.open_dialog(LineDialog(main.palette, question), lambda wanted: _unless_there(main, wanted, what))
 
 
@@ -164,7 +164,7 @@ def save_field(main: MainScreen, subject: CopySubject) -> None:
         return
     data = source[begin:end]
 
-    def read(name: str) -> tuple[str, bool]:
+    def check_path(name: str) -> tuple[str, bool]:
         import os
 
         path = os.path.expanduser(name.strip())
@@ -182,7 +182,7 @@ def save_field(main: MainScreen, subject: CopySubject) -> None:
 
         main.background.submit("save", work, main.show_message)
 
-    def answered(answer: tuple[str, bool]) -> None:
+    def write_answer(answer: tuple[str, bool]) -> None:
         path, there = answer
         if there:
             _ask_whether(main, path, lambda: write(path, force=True), lambda: save_field(main, subject))
@@ -190,4 +190,4 @@ def save_field(main: MainScreen, subject: CopySubject) -> None:
             write(path, force=False)
 
     hint = f"{len(data):,} bytes of {safe_text(node.spec.name, 40)}. {HINT}"
-    main.open_dialog(LineDialog(main.palette, LineQuestion("the file", hint, "field.bin", read)), answered)
+    main.open_dialog(LineDialog(main.palette, LineQuestion("the file", hint, "field.bin", check_path)), write_answer)

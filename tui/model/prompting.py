@@ -98,7 +98,7 @@ class SearchAdvisor(InputAdvisor):
                 if text[before:].strip()
                 else TextVerdict(TextState.BEGUN, "a filter, as in the filter bar")
             )
-            return InputAdvice(text, cursor, verdict.shift(before), found.offers.moved(before))
+            return InputAdvice(text, cursor, verdict.shift(before), found.offers.shift(before))
         verdict = judge_text(lambda: self._read(text))
         if verdict.state is TextState.WRONG and _BEGUN.fullmatch(text):
             verdict = TextVerdict(TextState.BEGUN, verdict.why)

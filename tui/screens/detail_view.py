@@ -21,7 +21,7 @@ from dissectors.lesson import Standing
 from tui.background import BackgroundWorker
 from tui.model.cells import LONG
 from tui.model.detail import ByteRange, MessageDetail, TreeNote, find_fields, find_range, join_path, make_stream_notes
-from tui.model.timeline import ListPlace as ListPlace
+from tui.model.timeline import ListPlace
 from tui.screens.bars import StatusBars
 from tui.search_worker import SearchWorker
 

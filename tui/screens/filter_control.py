@@ -96,9 +96,9 @@ class FilterControl:
         from tui.model.prompting import InputAdvisor
         from tui.screens.ask import LineQuestion
 
-        def read(text: str) -> Filter | None:
+        def parse_filter(text: str) -> Filter | None:
             return compiled(text, self._prompts.named) if text.strip() else None
 
         filtering = self.worker.current_pass
-        question = LineQuestion("filter", FILTER_HINT, "" if filtering is None else filtering.filter.text, read)
+        question = LineQuestion("filter", FILTER_HINT, "" if filtering is None else filtering.filter.text, parse_filter)
         self._prompts.ask_line(question, "filters", InputAdvisor, self.apply)

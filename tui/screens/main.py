@@ -27,8 +27,7 @@ from tui.filter_worker import FilterWorker, RowReaders
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
 from tui.model.detail import MessageDetail, read_detail
-from tui.model.timeline import FLAT_KEY
-from tui.model.timeline import ListPlace as ListPlace
+from tui.model.timeline import FLAT_KEY, ListPlace
 from tui.model.times import TIME_FORMAT_KEY, choose_format
 from tui.remembered import SavedState
 from tui.screens.bars import StatusBars
@@ -280,11 +279,11 @@ class MainScreen(CrashGuard, Screen[None]):
     def open_dialog(self, dialog: Screen[tuple[_Answer]], then: Callable[[_Answer], object]) -> None:
         """Opens a dialog; `then` gets its answer, if there is one."""
 
-        def answered(answer: tuple[_Answer] | None) -> None:
+        def pass_answer(answer: tuple[_Answer] | None) -> None:
             if answer is not None:
                 then(*answer)
 
-        self.app.push_screen(dialog, answered)
+        self.app.push_screen(dialog, pass_answer)
 
     def follow_lead(self, lead: Lead | None) -> None:
         """Goes where the line of a page leads that the user has chosen; nowhere if he has left it."""

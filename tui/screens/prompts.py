@@ -47,13 +47,13 @@ class InputPrompts:
 
         history = self._get_history(kind)
 
-        def answered(answer: tuple[_Answer] | None) -> None:
+        def pass_answer(answer: tuple[_Answer] | None) -> None:
             self._remembered.set(kind, history.entries)
             if answer is not None:
                 then(*answer)
 
         prompter = make(history, self.named, self._make_sampler())
-        self._screen.app.push_screen(FilterBar(self._palette, question, prompter), answered)
+        self._screen.app.push_screen(FilterBar(self._palette, question, prompter), pass_answer)
 
     def _get_history(self, kind: str) -> InputHistory:
         """What was typed into a line earlier, in this run and before."""

@@ -42,11 +42,13 @@ class SearchControl:
         from tui.model.prompting import SearchAdvisor
         from tui.screens.ask import LineQuestion
 
-        def read(words: str) -> tuple[str, Sought]:
+        def parse_text(words: str) -> tuple[str, Sought]:
             return words, parse_search(words, self._prompts.named)
 
-        question = LineQuestion("find", SEARCH_HINT, self._worker.text, read)
-        self._prompts.ask_line(question, "sought", partial(SearchAdvisor, sign=FILTER_SIGN, read=read), self._begin)
+        question = LineQuestion("find", SEARCH_HINT, self._worker.text, parse_text)
+        self._prompts.ask_line(
+            question, "sought", partial(SearchAdvisor, sign=FILTER_SIGN, read=parse_text), self._begin
+        )
 
     def _begin(self, aim: tuple[str, Sought]) -> None:
         self._worker.set_target(*aim)
